@@ -1,0 +1,98 @@
+//! What all benchmark programs share: one line per claim, and an exit code.
+//!
+//! Law: a claim is a measured figure against a bar; a ratio is taken between two measurements of the same
+//! run. A benchmark program ends with 1 if any of its claims falls short.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+/// Which side of the bar is good.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Bar {
+    /// The figure has to be at most this.
+    AtMost(f64),
+    /// The figure has to be at least this.
+    AtLeast(f64),
+}
+
+/// The claims of one program.
+#[derive(Debug)]
+pub struct Claims {
+    name: &'static str,
+    json: bool,
+    rows: Vec<serde_json::Value>,
+    failed: usize,
+}
+
+impl Claims {
+    /// Reads `--json` from the command line.
+    pub fn new(name: &'static str) -> Claims {
+        Claims {
+            name,
+            json: std::env::args().any(|argument| argument == "--json"),
+            rows: Vec::new(),
+            failed: 0,
+        }
+    }
+
+    /// One claim: what, the measured figure, its unit, and the bar.
+    pub fn claim(&mut self, what: &str, measured: f64, unit: &str, bar: Bar) {
+        let (holds, sign, limit) = match bar {
+            Bar::AtMost(limit) => (measured <= limit, "≤", limit),
+            Bar::AtLeast(limit) => (measured >= limit, "≥", limit),
+        };
+        self.failed += usize::from(!holds);
+        self.rows.push(json!({
+            "claim": what, "measured": measured, "unit": unit, "bar": format!("{sign} {limit}"), "holds": holds,
+        }));
+        if !self.json {
+            let verdict = if holds { "holds" } else { "FALLS SHORT" };
+            println!("{what}: {measured:.3} {unit} (bar {sign} {limit}) {verdict}");
+        }
+    }
+
+    /// A figure without a bar.
+    pub fn note(&self, text: &str) {
+        if !self.json {
+            println!("  {text}");
+        }
+    }
+
+    /// Prints what is left to print.
+    pub fn finish(self) -> ExitCode {
+        if self.json {
+            println!(
+                "{}",
+                json!({"bench": self.name, "claims": self.rows, "failed": self.failed})
+            );
+        } else if self.failed > 0 {
+            println!("{} of {} claims fall short", self.failed, self.rows.len());
+        } else {
+            println!("all {} claims hold", self.rows.len());
+        }
+        ExitCode::from(u8::from(self.failed > 0))
+    }
+}
+
+/// How long `work` takes, and what it gives.
+pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let began = Instant::now();
+    let result = work();
+    (result, began.elapsed())
+}
+
+/// Resident memory of this process in bytes: (now, at its highest).
+pub fn resident() -> (u64, u64) {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let field = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name))?;
+        line.split_whitespace()
+            .nth(1)?
+            .parse::<u64>()
+            .ok()
+            .map(|kilobytes| kilobytes * 1024)
+    };
+    (field("VmRSS:").unwrap_or(0), field("VmHWM:").unwrap_or(0))
+}

@@ -1,0 +1,197 @@
+//! The command line, as text that teaches.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Runs workflows, and computes every shared piece once.
+///
+/// A workflow is a YAML file that says which programs to run on which data. Headwater runs it over many
+/// inputs, in parallel, remembers every product, and after a failure, a crash or a change runs only what is
+/// missing.
+#[derive(Debug, Parser)]
+#[command(
+    name = "headwater",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Exit codes: 0 done, 1 work failed, 2 wrong use.
+Start with: headwater check FLOW.yaml; headwater run FLOW.yaml --inputs DATA.yaml"
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Flags of every command.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// Print one JSON object on stdout instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// The folder that products are kept in [default: the nearest .headwater in this folder or its parents]
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "HEADWATER_STORE",
+        hide_env_values = true
+    )]
+    pub(crate) store: Option<String>,
+    /// Use what the store remembers, but write nothing to it
+    #[arg(long, global = true)]
+    pub(crate) read_only: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a workflow over its data
+    ///
+    /// Tasks whose products are remembered are not run again; giving the same command again after a failure
+    /// or a crash continues where it stopped. A task that fails stops only what needs its results.
+    Run(Box<Run>),
+    /// Say everything that is wrong with a workflow file
+    Check {
+        /// The workflow file (YAML or JSON)
+        file: PathBuf,
+    },
+    /// Print the JSON Schema of a kind of file, for editors
+    Schema {
+        /// Which kind
+        kind: SchemaKind,
+    },
+    /// Look at earlier runs
+    Runs {
+        #[command(subcommand)]
+        command: RunsCommand,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum SchemaKind {
+    /// Workflow files
+    Workflow,
+    /// Data files (--inputs)
+    Data,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The workflow file (YAML or JSON)
+    pub(crate) flow: PathBuf,
+    /// The data: a YAML, JSON or CSV file that says what each input gets
+    #[arg(long, value_name = "FILE")]
+    pub(crate) inputs: Option<PathBuf>,
+    /// Give a parameter a value; wins over the data file and the default
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Only say what would run
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// How many cores to use [default: all of this machine]
+    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) jobs: Option<u32>,
+    /// How much memory running tasks and live products may take, such as 4GiB
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
+    /// How much there is of another resource that operations ask for, such as gpu=2
+    #[arg(long, value_name = "NAME=N", value_parser = resource)]
+    pub(crate) resource: Vec<(String, u64)>,
+    /// How often a failed task is tried again, unless its operation says otherwise
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) retries: u32,
+    /// Go on with everything that does not need a failed result (the default)
+    #[arg(long, overrides_with = "fail_fast")]
+    pub(crate) keep_going: bool,
+    /// Start nothing more after the first failure
+    #[arg(long)]
+    pub(crate) fail_fast: bool,
+    /// Where outputs go; a new or empty folder [default: outputs/RUN]
+    #[arg(short, long = "output", value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Run stages that do not depend on each other one after the other
+    #[arg(long)]
+    pub(crate) no_workflow_parallelism: bool,
+    /// Let each stage work on one item at a time
+    #[arg(long)]
+    pub(crate) no_data_parallelism: bool,
+    /// Start a stage only when the stages before it have done all items
+    #[arg(long)]
+    pub(crate) no_pipelining: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunsCommand {
+    /// List runs, newest first
+    Ls {
+        /// At most so many
+        #[arg(short = 'n', long, default_value_t = 20)]
+        limit: usize,
+    },
+    /// Show one run: how it went, and what became of each task
+    Show {
+        /// Its name, the beginning of it, or `last`
+        #[arg(default_value = "last")]
+        run: String,
+    },
+}
+
+/// `4GiB`, `500MB`, `1024`.
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor: u64 = match unit.trim() {
+        "" | "B" => 1,
+        "kB" | "KB" => 1000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "TB" => 1_000_000_000_000,
+        "K" | "KiB" => 1 << 10,
+        "M" | "MiB" => 1 << 20,
+        "G" | "GiB" => 1 << 30,
+        "T" | "TiB" => 1 << 40,
+        other => {
+            return Err(format!(
+                "`{other}` is not a unit; use B, KiB, MiB, GiB, TiB, kB, MB, GB or TB"
+            ));
+        }
+    };
+    let number: f64 = number
+        .parse()
+        .map_err(|_| "expected a number and a unit, such as 4GiB".to_owned())?;
+    Ok((number * factor as f64) as u64)
+}
+
+fn resource(text: &str) -> Result<(String, u64), String> {
+    let (name, number) = text
+        .split_once('=')
+        .ok_or_else(|| "expected NAME=N, such as gpu=2".to_owned())?;
+    let number = number
+        .parse()
+        .map_err(|_| format!("`{number}` is not a whole number"))?;
+    Ok((name.to_owned(), number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(size("1024"), Ok(1024));
+        assert_eq!(size("1.5KiB"), Ok(1536));
+        assert_eq!(size("2GB"), Ok(2_000_000_000));
+        assert!(size("2 bananas").is_err());
+        assert!(size("").is_err());
+    }
+}

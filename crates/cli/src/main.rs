@@ -1,0 +1,38 @@
+//! The `headwater` command: an edge. It reads arguments, calls the facade and shows what it says.
+//!
+//! Law: stdout is for results, stderr for talk; exit codes are 0 (done), 1 (work failed), 2 (wrong use).
+
+mod arguments;
+mod check;
+mod progress;
+mod run;
+mod runs;
+mod show;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command, SchemaKind};
+
+fn main() -> ExitCode {
+    // First of all, while this process is still small: it may be the helper that starts programs.
+    headwater::init();
+    let arguments = Arguments::parse();
+    let libraries = headwater::graph::Registry::new();
+    let result = match &arguments.command {
+        Command::Run(options) => run::run(options, &arguments.common, &libraries),
+        Command::Check { file } => check::check(file, &arguments.common, &libraries),
+        Command::Schema { kind } => {
+            let schema = match kind {
+                SchemaKind::Workflow => headwater::workflow_schema(),
+                SchemaKind::Data => headwater::data_schema(),
+            };
+            show::line(&serde_json::to_string_pretty(&schema).unwrap_or_default());
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Runs { command } => runs::runs(command, &arguments.common),
+    };
+    result.unwrap_or_else(|error| show::error(&error, arguments.common.json))
+}

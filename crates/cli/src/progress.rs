@@ -1,0 +1,144 @@
+//! How far a run is: bars on a terminal, plain lines elsewhere.
+
+use std::io::IsTerminal;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use headwater::{Progress, Snapshot, StageSnapshot};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::show;
+
+/// Shows the progress until the run is over.
+pub(crate) fn show(progress: &Progress, quiet: bool) -> Option<JoinHandle<()>> {
+    if quiet {
+        return None;
+    }
+    let progress = progress.clone();
+    let bars = std::io::stderr().is_terminal()
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+    let thread = std::thread::Builder::new().name("headwater-progress".to_owned());
+    thread
+        .spawn(move || {
+            if bars {
+                draw(&progress);
+            } else {
+                tell(&progress);
+            }
+        })
+        .ok()
+}
+
+fn style(colours: bool) -> ProgressStyle {
+    let template = if colours {
+        "{prefix:.bold} {bar:24.cyan/blue} {pos:>6}/{len:<6} {msg}"
+    } else {
+        "{prefix} {bar:24} {pos:>6}/{len:<6} {msg}"
+    };
+    ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("━╸─")
+}
+
+fn draw(progress: &Progress) {
+    let group = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+    let mut bars: Vec<ProgressBar> = Vec::new();
+    loop {
+        let snapshot = progress.snapshot();
+        let width = snapshot
+            .stages
+            .iter()
+            .map(|stage| stage.name.chars().count())
+            .max()
+            .unwrap_or(0);
+        for stage in snapshot.stages.iter().skip(bars.len()) {
+            let bar = group.add(ProgressBar::new(0).with_style(style(show::colours())));
+            bar.set_prefix(format!("{:width$}", stage.name));
+            bars.push(bar);
+        }
+        for line in &snapshot.news {
+            let _ = group.println(line);
+        }
+        for (bar, stage) in bars.iter().zip(&snapshot.stages) {
+            bar.set_length(stage.planned as u64);
+            bar.set_position(stage.ended as u64);
+            bar.set_message(message(stage, snapshot.elapsed));
+        }
+        if snapshot.over {
+            bars.iter().for_each(ProgressBar::abandon);
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(80));
+    }
+}
+
+fn message(stage: &StageSnapshot, elapsed: Duration) -> String {
+    let mut parts = Vec::new();
+    if stage.planned == 0 {
+        return "nothing to do".to_owned();
+    }
+    let seconds = elapsed.as_secs_f64();
+    if stage.ended > 0 && stage.ended < stage.planned && seconds > 0.2 {
+        let rate = stage.ended as f64 / seconds;
+        parts.push(format!("{rate:.1}/s"));
+        parts.push(format!(
+            "{} left",
+            show::duration((stage.planned - stage.ended) as f64 / rate)
+        ));
+    }
+    if stage.running > 0 {
+        parts.push(format!("{} running", stage.running));
+    }
+    if stage.failed > 0 {
+        parts.push(show::paint(&format!("{} failed", stage.failed), "31"));
+    }
+    parts.join(", ")
+}
+
+fn tell(progress: &Progress) {
+    let mut last = Instant::now();
+    let mut said = usize::MAX;
+    let mut pause = Duration::from_secs(2);
+    loop {
+        let snapshot = progress.snapshot();
+        snapshot.news.iter().for_each(|line| show::talk(line));
+        let ended: usize = snapshot.stages.iter().map(|stage| stage.ended).sum();
+        if snapshot.over {
+            return;
+        }
+        if last.elapsed() >= pause && ended != said {
+            show::talk(&line(&snapshot));
+            last = Instant::now();
+            said = ended;
+            // A log of a long run stays readable.
+            pause = (pause * 2).min(Duration::from_secs(60));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn line(snapshot: &Snapshot) -> String {
+    let (mut ended, mut planned, mut failed) = (0, 0, 0);
+    for stage in &snapshot.stages {
+        ended += stage.ended;
+        planned += stage.planned;
+        failed += stage.failed;
+    }
+    let seconds = snapshot.elapsed.as_secs_f64();
+    let rate = ended as f64 / seconds.max(0.001);
+    let mut text = format!(
+        "{} of {} done, {rate:.1}/s",
+        show::grouped(ended),
+        show::count(planned, "task")
+    );
+    if rate > 0.0 && ended < planned {
+        text.push_str(&format!(
+            ", {} left",
+            show::duration((planned - ended) as f64 / rate)
+        ));
+    }
+    if failed > 0 {
+        text.push_str(&format!(", {failed} failed"));
+    }
+    text
+}

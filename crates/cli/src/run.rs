@@ -1,0 +1,364 @@
+//! `headwater run`.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use headwater::enact::Parallelism;
+use headwater::graph::{Recipe, Registry, Value};
+use headwater::{
+    Delivered, DryRun, Error, FailedTask, OutputItem, Progress, RunReport, RunRequest, Stop,
+    StorePlace,
+};
+use serde_json::{Map, json};
+
+use crate::arguments::{Common, Run};
+use crate::{progress, show, signals};
+
+pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Result<ExitCode, Error> {
+    let current = current_folder()?;
+    let request = request(options, common);
+    if options.dry_run {
+        let plan = headwater::dry_run(&request, libraries, &current)?;
+        show_plan(&plan, common.json);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (shown, stop) = (Progress::default(), Stop::default());
+    signals::watch(&stop);
+    let thread = progress::show(&shown, common.json);
+    let report = headwater::run(&request, libraries, &current, &shown, &stop);
+    shown.finish();
+    if let Some(thread) = thread {
+        let _ = thread.join();
+    }
+    let report = report?;
+    if common.json {
+        show::line(&as_json(&report).to_string());
+    } else {
+        show_report(&report);
+    }
+    Ok(ExitCode::from(u8::from(!report.succeeded())))
+}
+
+pub(crate) fn current_folder() -> Result<std::path::PathBuf, Error> {
+    std::env::current_dir().map_err(|source| Error::Io {
+        what: "cannot find the current folder",
+        path: ".".into(),
+        source,
+    })
+}
+
+pub(crate) fn place(common: &Common) -> StorePlace {
+    StorePlace {
+        url: common.store.clone(),
+        read_only: common.read_only,
+    }
+}
+
+fn request(options: &Run, common: &Common) -> RunRequest {
+    RunRequest {
+        flow: options.flow.clone(),
+        inputs: options.inputs.clone(),
+        settings: options.set.clone(),
+        store: place(common),
+        cores: options.jobs.map(|jobs| jobs as usize),
+        memory: options.memory,
+        resources: options
+            .resource
+            .iter()
+            .map(|(name, number)| (Arc::from(name.as_str()), *number))
+            .collect(),
+        parallelism: Parallelism {
+            workflow: !options.no_workflow_parallelism,
+            data: !options.no_data_parallelism,
+            pipelining: !options.no_pipelining,
+        },
+        retries: options.retries,
+        fail_fast: options.fail_fast && !options.keep_going,
+        outputs: options.output.clone(),
+        command: std::env::args().collect(),
+    }
+}
+
+fn show_plan(plan: &DryRun, as_json: bool) {
+    if as_json {
+        let stages: Vec<serde_json::Value> = plan
+            .stages
+            .iter()
+            .map(|stage| json!({"stage": &*stage.name, "tasks": stage.tasks, "execute": stage.execute}))
+            .collect();
+        let task =
+            |(address, recipe): &(String, Recipe)| json!({"task": address, "recipe": recipe.hex()});
+        let to_run: Vec<serde_json::Value> = plan.to_run.iter().map(task).collect();
+        let open: Vec<&str> = plan.open.iter().map(|stage| &**stage).collect();
+        let object = json!({
+            "workflow": &*plan.workflow,
+            "tasks": plan.tasks,
+            "execute": plan.execute,
+            "reused": plan.tasks - plan.execute,
+            "stages": stages,
+            "open": open,
+            "to_run": to_run,
+        });
+        show::line(&object.to_string());
+        return;
+    }
+    for (file, text, diagnostics) in &plan.diagnostics {
+        show::diagnostics(file, text, diagnostics);
+    }
+    plan.notes
+        .iter()
+        .for_each(|note| show::talk(&format!("note: {note}")));
+    let width = plan
+        .stages
+        .iter()
+        .map(|stage| stage.name.chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(5);
+    show::line(&format!(
+        "{:width$} {:>9} {:>9} {:>9}",
+        "stage", "tasks", "to run", "reused"
+    ));
+    for stage in &plan.stages {
+        let open = if plan.open.contains(&stage.name) {
+            "  more once the stages before have run"
+        } else {
+            ""
+        };
+        let reused = stage.tasks - stage.execute;
+        show::line(&format!(
+            "{:width$} {:>9} {:>9} {:>9}{open}",
+            stage.name, stage.tasks, stage.execute, reused
+        ));
+    }
+    let reused = plan.tasks - plan.execute;
+    show::line(&format!(
+        "{:width$} {:>9} {:>9} {:>9}",
+        "all", plan.tasks, plan.execute, reused
+    ));
+    show::talk("nothing was executed (--dry-run)");
+}
+
+fn value(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Bool(value) => json!(value),
+        Value::Int(value) => json!(value),
+        Value::Float(value) => json!(value),
+        Value::Text(value) => json!(&**value),
+        _ => serde_json::Value::Null,
+    }
+}
+
+fn as_json(report: &RunReport) -> serde_json::Value {
+    let item = |item: &OutputItem| {
+        let mut object = Map::new();
+        object.insert("index".to_owned(), json!(item.index.to_string()));
+        match &item.what {
+            Delivered::Path(path) => object.insert("path".to_owned(), json!(path)),
+            Delivered::Value(given) => object.insert("value".to_owned(), value(given)),
+        };
+        serde_json::Value::Object(object)
+    };
+    let outputs: Map<String, serde_json::Value> = report
+        .outputs
+        .iter()
+        .map(|(name, items)| (name.to_string(), items.iter().map(item).collect()))
+        .collect();
+    let failures: Vec<serde_json::Value> = report
+        .failures
+        .iter()
+        .map(|failed| {
+            json!({
+                "task": failed.address,
+                "message": failed.failure.message,
+                "command": failed.failure.command,
+                "folder": failed.failure.folder,
+                "stderr": failed.failure.stderr,
+                "attempts": failed.attempts,
+                "blocked": failed.blocked,
+            })
+        })
+        .collect();
+    json!({
+        "run": report.run,
+        "workflow": &*report.workflow,
+        "tasks": report.counts.tasks,
+        "executed": report.counts.executed,
+        "reused": report.counts.reused(),
+        "failed": report.counts.failed,
+        "blocked": report.counts.blocked,
+        "recomputed": report.counts.recomputed,
+        "seconds": (report.seconds * 1e6).round() / 1e6,
+        "stopped": report.stopped,
+        "folder": report.folder,
+        "outputs": outputs,
+        "failures": failures,
+        "errors": report.errors,
+    })
+}
+
+fn show_report(report: &RunReport) {
+    for (file, text, diagnostics) in &report.diagnostics {
+        show::diagnostics(file, text, diagnostics);
+    }
+    report
+        .notes
+        .iter()
+        .for_each(|note| show::talk(&format!("note: {note}")));
+    for failed in report.failures.iter().take(5) {
+        show_failure(failed);
+    }
+    if report.failures.len() > 5 {
+        show::talk(&format!(
+            "… and {}; see `headwater runs show`",
+            show::count(report.failures.len() - 5, "more failure")
+        ));
+    }
+    for error in &report.errors {
+        show::talk(&format!("{} {error}", show::paint("error:", "1;31")));
+    }
+    let counts = &report.counts;
+    let mut line = format!(
+        "run {}: {}, {} executed, {} reused",
+        report.run,
+        show::count(counts.tasks, "task"),
+        show::grouped(counts.executed),
+        show::grouped(counts.reused())
+    );
+    if counts.failed > 0 {
+        line.push_str(&format!(", {} failed", show::grouped(counts.failed)));
+    }
+    if counts.blocked > 0 {
+        line.push_str(&format!(
+            ", {} not run because of that",
+            show::grouped(counts.blocked)
+        ));
+    }
+    if counts.recomputed > 0 {
+        line.push_str(&format!(
+            ", {} run again because they had been dropped",
+            show::grouped(counts.recomputed)
+        ));
+    }
+    line.push_str(&format!(", {}", show::duration(report.seconds)));
+    if report.stopped {
+        line.push_str("; stopped before it was done: the same command continues it");
+    }
+    show::line(&line);
+    for (name, items) in &report.outputs {
+        show::line(&format!("  {}", output_line(name, items, report)));
+    }
+}
+
+fn output_line(name: &str, items: &[OutputItem], report: &RunReport) -> String {
+    let folder = std::env::current_dir()
+        .ok()
+        .and_then(|current| {
+            report
+                .folder
+                .strip_prefix(current)
+                .ok()
+                .map(std::path::Path::to_path_buf)
+        })
+        .unwrap_or_else(|| report.folder.clone());
+    let short = |path: &std::path::Path| {
+        folder
+            .join(path.strip_prefix(&report.folder).unwrap_or(path))
+            .display()
+            .to_string()
+    };
+    match items {
+        [] => format!("{name}: nothing"),
+        [
+            OutputItem {
+                what: Delivered::Value(given),
+                ..
+            },
+        ] => format!("{name} = {}", value(given)),
+        [
+            OutputItem {
+                what: Delivered::Path(path),
+                ..
+            },
+        ] => format!("{name}: {}", short(path)),
+        several => match &several[0].what {
+            Delivered::Path(path) => {
+                let parent = path.parent().unwrap_or(path);
+                format!(
+                    "{name}: {} in {}/",
+                    show::count(several.len(), "file"),
+                    short(parent)
+                )
+            }
+            Delivered::Value(_) => {
+                format!(
+                    "{name}: {} in {}/outputs.csv",
+                    show::count(several.len(), "value"),
+                    folder.display()
+                )
+            }
+        },
+    }
+}
+
+fn show_failure(failed: &FailedTask) {
+    let failure = &failed.failure;
+    let tries = if failed.attempts > 1 {
+        format!(" (tried {} times)", failed.attempts)
+    } else {
+        String::new()
+    };
+    show::talk(&format!(
+        "{} task `{}`: {}{tries}",
+        show::paint("failed:", "1;31"),
+        failed.address,
+        failure.message
+    ));
+    if let Some(command) = &failure.command {
+        let words: Vec<String> = command.iter().map(|word| quote(word)).collect();
+        show::talk(&format!("  command: {}", cut(&words.join(" "), 2000)));
+    }
+    let lines: Vec<&str> = failure.stderr.lines().collect();
+    if !lines.is_empty() {
+        show::talk("  it said:");
+        for line in &lines[lines.len().saturating_sub(12)..] {
+            show::talk(&format!("    {}", cut(line, 500)));
+        }
+    }
+    if let Some(folder) = &failure.folder {
+        show::talk(&format!("  folder:  {}", folder.display()));
+        if failure.command.is_some() {
+            show::talk(&format!(
+                "  again:   sh {}",
+                quote(&folder.join(".again.sh").display().to_string())
+            ));
+        }
+    }
+    if failed.blocked > 0 {
+        show::talk(&format!(
+            "  {} could not run because of it",
+            show::count(failed.blocked, "task")
+        ));
+    }
+}
+
+/// The beginning of a text that may be far too long for a terminal; all of it is in the task's folder.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!(
+            "{}… ({} bytes in all)",
+            &text[..end],
+            show::grouped(text.len())
+        ),
+        None => text.to_owned(),
+    }
+}
+
+fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

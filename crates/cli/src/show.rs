@@ -1,0 +1,125 @@
+//! Text for people: colours where they are wanted, errors with a way out.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use headwater::Error;
+use headwater::graph::{Diagnostic, Fault};
+
+/// Writes a line to stdout. A reader that went away (`| head`) is no reason to fail.
+pub(crate) fn line(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// Writes a line to stderr.
+pub(crate) fn talk(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Whether stderr takes colours.
+pub(crate) fn colours() -> bool {
+    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stderr().is_terminal()
+        && !unwanted
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// `text` in a colour (an SGR code), where colours are wanted.
+pub(crate) fn paint(text: &str, code: &str) -> String {
+    if colours() {
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Shows what a file's readers said.
+pub(crate) fn diagnostics(file: &Path, text: &str, diagnostics: &[Diagnostic]) {
+    if !diagnostics.is_empty() {
+        let shown = headwater::render(diagnostics, &file.display().to_string(), text, colours());
+        talk(shown.trim_end());
+    }
+}
+
+/// Shows an error; the exit code that goes with it.
+pub(crate) fn error(error: &Error, as_json: bool) -> ExitCode {
+    if as_json {
+        let diagnostics = match error {
+            Error::File { diagnostics, .. } => {
+                diagnostics.iter().map(crate::check::describe).collect()
+            }
+            _ => Vec::new(),
+        };
+        let object = serde_json::json!({
+            "error": error.to_string(), "hint": error.hint(), "diagnostics": diagnostics,
+        });
+        line(&object.to_string());
+    }
+    if let Error::File {
+        file,
+        text,
+        diagnostics: found,
+    } = error
+    {
+        diagnostics(file, text, found);
+        let errors = found
+            .iter()
+            .filter(|diagnostic| diagnostic.is_error())
+            .count();
+        let noun = if errors == 1 { "mistake" } else { "mistakes" };
+        talk(&format!(
+            "{} {} in {}",
+            paint("error:", "1;31"),
+            format_args!("{errors} {noun}"),
+            file.display()
+        ));
+    } else {
+        talk(&format!("{} {error}", paint("error:", "1;31")));
+        if let Some(hint) = error.hint() {
+            talk(&format!("  {} {hint}", paint("help:", "1;36")));
+        }
+    }
+    ExitCode::from(if error.fault() == Fault::User { 2 } else { 1 })
+}
+
+/// A time for people.
+pub(crate) fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 0.0005 => "0 s".to_owned(),
+        s if s < 1.0 => format!("{:.0} ms", s * 1000.0),
+        s if s < 60.0 => format!("{s:.1} s"),
+        s if s < 3600.0 => format!(
+            "{:.0} min {:02.0} s",
+            (s / 60.0).floor(),
+            (s % 60.0).floor()
+        ),
+        s => format!(
+            "{:.0} h {:02.0} min",
+            (s / 3600.0).floor(),
+            (s % 3600.0 / 60.0).floor()
+        ),
+    }
+}
+
+/// `1 task`, `2 tasks`, `1,234 tasks`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    format!(
+        "{} {noun}{}",
+        grouped(number),
+        if number == 1 { "" } else { "s" }
+    )
+}
+
+/// A number with its thousands set apart.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

@@ -1,0 +1,40 @@
+//! Ctrl-C: once stops in order, twice stops now.
+//!
+//! Law: the handler does nothing but count; a thread of ours sees the count and acts on it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use headwater::Stop;
+
+static INTERRUPTS: AtomicUsize = AtomicUsize::new(0);
+
+extern "C" fn interrupted(_: libc::c_int) {
+    if INTERRUPTS.fetch_add(1, Ordering::SeqCst) > 0 {
+        // SAFETY: `_exit` may be called from a signal handler. Everything finished is durable or on its way
+        // to be found missing: there is no special recovery path.
+        unsafe { libc::_exit(1) }
+    }
+}
+
+/// From now on SIGINT and SIGTERM stop the run.
+pub(crate) fn watch(stop: &Stop) {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the handler only touches an atomic and `_exit`, both of which are safe in a handler.
+        unsafe {
+            libc::signal(signal, interrupted as *const () as libc::sighandler_t);
+        }
+    }
+    let stop = stop.clone();
+    // Without the thread Ctrl-C has to be pressed twice.
+    let _ = std::thread::Builder::new().name("headwater-signals".to_owned()).spawn(move || {
+        loop {
+            std::thread::sleep(Duration::from_millis(20));
+            if INTERRUPTS.load(Ordering::SeqCst) > 0 {
+                crate::show::talk("stopping: running tasks are ended, finished work is kept (press Ctrl-C again to stop at once)");
+                stop.now();
+                return;
+            }
+        }
+    });
+}

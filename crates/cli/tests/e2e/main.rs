@@ -1,0 +1,17 @@
+//! The `headwater` command as its users meet it: real files, real programs, real signals.
+//!
+//! Every test works in a folder of its own and says in its name what a user relies on. Nothing here waits for
+//! a clock: where a test has to meet a moment, it watches a file that the commands write.
+
+mod arguments;
+mod docs;
+mod examples;
+mod failures;
+mod interrupt;
+mod kill;
+mod limits;
+mod memory;
+mod mistakes;
+mod outputs;
+mod place;
+mod reuse;

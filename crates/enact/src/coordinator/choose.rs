@@ -1,0 +1,284 @@
+//! What runs next.
+//!
+//! Law: of the ready tasks whose resources are free the first in order is taken. When memory is the only
+//! thing in the way and nothing under way can free any, room is made by writing something out; when there
+//! is no room to make, the task runs alone. When nothing at all is under way, a task that its stage holds
+//! back is let through. So as long as something is left to do, something is offered.
+
+use std::cmp::Reverse;
+
+use core::time::Duration;
+
+use headwater_graph::{TaskGraph, TaskId};
+
+use super::{Action, Coordinator, Presence, Start, State};
+use crate::Time;
+use crate::needs::Needs;
+
+/// Up to so many ready tasks are looked at to find one whose resources are free.
+const LOOKAHEAD: usize = 256;
+/// Tasks expected to be shorter than this are handed out in batches.
+const QUICK: Duration = Duration::from_micros(50);
+
+impl Coordinator {
+    /// What to do next. Each call is one decision; the driver does it and comes back.
+    pub fn next(&mut self, graph: &TaskGraph, now: Time) -> Action {
+        self.end_pauses(now);
+        if let Some(task) = self.to_load.pop() {
+            return Action::Materialise(task);
+        }
+        if self.stopped {
+            let idle = self.nothing_under_way();
+            return if idle {
+                Action::Finished
+            } else {
+                Action::Wait(None)
+            };
+        }
+        if let Some(task) = self.loaded.pop() {
+            // Its resources were taken when its inputs were sent for.
+            return Action::Start(self.begin(graph, task));
+        }
+        if let Some(action) = self.pick(graph) {
+            return action;
+        }
+        if self.nothing_under_way() {
+            if self.unsettled == 0 {
+                return Action::Finished;
+            }
+            // A stage may hold back a task that one of its own open instances waits for: shared tasks and
+            // lost products make that possible. With nothing running, letting it through disturbs nobody.
+            if self.delayed.is_empty() && self.stages.let_one_through() {
+                self.admit_waiting();
+                if let Some(action) = self.pick(graph) {
+                    return action;
+                }
+            }
+        }
+        Action::Wait(self.delayed.peek().map(|Reverse((due, _))| *due))
+    }
+
+    fn nothing_under_way(&self) -> bool {
+        self.running == 0 && self.spilling == 0 && self.loading.is_empty()
+    }
+
+    /// The pause before a retry is one of the things that a task waits for.
+    fn end_pauses(&mut self, now: Time) {
+        while let Some(Reverse((due, task))) = self.delayed.peek().copied() {
+            if due > now {
+                return;
+            }
+            self.delayed.pop();
+            let slot = &mut self.slots[task.index()];
+            if slot.state == State::Waiting {
+                slot.missing -= 1;
+                if slot.missing == 0 {
+                    self.become_ready(task);
+                }
+            }
+        }
+    }
+
+    /// More quick tasks for a driver that just got one from [`next`](Self::next) and will run them one after
+    /// the other on the same core. Empty unless both they and `first` are known to be quick and small.
+    pub fn ride_along(
+        &mut self,
+        graph: &TaskGraph,
+        first: TaskId,
+        workers: usize,
+        batch: &mut Vec<Start>,
+    ) {
+        let quick = |needs: &Needs| needs.is_quick(QUICK) && needs.is_plain();
+        let first_needs = &self.needs[graph.operation_index(first) as usize];
+        if !quick(first_needs) || self.stages.restricted() || self.stopped {
+            return;
+        }
+        // The others get their share: nobody takes more than half of an even split.
+        let share = (self.ready.len() / (2 * workers.max(1))).min(64);
+        while batch.len() < share {
+            let Some(Reverse((_, task))) = self.ready.peek().copied() else {
+                break;
+            };
+            if self.slots[task.index()].state != State::Ready {
+                self.ready.pop();
+                continue;
+            }
+            let needs = &self.needs[graph.operation_index(task) as usize];
+            let fits = quick(needs)
+                && self.inputs_are_here(graph, task)
+                && self
+                    .ledger
+                    .fits_memory(needs, self.expected_memory(graph, task));
+            if !fits {
+                break;
+            }
+            self.ready.pop();
+            let slot = &mut self.slots[task.index()];
+            slot.charged = false;
+            slot.oversized = false;
+            self.occupy(graph, task);
+            batch.push(self.begin(graph, task));
+        }
+    }
+
+    fn inputs_are_here(&self, graph: &TaskGraph, task: TaskId) -> bool {
+        let mut here = true;
+        graph.for_each_input_task(task, |input| {
+            here &= self.slots[input.index()].presence == Presence::Here;
+        });
+        here
+    }
+
+    /// The first ready task, in order, whose resources are free.
+    fn pick(&mut self, graph: &TaskGraph) -> Option<Action> {
+        let mut passed: Vec<Reverse<(u64, TaskId)>> = Vec::new();
+        let mut chosen = None;
+        let mut too_large = None;
+        while let Some(entry) = self.ready.pop() {
+            let Reverse((_, task)) = entry;
+            let slot = &self.slots[task.index()];
+            if slot.state != State::Ready {
+                continue;
+            }
+            let needs = &self.needs[graph.operation_index(task) as usize];
+            if !self.stages.may_run_beside(slot.stage) || !self.ledger.fits_others(needs) {
+                passed.push(entry);
+            } else if !self.ledger.fits_cores(needs) {
+                // No smaller task may overtake it for ever.
+                passed.push(entry);
+                break;
+            } else if !self
+                .ledger
+                .fits_memory(needs, self.expected_memory(graph, task))
+            {
+                too_large = too_large.or(Some(task));
+                passed.push(entry);
+            } else {
+                chosen = Some(task);
+                break;
+            }
+            if passed.len() >= LOOKAHEAD {
+                break;
+            }
+        }
+        self.ready.extend(passed);
+        if let Some(task) = chosen {
+            return Some(self.launch(graph, task, false));
+        }
+        let task = too_large.filter(|_| self.nothing_under_way())?;
+        if let Some(victim) = self.spill_victim(graph, task) {
+            return Some(Action::Spill(victim));
+        }
+        Some(self.launch(graph, task, true))
+    }
+
+    /// The bytes that starting `task` is expected to add: its outputs, and inputs that have to come back.
+    fn expected_memory(&self, graph: &TaskGraph, task: TaskId) -> u64 {
+        if !self.ledger.limits_memory() {
+            return 0;
+        }
+        let (mut inputs, mut coming) = (0u64, 0u64);
+        graph.for_each_input_task(task, |input| {
+            let slot = &self.slots[input.index()];
+            inputs += slot.memory;
+            if slot.presence != Presence::Here {
+                coming += slot.memory;
+            }
+        });
+        let needs = &self.needs[graph.operation_index(task) as usize];
+        needs.output_memory().unwrap_or(inputs) + coming
+    }
+
+    /// The smallest product in memory that `task` does not read.
+    fn spill_victim(&mut self, graph: &TaskGraph, task: TaskId) -> Option<TaskId> {
+        let mut reads = Vec::new();
+        graph.for_each_input_task(task, |input| reads.push(input));
+        reads.sort_unstable();
+        let unread = |entry: &&(u64, TaskId)| reads.binary_search(&entry.1).is_err();
+        let (memory, victim) = *self.live.iter().find(unread)?;
+        self.live.remove(&(memory, victim));
+        self.slots[victim.index()].presence = Presence::Leaving;
+        self.spilling += 1;
+        Some(victim)
+    }
+
+    /// Takes a ready task: starts it, or sends for its inputs first.
+    fn launch(&mut self, graph: &TaskGraph, task: TaskId, oversized: bool) -> Action {
+        let mut absent = Vec::new();
+        graph.for_each_input_task(task, |input| {
+            if self.slots[input.index()].presence != Presence::Here {
+                absent.push(input);
+            }
+        });
+        absent.sort_unstable();
+        absent.dedup();
+        let slot = &mut self.slots[task.index()];
+        slot.charged = true;
+        slot.oversized = oversized;
+        self.occupy(graph, task);
+        if absent.is_empty() {
+            return Action::Start(self.begin(graph, task));
+        }
+        let slot = &mut self.slots[task.index()];
+        slot.state = State::Loading;
+        slot.missing = absent.len() as u32;
+        for input in absent {
+            self.loading.entry(input).or_default().push(task);
+            let slot = &mut self.slots[input.index()];
+            // What is on its way out is sent for when it has left.
+            if slot.presence == Presence::Stored {
+                slot.presence = Presence::Coming;
+                self.to_load.push(input);
+            }
+        }
+        match self.to_load.pop() {
+            Some(input) => Action::Materialise(input),
+            None => Action::Wait(None),
+        }
+    }
+
+    fn occupy(&mut self, graph: &TaskGraph, task: TaskId) {
+        let expected = self.expected_memory(graph, task);
+        let needs = &self.needs[graph.operation_index(task) as usize];
+        let slot = &self.slots[task.index()];
+        let promised = self.ledger.promise(needs, expected);
+        if promised > 0 {
+            self.promised.insert(task, promised);
+        }
+        if slot.charged {
+            self.ledger.take(needs);
+        }
+        self.stages.started(slot.stage);
+    }
+
+    pub(super) fn vacate(&mut self, graph: &TaskGraph, task: TaskId) {
+        let slot = &self.slots[task.index()];
+        if slot.charged {
+            self.ledger
+                .give_back(&self.needs[graph.operation_index(task) as usize]);
+        }
+        if self.ledger.limits_memory() {
+            self.ledger.redeem(self.promised.remove(&task).unwrap_or(0));
+        }
+        self.stages.ended(slot.stage);
+    }
+
+    fn begin(&mut self, graph: &TaskGraph, task: TaskId) -> Start {
+        if self.ledger.limits_memory() {
+            graph.for_each_input_task(task, |input| {
+                self.live.remove(&(self.slots[input.index()].memory, input));
+            });
+        }
+        let slot = &mut self.slots[task.index()];
+        slot.state = State::Running;
+        self.running += 1;
+        let timeout = graph.operation_at(task).signature.timeout;
+        let (attempt, oversized) = (u32::from(slot.attempts), slot.oversized);
+        Start {
+            task,
+            attempt,
+            timeout,
+            oversized,
+        }
+    }
+}

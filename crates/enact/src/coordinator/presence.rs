@@ -1,0 +1,148 @@
+//! Where the outputs of tasks are: nowhere, stored, on their way, here.
+//!
+//! Law: outputs stay in memory as long as somebody has to read them, and no longer. What was written out
+//! or remembered is brought back when a task that reads it is about to start; what cannot be brought back
+//! is computed again, and with it exactly what is needed for that.
+
+use headwater_graph::{TaskGraph, TaskId};
+
+use super::{Coordinator, Edge, NONE, Notice, Presence, State};
+
+impl Coordinator {
+    /// Keeps the outputs of a task until [`let_go`](Self::let_go), for readers that do not exist yet.
+    pub fn hold(&mut self, task: TaskId) {
+        *self.holds.entry(task).or_insert(0) += 1;
+        self.slots[task.index()].readers += 1;
+    }
+
+    /// Takes back one [`hold`](Self::hold).
+    pub fn let_go(&mut self, task: TaskId) {
+        let Some(holds) = self.holds.get_mut(&task) else {
+            return;
+        };
+        *holds -= 1;
+        if *holds == 0 {
+            self.holds.remove(&task);
+        }
+        let slot = &mut self.slots[task.index()];
+        slot.readers -= 1;
+        if slot.readers == 0 {
+            self.keep_or_release(task);
+        }
+    }
+
+    pub(super) fn keep_or_release(&mut self, task: TaskId) {
+        let slot = &mut self.slots[task.index()];
+        if slot.presence != Presence::Here {
+            return;
+        }
+        if slot.readers > 0 {
+            if slot.memory > 0 && self.ledger.limits_memory() {
+                self.live.insert((slot.memory, task));
+            }
+            return;
+        }
+        self.live.remove(&(slot.memory, task));
+        self.ledger.let_go(slot.memory);
+        let can_return = self.options.remembers && slot.remembered;
+        slot.presence = if can_return {
+            Presence::Stored
+        } else {
+            Presence::Nowhere
+        };
+        self.notices.push(Notice::Released(task));
+    }
+
+    /// Tells that the outputs of a task are in memory again.
+    pub fn materialised(&mut self, task: TaskId, memory: u64) {
+        let slot = &mut self.slots[task.index()];
+        if slot.presence != Presence::Coming {
+            return;
+        }
+        slot.presence = Presence::Here;
+        slot.memory = memory;
+        self.ledger.hold(memory);
+        self.tell_loading(task);
+    }
+
+    /// The outputs of `task` are here: tasks that sent for them may start.
+    fn tell_loading(&mut self, task: TaskId) {
+        let waiting = self.loading.remove(&task).unwrap_or_default();
+        if waiting.is_empty() {
+            self.keep_or_release(task);
+        }
+        for waiting in waiting {
+            let slot = &mut self.slots[waiting.index()];
+            slot.missing -= 1;
+            if slot.missing == 0 {
+                self.loaded.push(waiting);
+            }
+        }
+    }
+
+    /// Tells that the outputs of a task were written out (or could not be: then they stay).
+    pub fn spilled(&mut self, task: TaskId, written: bool) {
+        let slot = &mut self.slots[task.index()];
+        if slot.presence != Presence::Leaving {
+            return;
+        }
+        self.spilling -= 1;
+        if !written {
+            slot.presence = Presence::Here;
+            // It is not among those that may leave any more: once refused is enough.
+            if slot.readers == 0 || self.loading.contains_key(&task) {
+                self.tell_loading(task);
+            }
+            return;
+        }
+        self.ledger.let_go(slot.memory);
+        slot.presence = Presence::Stored;
+        if self.loading.contains_key(&task) {
+            slot.presence = Presence::Coming;
+            self.to_load.push(task);
+        }
+    }
+
+    /// Tells that the outputs of a task cannot be brought back: it is run again, and whoever needs it waits.
+    pub fn lost(&mut self, graph: &TaskGraph, task: TaskId) {
+        let slot = &mut self.slots[task.index()];
+        if !matches!(slot.state, State::Done | State::Known) || slot.presence == Presence::Leaving {
+            return;
+        }
+        if slot.presence == Presence::Here {
+            self.live.remove(&(slot.memory, task));
+            self.ledger.let_go(slot.memory);
+        }
+        slot.presence = Presence::Nowhere;
+        self.loading.remove(&task);
+        self.to_load.retain(|coming| *coming != task);
+        // Every reader that has not begun counts the lost product as missing again.
+        let mut edge = self.slots[task.index()].first_edge;
+        while edge != NONE {
+            let Edge { reader, next } = self.edges[edge as usize];
+            edge = next;
+            match self.slots[reader.index()].state {
+                State::Loading => self.send_back(graph, reader),
+                State::Waiting => self.unpark(reader),
+                State::Ready => {}
+                _ => continue,
+            }
+            let slot = &mut self.slots[reader.index()];
+            slot.state = State::Waiting;
+            slot.missing += 1;
+        }
+        let mut fresh = Vec::new();
+        self.demand(graph, &[task], &mut fresh);
+        self.offer(graph, &fresh);
+    }
+
+    /// A task that waits for its inputs to come back gives its resources back and queues again.
+    fn send_back(&mut self, graph: &TaskGraph, reader: TaskId) {
+        self.vacate(graph, reader);
+        for tasks in self.loading.values_mut() {
+            tasks.retain(|waiting| *waiting != reader);
+        }
+        self.loaded.retain(|waiting| *waiting != reader);
+        self.slots[reader.index()].missing = 0;
+    }
+}

@@ -1,0 +1,205 @@
+//! How tasks end, and what that sets going.
+//!
+//! Law: a task that ends tells whoever reads it, exactly once. A failure is tried again after a pause, as
+//! often as its operation says; after that it stops its descendants, and nothing else.
+
+use std::cmp::Reverse;
+
+use headwater_graph::{TaskGraph, TaskId};
+
+use super::{Coordinator, Edge, NONE, Notice, Outcome, Presence, State};
+use crate::Time;
+
+impl Coordinator {
+    /// Tells how a started task ended.
+    pub fn finished(&mut self, graph: &TaskGraph, task: TaskId, outcome: Outcome, now: Time) {
+        if self.slots[task.index()].state != State::Running {
+            return;
+        }
+        self.running -= 1;
+        self.vacate(graph, task);
+        let slot = &mut self.slots[task.index()];
+        match outcome {
+            Outcome::Success { memory, elapsed } => {
+                slot.memory = memory;
+                slot.presence = Presence::Here;
+                if !slot.ran_before && !slot.implicit {
+                    self.counts.executed += 1;
+                }
+                slot.ran_before = true;
+                self.needs[graph.operation_index(task) as usize].learn(memory, elapsed);
+                self.ledger.hold(memory);
+                // Readers first: when this stage falls silent with it, they take their turns in order.
+                self.tell_readers(task);
+                self.settle(task, State::Done);
+                self.inputs_were_read(graph, task);
+                self.keep_or_release(task);
+            }
+            Outcome::Cancelled => {
+                // Whoever ends tasks also stops the run; until then it waits for an input that never comes.
+                self.stopped = true;
+                slot.state = State::Waiting;
+                slot.missing = 1;
+            }
+            Outcome::Failure | Outcome::Fatal => {
+                let retries = graph.operation_at(task).signature.retries;
+                let retries = retries
+                    .unwrap_or(self.options.retries)
+                    .min(u32::from(u16::MAX));
+                let again = outcome == Outcome::Failure && u32::from(slot.attempts) < retries;
+                if again && !self.stopped {
+                    slot.attempts += 1;
+                    slot.state = State::Waiting;
+                    slot.missing = 1;
+                    let due = now + self.options.backoff.pause(u32::from(slot.attempts));
+                    self.delayed.push(Reverse((due, task)));
+                    // What it reads may be written out while it waits.
+                    self.inputs_may_leave(graph, task);
+                } else {
+                    self.fail(graph, task);
+                }
+            }
+        }
+    }
+
+    fn fail(&mut self, graph: &TaskGraph, task: TaskId) {
+        self.counts.failed += usize::from(!self.slots[task.index()].implicit);
+        self.settle(task, State::Failed);
+        self.inputs_were_read(graph, task);
+        self.block_readers(graph, task, task);
+        if self.options.fail_fast {
+            self.stopped = true;
+        }
+    }
+
+    pub(super) fn block_readers(&mut self, graph: &TaskGraph, failed: TaskId, cause: TaskId) {
+        let mut pending = vec![failed];
+        while let Some(task) = pending.pop() {
+            let mut edge = self.slots[task.index()].first_edge;
+            while edge != NONE {
+                let Edge { reader, next } = self.edges[edge as usize];
+                edge = next;
+                if matches!(
+                    self.slots[reader.index()].state,
+                    State::Waiting | State::Ready
+                ) {
+                    self.block(graph, reader, cause);
+                    pending.push(reader);
+                }
+            }
+        }
+    }
+
+    pub(super) fn block(&mut self, graph: &TaskGraph, task: TaskId, cause: TaskId) {
+        self.counts.blocked += usize::from(!self.slots[task.index()].implicit);
+        self.unpark(task);
+        self.settle(task, State::Blocked);
+        self.inputs_were_read(graph, task);
+        self.causes.insert(task, cause);
+        self.notices.push(Notice::Blocked { task, cause });
+    }
+
+    /// Nothing more happens to `task`: whoever waits for that in order, or for the turn of its stage, may go on.
+    fn settle(&mut self, task: TaskId, state: State) {
+        let slot = &mut self.slots[task.index()];
+        slot.state = state;
+        self.unsettled -= 1;
+        let (stage, occurrence) = (slot.stage, slot.occurrence);
+        if occurrence == NONE {
+            return;
+        }
+        let mut freed = Vec::new();
+        self.stages.settled(task, stage, occurrence, &mut freed);
+        self.open_gates(&freed);
+        self.admit_waiting();
+    }
+
+    pub(super) fn open_gates(&mut self, freed: &[TaskId]) {
+        for task in freed {
+            let slot = &mut self.slots[task.index()];
+            slot.free = true;
+            if slot.state == State::Waiting && slot.missing == 0 {
+                self.become_ready(*task);
+            }
+        }
+    }
+
+    /// Stages that hold tasks back offer those whose turn has come.
+    pub(super) fn admit_waiting(&mut self) {
+        while let Some(task) = self.stages.next_admitted() {
+            let slot = &mut self.slots[task.index()];
+            if slot.state == State::Waiting {
+                slot.state = State::Ready;
+                self.ready.push(Reverse((slot.priority, task)));
+            }
+        }
+    }
+
+    /// All inputs are there: it is offered, unless it has to wait for its turn.
+    pub(super) fn become_ready(&mut self, task: TaskId) {
+        let slot = &mut self.slots[task.index()];
+        if !slot.free {
+            return;
+        }
+        if self.stages.holds_back(slot.stage) {
+            self.stages
+                .park(task, slot.stage, slot.occurrence, slot.priority);
+            self.admit_waiting();
+        } else {
+            slot.state = State::Ready;
+            self.ready.push(Reverse((slot.priority, task)));
+        }
+    }
+
+    /// It no longer waits for its turn.
+    pub(super) fn unpark(&mut self, task: TaskId) {
+        let slot = &self.slots[task.index()];
+        if slot.state == State::Waiting && self.stages.holds_back(slot.stage) {
+            self.stages
+                .unpark(task, slot.stage, slot.occurrence, slot.priority);
+        }
+    }
+
+    fn tell_readers(&mut self, task: TaskId) {
+        let mut edge = self.slots[task.index()].first_edge;
+        // The list is in reverse order of insertion; readiness does not depend on it.
+        while edge != NONE {
+            let Edge { reader, next } = self.edges[edge as usize];
+            edge = next;
+            let slot = &mut self.slots[reader.index()];
+            if slot.state == State::Waiting && slot.missing > 0 {
+                slot.missing -= 1;
+                if slot.missing == 0 {
+                    self.become_ready(reader);
+                }
+            }
+        }
+    }
+
+    fn inputs_were_read(&mut self, graph: &TaskGraph, task: TaskId) {
+        let slots = &mut self.slots;
+        let mut unread = Vec::new();
+        graph.for_each_input_task(task, |input| {
+            let slot = &mut slots[input.index()];
+            slot.readers -= 1;
+            if slot.readers == 0 {
+                unread.push(input);
+            }
+        });
+        for input in unread {
+            self.keep_or_release(input);
+        }
+        self.inputs_may_leave(graph, task);
+    }
+
+    fn inputs_may_leave(&mut self, graph: &TaskGraph, task: TaskId) {
+        if self.ledger.limits_memory() {
+            graph.for_each_input_task(task, |input| {
+                let slot = &self.slots[input.index()];
+                if slot.presence == Presence::Here && slot.memory > 0 {
+                    self.live.insert((slot.memory, input));
+                }
+            });
+        }
+    }
+}

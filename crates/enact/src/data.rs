@@ -1,0 +1,62 @@
+//! The data set of a run: the items of each workflow input.
+//!
+//! Law: the place of an item is its position in its source. Columns of one table share a source, so their
+//! items pair; separate lists are separate sources; a single value is there once and has no position.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use headwater_graph::{Identity, Value};
+
+/// One item from outside.
+#[derive(Debug, Clone)]
+pub struct DataItem {
+    /// What it is.
+    pub identity: Identity,
+    /// How to get at it.
+    pub value: Value,
+}
+
+/// The items of one workflow input.
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// The input.
+    pub input: Arc<str>,
+    /// Columns of one table have the same number.
+    pub source: u32,
+    /// The items; `None` where an optional one is absent.
+    pub items: Vec<Option<DataItem>>,
+    /// There is one item, and it was not given as a list: it has the empty path.
+    pub single: bool,
+}
+
+impl Column {
+    /// For each position, the number of its group: equal items form a group, and groups are numbered by
+    /// their first item.
+    pub(crate) fn groups(&self) -> Vec<u32> {
+        let mut numbers: BTreeMap<Option<&Identity>, u32> = BTreeMap::new();
+        self.items
+            .iter()
+            .map(|item| {
+                let next = numbers.len() as u32;
+                *numbers
+                    .entry(item.as_ref().map(|item| &item.identity))
+                    .or_insert(next)
+            })
+            .collect()
+    }
+}
+
+/// The items of all inputs.
+#[derive(Debug, Clone, Default)]
+pub struct DataSet {
+    /// By input; an optional input may have none.
+    pub columns: Vec<Column>,
+}
+
+impl DataSet {
+    /// The column of an input.
+    pub fn column(&self, input: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| *column.input == *input)
+    }
+}

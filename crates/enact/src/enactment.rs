@@ -1,0 +1,417 @@
+//! Graph, expander and coordinator as one thing to be driven.
+//!
+//! Law: whoever drives it, threads or virtual time, makes the same calls and gets the same decisions.
+//! Rounds open here: when a watched task ends, the expander goes on, and what it adds is looked up, planned
+//! and offered, while everything else keeps running.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use headwater_graph::{Index, Outputs, TaskGraph, TaskId, Value};
+
+use crate::{
+    Action, Coordinator, Counts, Expander, Notice, Options, Outcome, Parallelism, PlanError,
+    Requested, Round, Settled, ShapeError, Start, State, Time,
+};
+
+/// What is remembered from earlier runs.
+pub trait Recall {
+    /// For each task, whether its outputs are remembered.
+    fn known(&mut self, graph: &TaskGraph, tasks: &[TaskId]) -> Vec<bool>;
+
+    /// The outputs of a remembered task, without the bytes of files.
+    fn outputs(&mut self, graph: &TaskGraph, task: TaskId) -> Option<Outputs>;
+}
+
+/// Remembers nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NothingRemembered;
+
+impl Recall for NothingRemembered {
+    fn known(&mut self, _: &TaskGraph, tasks: &[TaskId]) -> Vec<bool> {
+        vec![false; tasks.len()]
+    }
+
+    fn outputs(&mut self, _: &TaskGraph, _: TaskId) -> Option<Outputs> {
+        None
+    }
+}
+
+/// Which instance of which stage a task belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskAddress {
+    /// Position of the stage.
+    pub stage: usize,
+    /// The index path of the instance.
+    pub index: Index,
+    /// `stage.task[index]`.
+    pub text: String,
+}
+
+/// A run in progress.
+#[derive(Debug)]
+pub struct Enactment {
+    graph: TaskGraph,
+    coordinator: Coordinator,
+    expander: Option<Expander>,
+    requested: Vec<Requested>,
+    errors: Vec<ShapeError>,
+    notes: Vec<String>,
+    watched: HashSet<TaskId>,
+    /// How long the lists are that tasks made, for views that open later; other outputs are null here.
+    lists: HashMap<TaskId, Outputs>,
+    released: Vec<TaskId>,
+    blocked: Vec<(TaskId, TaskId)>,
+    rounds: u32,
+}
+
+impl Enactment {
+    /// A run of a workflow. Nothing is planned before [`open`](Self::open).
+    pub fn of_workflow(expander: Expander, options: Options) -> Enactment {
+        let rules = match options.parallelism == Parallelism::default() {
+            true => expander.stage_limits(),
+            false => expander.stage_rules(),
+        };
+        Enactment::new(
+            TaskGraph::new(),
+            Some(expander),
+            Coordinator::new(options, &rules),
+        )
+    }
+
+    /// A run of a graph that is there already.
+    pub fn of_graph(graph: TaskGraph, options: Options) -> Enactment {
+        Enactment::new(graph, None, Coordinator::new(options, &[]))
+    }
+
+    fn new(graph: TaskGraph, expander: Option<Expander>, coordinator: Coordinator) -> Enactment {
+        Enactment {
+            graph,
+            coordinator,
+            expander,
+            requested: Vec::new(),
+            errors: Vec::new(),
+            notes: Vec::new(),
+            watched: HashSet::new(),
+            lists: HashMap::new(),
+            released: Vec::new(),
+            blocked: Vec::new(),
+            rounds: 0,
+        }
+    }
+
+    /// Plans the first round: everything that is known before anything runs.
+    pub fn open(&mut self, recall: &mut dyn Recall) -> Result<(), OpenError> {
+        self.expand(recall)?;
+        // Nothing has run: what is wrong now is wrong with the data.
+        match self.errors.first() {
+            Some(error) => Err(error.clone().into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Plans a graph without workflow: `wanted` tasks and what they need.
+    pub fn open_graph(
+        &mut self,
+        wanted: &[TaskId],
+        recall: &mut dyn Recall,
+    ) -> Result<(), OpenError> {
+        let tasks: Vec<TaskId> = self.graph.ids().collect();
+        let known = recall.known(&self.graph, &tasks);
+        let known = |task: TaskId| known.get(task.index()).copied().unwrap_or(false);
+        let round = Round {
+            wanted,
+            known: Some(&known),
+            ..Round::default()
+        };
+        self.coordinator.admit(&self.graph, &round)?;
+        self.rounds = 1;
+        Ok(())
+    }
+
+    fn expand(&mut self, recall: &mut dyn Recall) -> Result<(), OpenError> {
+        loop {
+            let Some(expander) = &mut self.expander else {
+                return Ok(());
+            };
+            let first_new = self.graph.len();
+            let mut expansion = expander.advance(&mut self.graph)?;
+            let new: Vec<TaskId> = (first_new as u32..self.graph.len() as u32)
+                .map(TaskId)
+                .collect();
+            let known = recall.known(&self.graph, &new);
+            let known = |task: TaskId| {
+                task.index()
+                    .checked_sub(first_new)
+                    .and_then(|place| known.get(place))
+                    .copied()
+                    .unwrap_or(false)
+            };
+            let round = Round {
+                wanted: &expansion.wanted,
+                known: Some(&known),
+                occurrences: &expansion.occurrences,
+                complete: &expansion.complete,
+            };
+            self.coordinator.admit(&self.graph, &round)?;
+            self.rounds += 1;
+            self.requested.append(&mut expansion.requested);
+            self.errors.append(&mut expansion.errors);
+            self.notes.append(&mut expansion.notes);
+            self.watched.extend(&expansion.watched);
+            expansion
+                .held
+                .iter()
+                .for_each(|task| self.coordinator.hold(*task));
+            expansion
+                .let_go
+                .iter()
+                .for_each(|task| self.coordinator.let_go(*task));
+            // What is watched may have ended before; then there is more to expand at once.
+            let mut more = false;
+            for task in expansion.watched {
+                more |= self.tell_expander(task, None, recall);
+            }
+            more |= self.take_notices(recall);
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Tells the expander how a watched task ended, if it has; `true` if there is something to expand.
+    fn tell_expander(
+        &mut self,
+        task: TaskId,
+        outputs: Option<&[Value]>,
+        recall: &mut dyn Recall,
+    ) -> bool {
+        let state = self.coordinator.state(task);
+        let Some(expander) = &mut self.expander else {
+            return false;
+        };
+        if !self.watched.contains(&task) {
+            return false;
+        }
+        let remembered;
+        let outcome = match (state, outputs) {
+            (State::Failed | State::Blocked, _) => Settled::Failed,
+            (State::Done | State::Known, Some(outputs)) => Settled::Outputs(outputs),
+            (State::Done | State::Known, None) if !expander.needs_outputs(task) => {
+                Settled::Outputs(&[])
+            }
+            (State::Done, None) if self.lists.contains_key(&task) => {
+                Settled::Outputs(&self.lists[&task])
+            }
+            (State::Done | State::Known, None) => {
+                remembered = recall.outputs(&self.graph, task);
+                match &remembered {
+                    Some(outputs) => Settled::Outputs(outputs),
+                    None => {
+                        // Remembered, but damaged: it has to run after all.
+                        self.coordinator.lost(&self.graph, task);
+                        return false;
+                    }
+                }
+            }
+            _ => return false,
+        };
+        self.watched.remove(&task);
+        expander.settled(&mut self.graph, task, outcome)
+    }
+
+    fn take_notices(&mut self, recall: &mut dyn Recall) -> bool {
+        let mut more = false;
+        for notice in self.coordinator.take_notices() {
+            match notice {
+                Notice::Released(task) => self.released.push(task),
+                Notice::Blocked { task, cause } => {
+                    self.blocked.push((task, cause));
+                    more |= self.tell_expander(task, None, recall);
+                }
+                Notice::Recomputed(_) => {}
+            }
+        }
+        more
+    }
+
+    /// What to do next.
+    pub fn next(&mut self, now: Time) -> Action {
+        self.coordinator.next(&self.graph, now)
+    }
+
+    /// More quick tasks to run after `first` on the same core.
+    pub fn ride_along(&mut self, first: TaskId, workers: usize, batch: &mut Vec<Start>) {
+        self.coordinator
+            .ride_along(&self.graph, first, workers, batch);
+    }
+
+    /// Tells how a started task ended; `outputs` are given for a success.
+    pub fn finished(
+        &mut self,
+        task: TaskId,
+        outcome: Outcome,
+        outputs: &[Value],
+        now: Time,
+        recall: &mut dyn Recall,
+    ) -> Result<(), OpenError> {
+        self.coordinator.finished(&self.graph, task, outcome, now);
+        let mut more = false;
+        if self.expander.is_some() {
+            if outputs.iter().any(|value| matches!(value, Value::List(_))) {
+                self.lists
+                    .insert(task, outputs.iter().map(without_contents).collect());
+            }
+            if self.watched.contains(&task) {
+                more = self.tell_expander(task, Some(outputs), recall);
+            }
+        }
+        more |= self.take_notices(recall);
+        if more { self.expand(recall) } else { Ok(()) }
+    }
+
+    /// Tells that the outputs of a task are in memory again.
+    pub fn materialised(&mut self, task: TaskId, memory: u64) {
+        self.coordinator.materialised(task, memory);
+    }
+
+    /// Tells that the outputs of a task cannot be brought back.
+    pub fn lost(&mut self, task: TaskId, recall: &mut dyn Recall) -> Result<(), OpenError> {
+        self.coordinator.lost(&self.graph, task);
+        if self.take_notices(recall) {
+            self.expand(recall)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Tells that the outputs of a task were written out, or could not be.
+    pub fn spilled(&mut self, task: TaskId, written: bool) {
+        self.coordinator.spilled(task, written);
+    }
+
+    /// Start nothing more.
+    pub fn stop(&mut self) {
+        self.coordinator.stop();
+    }
+
+    /// Tasks whose outputs nobody needs in memory any more, since the last call.
+    pub fn take_released(&mut self, into: &mut Vec<TaskId>) {
+        into.append(&mut self.released);
+    }
+
+    /// (task, cause) for tasks that cannot run any more.
+    pub fn blocked(&self) -> &[(TaskId, TaskId)] {
+        &self.blocked
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &TaskGraph {
+        &self.graph
+    }
+
+    /// The coordinator.
+    pub fn coordinator(&self) -> &Coordinator {
+        &self.coordinator
+    }
+
+    /// The expander, for a run of a workflow.
+    pub fn expander(&self) -> Option<&Expander> {
+        self.expander.as_ref()
+    }
+
+    /// Where all tasks stand.
+    pub fn counts(&self) -> Counts {
+        self.coordinator.counts()
+    }
+
+    /// The tasks that `task` reads and that failed, or could not run because others did. For a synchronised
+    /// stage these are the items that were missing.
+    pub fn failed_inputs(&self, task: TaskId) -> Vec<TaskId> {
+        let mut failed = Vec::new();
+        self.graph.for_each_input_task(task, |input| {
+            if matches!(
+                self.coordinator.state(input),
+                State::Failed | State::Blocked
+            ) {
+                failed.push(input);
+            }
+        });
+        failed.sort_unstable();
+        failed.dedup();
+        failed
+    }
+
+    /// The wanted outputs that are known so far, in the order of their rounds.
+    pub fn requested(&self) -> &[Requested] {
+        &self.requested
+    }
+
+    /// What went wrong in stages that could only be expanded later.
+    pub fn errors(&self) -> &[ShapeError] {
+        &self.errors
+    }
+
+    /// Things worth telling, since the last call.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// How many rounds there were.
+    pub fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
+    /// Where a task stands in the workflow; implicit tasks stand nowhere.
+    pub fn address(&self, task: TaskId) -> Option<TaskAddress> {
+        let number = self.coordinator.occurrence(task)? as usize;
+        let expander = self.expander.as_ref()?;
+        let (stage, index) = expander.occurrence(number)?;
+        Some(TaskAddress {
+            stage,
+            index: index.clone(),
+            text: expander.address(number, task)?,
+        })
+    }
+}
+
+/// A list of the same length; the expander asks for no more.
+fn without_contents(value: &Value) -> Value {
+    match value {
+        Value::List(items) => Value::List(items.iter().map(|_| Value::Null).collect()),
+        _ => Value::Null,
+    }
+}
+
+/// A round that cannot be opened.
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
+pub enum OpenError {
+    /// The data does not fit the workflow.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// The machine cannot run it.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+}
+
+impl OpenError {
+    /// What would fix it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            OpenError::Shape(error) => error.hint(),
+            OpenError::Plan(PlanError::TooLarge { resource, .. }) => Some(match &**resource {
+                "cores" => "lower `cores` in `resources:`, or raise -j".to_owned(),
+                "memory" => "lower `memory` in `resources:`, or raise --memory".to_owned(),
+                other => format!("say how much there is with --resource {other}=N"),
+            }),
+        }
+    }
+
+    /// The name of the stage that it stands at.
+    pub fn stage(&self) -> Option<&Arc<str>> {
+        match self {
+            OpenError::Shape(error) => error.stage(),
+            OpenError::Plan(_) => None,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Tasks that nobody wrote down: decoding a file, picking an item of a list; and how things from outside
+//! are identified.
+//!
+//! Law: implicit tasks are pure, quick, not counted and not remembered.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use headwater_graph::{
+    Binding, Codec, Context, Identity, Kind, Operation, OperationError, ParameterDeclaration,
+    Scalar, ScalarType, Signature, Type, Value, value_digest,
+};
+
+/// How a value from outside, or from an impure task, is identified.
+pub(super) fn identity_of(value: &Value) -> Identity {
+    match value {
+        Value::File(file) if file.name.is_none() => Identity::File(file.digest),
+        Value::Directory(_) => Identity::Directory(value_digest(value)),
+        other => Identity::Value(value_digest(other)),
+    }
+}
+
+/// The operation that picks one item of a list.
+pub(super) fn item_operation() -> Operation {
+    let mut signature = Signature::new("headwater/item", "1")
+        .input("list", Type::Any.list())
+        .output("item", Type::Any)
+        .parameter("position", ScalarType::Int, None);
+    signature.implicit = true;
+    Operation::native(
+        signature,
+        |inputs: &[Value], parameters: &[Scalar], _: &mut Context| {
+            let (Some(Value::List(items)), Some(Scalar::Int(position))) =
+                (inputs.first(), parameters.first())
+            else {
+                return Err(OperationError::Failed("not a list".to_owned()));
+            };
+            let item = usize::try_from(*position)
+                .ok()
+                .and_then(|position| items.get(position));
+            item.map(|item| vec![item.clone()])
+                .ok_or_else(|| OperationError::Failed(format!("the list has no item {position}")))
+        },
+    )
+}
+
+/// The operation that decodes a file.
+pub(super) fn decoder(codec: &Codec) -> Operation {
+    let signature = codec.read_signature();
+    let decode = Arc::clone(&codec.decode);
+    let run = move |inputs: &[Value], _: &[Scalar], context: &mut Context| {
+        let bytes = context.read(inputs.first().unwrap_or(&Value::Null))?;
+        Ok(vec![decode(&bytes)?])
+    };
+    Operation {
+        signature,
+        kind: Kind::Native(Arc::new(run)),
+    }
+}
+
+/// The value of a parameter of a task.
+pub(super) fn bind(
+    binding: Option<&Binding>,
+    declared: &ParameterDeclaration,
+    parameters: &BTreeMap<Arc<str>, Scalar>,
+) -> Option<Scalar> {
+    let given = match binding {
+        None => declared.default.clone()?,
+        Some(Binding::Literal(value)) => value.clone(),
+        Some(Binding::Parameter(name)) => parameters.get(name)?.clone(),
+    };
+    given.coerce(declared.scalar_type, declared.truncate)
+}

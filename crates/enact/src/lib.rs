@@ -1,0 +1,48 @@
+//! The pipelined enactor: what becomes ready when, and what runs next.
+//!
+//! What comes in: a [`Workflow`](headwater_graph::Workflow), a [`DataSet`] and parameter values. The
+//! [`Expander`] turns them, round by round, into tasks of a [`TaskGraph`](headwater_graph::TaskGraph); the
+//! [`Coordinator`] decides what runs next. What goes out: [`Action`]s, for whoever can carry them out.
+//! Two drivers exist: [`simulate`] in virtual time, and the threads of crate `execute`.
+//!
+//! | file | noun |
+//! | --- | --- |
+//! | `data` | [`DataSet`]: the items of each workflow input |
+//! | `shape` | which positions an index path has, and how inputs of one stage pair up |
+//! | `join` | combining items as they arrive, in any order |
+//! | `expand` | [`Expander`]: stage instances and their tasks |
+//! | `enactment` | [`Enactment`]: graph, expander and coordinator as one thing to be driven |
+//! | `coordinator` | [`Coordinator`]: states, order, resources, failures, memory |
+//! | `simulate` | [`simulate`]: the same coordinator in virtual time, with a diagram |
+//! | `number` | the bijection that numbers pairs |
+//!
+//! Read `coordinator/README.md` first, then `expand.rs`.
+//!
+//! **Invariant:** pure. No clock, no threads, no files, no environment; no result depends on the order of
+//! a hash map.
+
+mod coordinator;
+mod data;
+mod enactment;
+mod expand;
+mod join;
+mod needs;
+mod number;
+mod options;
+mod shape;
+mod simulate;
+mod time;
+
+pub use coordinator::{
+    Action, Coordinator, Counts, Notice, Occurrence, Outcome, Refused, Round, StageRules, Start,
+    State,
+};
+pub use data::{Column, DataItem, DataSet};
+pub use enactment::{Enactment, NothingRemembered, OpenError, Recall, TaskAddress};
+pub use expand::{Expander, Expansion, Requested, Settled};
+pub use needs::PlanError;
+pub use number::{pair_number, pair_of};
+pub use options::{Backoff, Capacity, Options, Parallelism};
+pub use shape::ShapeError;
+pub use simulate::{Done, Simulated, Trace, World, diagram, simulate};
+pub use time::Time;

@@ -1,0 +1,225 @@
+//! Resources: what tasks need, what is taken, what is learned about both.
+//!
+//! Law: what was taken is given back exactly once; nothing is promised twice.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use core::time::Duration;
+
+use headwater_graph::Operation;
+
+use crate::Capacity;
+
+/// A task that the machine can never run.
+#[derive(Debug, thiserror::Error, PartialEq, Eq, Clone)]
+pub enum PlanError {
+    /// It asks for more than there is.
+    #[error("operation `{operation}` asks for {asked} of `{resource}`, but there is {has}")]
+    TooLarge {
+        /// Whose.
+        operation: Arc<str>,
+        /// Which counter.
+        resource: Arc<str>,
+        /// How much it asks for.
+        asked: u64,
+        /// How much there is.
+        has: u64,
+    },
+}
+
+/// What the tasks of one operation need, declared and learned.
+#[derive(Debug, Clone)]
+pub(crate) struct Needs {
+    cores: u64,
+    memory: u64,
+    others: Vec<(usize, u64)>,
+    /// The largest outputs seen.
+    learned_memory: Option<u64>,
+    /// A running mean of how long it takes, in nanoseconds.
+    learned_time: Option<u64>,
+}
+
+impl Needs {
+    pub(crate) fn learn(&mut self, memory: u64, elapsed: Duration) {
+        self.learned_memory = Some(
+            self.learned_memory
+                .map_or(memory, |largest| largest.max(memory)),
+        );
+        let elapsed = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+        self.learned_time = Some(
+            self.learned_time
+                .map_or(elapsed, |mean| mean - mean / 8 + elapsed / 8),
+        );
+    }
+
+    pub(crate) fn is_quick(&self, limit: Duration) -> bool {
+        self.learned_time
+            .is_some_and(|mean| u128::from(mean) < limit.as_nanos())
+    }
+
+    pub(crate) fn cores(&self) -> u64 {
+        self.cores
+    }
+
+    /// One core and nothing else.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.cores <= 1 && self.memory == 0 && self.others.is_empty()
+    }
+
+    pub(crate) fn output_memory(&self) -> Option<u64> {
+        self.learned_memory
+    }
+}
+
+/// What is taken.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    cores: u64,
+    free_cores: u64,
+    memory: Option<u64>,
+    reserved: u64,
+    held: u64,
+    names: BTreeMap<Arc<str>, usize>,
+    free_others: Vec<u64>,
+    all_others: Vec<u64>,
+}
+
+impl Ledger {
+    pub(crate) fn new(capacity: &Capacity) -> Ledger {
+        let names = capacity
+            .others
+            .keys()
+            .enumerate()
+            .map(|(position, name)| (Arc::clone(name), position))
+            .collect();
+        let all_others: Vec<u64> = capacity.others.values().copied().collect();
+        Ledger {
+            cores: capacity.cores,
+            free_cores: capacity.cores,
+            memory: capacity.memory,
+            reserved: 0,
+            held: 0,
+            names,
+            free_others: all_others.clone(),
+            all_others,
+        }
+    }
+
+    /// What `operation` needs, or why it can never run here.
+    pub(crate) fn assess(&self, operation: &Operation) -> Result<Needs, PlanError> {
+        let resources = &operation.signature.resources;
+        let refuse = |resource: &str, asked: u64, has: u64| {
+            let (operation, resource) = (Arc::clone(&operation.signature.name), resource.into());
+            Err(PlanError::TooLarge {
+                operation,
+                resource,
+                asked,
+                has,
+            })
+        };
+        let (cores, memory) = (resources.cores(), resources.memory());
+        if cores > self.cores {
+            return refuse("cores", cores, self.cores);
+        }
+        if let Some(has) = self.memory.filter(|has| memory > *has) {
+            return refuse("memory", memory, has);
+        }
+        let mut others = Vec::new();
+        for (name, asked) in resources
+            .0
+            .iter()
+            .filter(|(name, _)| !matches!(&***name, "cores" | "memory"))
+        {
+            match self.names.get(name) {
+                Some(position) if self.all_others[*position] >= *asked => {
+                    others.push((*position, *asked));
+                }
+                Some(position) => return refuse(name, *asked, self.all_others[*position]),
+                None => return refuse(name, *asked, 0),
+            }
+        }
+        Ok(Needs {
+            cores,
+            memory,
+            others,
+            learned_memory: None,
+            learned_time: None,
+        })
+    }
+
+    pub(crate) fn limits_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    pub(crate) fn fits_cores(&self, needs: &Needs) -> bool {
+        needs.cores <= self.free_cores
+    }
+
+    pub(crate) fn fits_others(&self, needs: &Needs) -> bool {
+        needs
+            .others
+            .iter()
+            .all(|(position, asked)| *asked <= self.free_others[*position])
+    }
+
+    pub(crate) fn fits_memory(&self, needs: &Needs, incoming: u64) -> bool {
+        self.memory.is_none_or(|memory| {
+            let wanted = self
+                .held
+                .saturating_add(self.reserved)
+                .saturating_add(needs.memory.max(incoming));
+            wanted <= memory
+        })
+    }
+
+    /// Takes cores and counters.
+    pub(crate) fn take(&mut self, needs: &Needs) {
+        self.free_cores = self.free_cores.saturating_sub(needs.cores);
+        for (position, asked) in &needs.others {
+            self.free_others[*position] -= asked;
+        }
+    }
+
+    /// Gives back what [`take`](Self::take) took.
+    pub(crate) fn give_back(&mut self, needs: &Needs) {
+        self.free_cores = self.cores.min(self.free_cores.saturating_add(needs.cores));
+        for (position, asked) in &needs.others {
+            self.free_others[*position] += asked;
+        }
+    }
+
+    /// Promises memory for a task that is expected to add `incoming` bytes; returns how much.
+    pub(crate) fn promise(&mut self, needs: &Needs, incoming: u64) -> u64 {
+        let promised = match self.memory {
+            Some(_) => needs.memory.max(incoming),
+            None => 0,
+        };
+        self.reserved += promised;
+        promised
+    }
+
+    pub(crate) fn redeem(&mut self, promised: u64) {
+        self.reserved -= promised;
+    }
+
+    pub(crate) fn hold(&mut self, memory: u64) {
+        self.held += memory;
+    }
+
+    pub(crate) fn let_go(&mut self, memory: u64) {
+        self.held -= memory;
+    }
+
+    pub(crate) fn held(&self) -> u64 {
+        self.held
+    }
+
+    pub(crate) fn reserved(&self) -> u64 {
+        self.reserved
+    }
+
+    pub(crate) fn taken_cores(&self) -> u64 {
+        self.cores - self.free_cores
+    }
+}

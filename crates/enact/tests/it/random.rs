@@ -1,0 +1,491 @@
+//! Random workflows and graphs, driven by a driver that ends things in any order, fails them, loses them
+//! and refuses to write them out, with all of the coordinator's own counts checked after every step.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater_enact::{
+    Action, Backoff, Capacity, Enactment, Options, Outcome, Parallelism, Recall, State, Time,
+};
+use headwater_graph::{
+    Context, NewTask, Operation, Outputs, Scalar, ScalarType, Signature, Source, TaskGraph, TaskId,
+    Tolerance, Type, Value, Wait,
+};
+use proptest::prelude::*;
+
+use crate::support::{Flow, Remembers, values};
+
+/// Numbers from a seed.
+#[derive(Clone)]
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Dice {
+        Dice(seed | 1)
+    }
+
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % limit.max(1)
+    }
+
+    pub(crate) fn percent(&mut self, chance: u64) -> bool {
+        self.below(100) < chance
+    }
+}
+
+/// How hostile the world is, in percent.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Hostility {
+    pub(crate) fails: u64,
+    pub(crate) loses: u64,
+    pub(crate) refuses: u64,
+}
+
+/// What a driver saw.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) successes: BTreeMap<TaskId, usize>,
+    pub(crate) starts: usize,
+    pub(crate) oversized: usize,
+    pub(crate) spills: usize,
+    pub(crate) peak: u64,
+}
+
+enum Pending {
+    Run(TaskId),
+    Load(TaskId),
+    Spill(TaskId),
+}
+
+/// Drives to the end, ending what is under way in random order; checks everything after every step.
+pub(crate) fn drive(
+    enactment: &mut Enactment,
+    recall: &mut dyn Recall,
+    memory: &dyn Fn(TaskId) -> u64,
+    hostility: Hostility,
+    dice: &mut Dice,
+) -> Seen {
+    let mut seen = Seen::default();
+    let mut pending: Vec<Pending> = Vec::new();
+    let mut now = Time::default();
+    // Losses must come to an end, or nothing does.
+    let mut losses = 20;
+    for _ in 0..200_000 {
+        let problems = enactment.coordinator().inspect(enactment.graph());
+        assert!(problems.is_empty(), "{problems:?}");
+        seen.peak = seen.peak.max(enactment.coordinator().memory_held());
+        match enactment.next(now) {
+            Action::Start(start) => {
+                seen.starts += 1;
+                seen.oversized += usize::from(start.oversized);
+                pending.push(Pending::Run(start.task));
+                continue;
+            }
+            Action::Materialise(task) => {
+                pending.push(Pending::Load(task));
+                continue;
+            }
+            Action::Spill(task) => {
+                seen.spills += 1;
+                pending.push(Pending::Spill(task));
+                continue;
+            }
+            Action::Finished => {
+                assert!(pending.is_empty());
+                return seen;
+            }
+            Action::Wait(until) => {
+                if pending.is_empty() {
+                    now = now.max(until.expect("nothing is under way, and nothing is due: stuck"));
+                    continue;
+                }
+            }
+        }
+        match pending.swap_remove(dice.below(pending.len() as u64) as usize) {
+            Pending::Run(task) => {
+                now = now + Duration::from_millis(dice.below(700));
+                let implicit = enactment.graph().operation_at(task).signature.implicit;
+                if !implicit && dice.percent(hostility.fails) {
+                    let outcome = if dice.percent(20) {
+                        Outcome::Fatal
+                    } else {
+                        Outcome::Failure
+                    };
+                    enactment.finished(task, outcome, &[], now, recall).unwrap();
+                } else {
+                    *seen.successes.entry(task).or_insert(0) += 1;
+                    let elapsed = Duration::from_millis(dice.below(3));
+                    let outcome = Outcome::Success {
+                        memory: memory(task),
+                        elapsed,
+                    };
+                    // The length must not depend on the order of things.
+                    let length = enactment.graph().recipe(task).0[0] as usize % 4;
+                    let outputs = values(enactment, task, length);
+                    enactment
+                        .finished(task, outcome, &outputs, now, recall)
+                        .unwrap();
+                }
+            }
+            Pending::Load(task) => {
+                if losses > 0 && dice.percent(hostility.loses) {
+                    losses -= 1;
+                    enactment.lost(task, recall).unwrap();
+                } else {
+                    enactment.materialised(task, memory(task));
+                }
+            }
+            Pending::Spill(task) => {
+                let written = !dice.percent(hostility.refuses);
+                enactment.spilled(task, written);
+            }
+        }
+    }
+    panic!("it does not come to an end");
+}
+
+/// What has to hold at the end of a run that was not stopped.
+pub(crate) fn check_end(enactment: &Enactment, seen: &Seen) {
+    let coordinator = enactment.coordinator();
+    for task in enactment.graph().ids() {
+        let state = coordinator.state(task);
+        assert!(state.is_settled(), "{task} is {state:?}");
+        let inputs_failed = !enactment.failed_inputs(task).is_empty();
+        if matches!(state, State::Blocked) {
+            assert!(inputs_failed, "{task} is blocked for no reason");
+            let cause = coordinator.cause(task).expect("a cause");
+            assert_eq!(coordinator.state(cause), State::Failed);
+        }
+    }
+    assert_eq!(coordinator.memory_held(), 0);
+    assert_eq!(coordinator.memory_promised(), 0);
+    let counts = enactment.counts();
+    let ended = counts.executed + counts.failed + counts.blocked;
+    assert!(ended >= counts.planned);
+    if counts.recomputed == 0 {
+        assert_eq!(ended, counts.planned);
+    }
+    assert!(counts.planned <= counts.tasks + counts.recomputed);
+    let implicit = |task: &TaskId| enactment.graph().operation_at(*task).signature.implicit;
+    let successes = seen.successes.iter().filter(|(task, _)| !implicit(task));
+    let again: usize = successes.map(|(_, count)| count - 1).sum();
+    assert!(
+        again <= counts.recomputed,
+        "{again} ran again, {} were recomputed",
+        counts.recomputed
+    );
+    for requested in enactment.requested() {
+        requested.source.for_each_task(&mut |task| {
+            assert_ne!(
+                coordinator.state(task),
+                State::Idle,
+                "nobody computed {requested:?}"
+            );
+        });
+    }
+}
+
+/// A graph whose tasks read up to three earlier ones; `operations` operations, each with a declared memory.
+pub(crate) fn random_graph(
+    dice: &mut Dice,
+    tasks: u64,
+    declared: &[u64],
+    cores: u64,
+) -> (TaskGraph, Vec<TaskId>) {
+    let mut graph = TaskGraph::new();
+    let mut ids: Vec<TaskId> = Vec::new();
+    let mut operations = Vec::new();
+    for (number, memory) in declared.iter().enumerate() {
+        for inputs in 0..=3 {
+            let mut signature = Signature::new(&format!("op{number}-{inputs}"), "1")
+                .output("out", Type::Any)
+                .parameter("n", ScalarType::Int, None);
+            for input in 0..inputs {
+                signature = signature.input(&format!("in{input}"), Type::Any);
+            }
+            if *memory > 0 {
+                signature.resources.0.insert("memory".into(), *memory);
+            }
+            signature
+                .resources
+                .0
+                .insert("cores".into(), 1 + dice.below(cores));
+            signature.implicit = dice.percent(10);
+            let run = |_: &[Value], _: &[Scalar], _: &mut Context| Ok(Outputs::new());
+            operations.push(Arc::new(Operation::native(signature, run)));
+        }
+    }
+    for number in 0..tasks {
+        let inputs = dice.below(4).min(ids.len() as u64);
+        let sources: Vec<(u16, Source)> = (0..inputs)
+            .map(|port| {
+                // Mostly recent ones, so that there are chains; sometimes the same one twice.
+                let reach = (ids.len() as u64).min(1 + dice.below(12));
+                let task = ids[ids.len() - 1 - dice.below(reach) as usize];
+                (port as u16, Source::Product { task, port: 0 })
+            })
+            .collect();
+        let operation = &operations[(dice.below(declared.len() as u64) * 4 + inputs) as usize];
+        let operation = graph.operation(operation);
+        let parameters = &[Scalar::Int(number as i64)];
+        let new = NewTask {
+            operation,
+            parameters,
+            inputs: &sources,
+            address: "",
+        };
+        ids.push(graph.add(&new).unwrap().0);
+    }
+    (graph, ids)
+}
+
+pub(crate) fn random_options(dice: &mut Dice) -> Options {
+    let mut options = Options {
+        capacity: Capacity::cores(1 + dice.below(4)),
+        retries: dice.below(3) as u32,
+        backoff: Backoff {
+            first: Duration::from_millis(300),
+            longest: Duration::from_secs(1),
+        },
+        remembers: dice.percent(50),
+        ..Options::default()
+    };
+    options.parallelism = Parallelism {
+        workflow: dice.percent(70),
+        data: dice.percent(70),
+        pipelining: dice.percent(70),
+    };
+    if dice.percent(75) {
+        options.capacity.memory = Some(dice.below(40));
+    }
+    options
+}
+
+/// A workflow of random stages over whatever data there is by then.
+fn random_flow(dice: &mut Dice) -> Flow {
+    let mut flow = Flow::new()
+        .items("i0", 1 + dice.below(4) as usize)
+        .items("i1", dice.below(4) as usize)
+        .one("i2");
+    let mut plain: Vec<String> = ["i0", "i1", "i2"].map(str::to_owned).to_vec();
+    let mut lists: Vec<String> = Vec::new();
+    let stages = 2 + dice.below(6);
+    for number in 0..stages {
+        let from_list = !lists.is_empty() && dice.percent(40);
+        let pool = if from_list { &lists } else { &plain };
+        let first = pool[dice.below(pool.len() as u64) as usize].clone();
+        let second = plain[dice.below(plain.len() as u64) as usize].clone();
+        let two = dice.percent(45) && second != first;
+        let makes_list = dice.percent(25);
+        let star = if makes_list { "*" } else { "" };
+        let waits = dice.percent(25);
+        let gather = if waits { "*" } else { "" };
+        let inputs = if two {
+            format!("{first}{gather}, {second}{gather}")
+        } else {
+            format!("{first}{gather}")
+        };
+        let out = format!("o{number}");
+        let line = match dice.percent(30) {
+            true => format!("s{number}: t({inputs}) -> x{number}; u(x{number}) -> {out}{star}"),
+            false => format!("s{number}({inputs}) -> {out}{star}"),
+        };
+        flow = flow.stage(&line);
+        if dice.percent(15) {
+            let at = flow.signatures.len()
+                - 1
+                - dice.below(2).min(flow.signatures.len() as u64 - 1) as usize;
+            flow.signatures[at].pure = false;
+        }
+        if waits {
+            flow = flow.wait(Wait::All);
+            if dice.percent(40) {
+                flow = flow.with(|stage| stage.tolerate = Some(Tolerance::Percent(60.0)));
+            }
+        } else if two {
+            flow = match dice.percent(70) {
+                true => flow.iterate(&format!("cross({first}, {second})")),
+                false => flow.iterate(&format!("dot({first}, {second})")),
+            };
+        }
+        if dice.percent(20) && number > 0 {
+            let before = format!("s{}", dice.below(number));
+            flow = flow.after(&[&before]);
+        }
+        if dice.percent(20) {
+            let limit = 1 + dice.below(2) as u32;
+            flow = flow.with(|stage| stage.concurrency = Some(limit));
+        }
+        // Sometimes two stages do the same.
+        if dice.percent(15) && number > 0 {
+            let (earlier, last) = flow.workflow.stages.split_at_mut(number as usize);
+            let twin = &earlier[dice.below(number) as usize];
+            let own = last[0].tasks.len() == 1 && twin.tasks.len() == 1;
+            if own
+                && twin.wait == last[0].wait
+                && twin.tasks[0].inputs.len() == last[0].tasks[0].inputs.len()
+            {
+                let port = twin.tasks[0].outputs.keys().next().unwrap().clone();
+                last[0].tasks[0].operation = Arc::clone(&twin.tasks[0].operation);
+                last[0].tasks[0].inputs = twin.tasks[0].inputs.clone();
+                last[0].iterate = twin.iterate.clone();
+                last[0].tasks[0].outputs = [(port, out.as_str().into())].into();
+            }
+        }
+        let operation = Arc::clone(
+            &flow.workflow.stages[number as usize]
+                .tasks
+                .last()
+                .unwrap()
+                .operation,
+        );
+        let signature = flow
+            .signatures
+            .iter()
+            .find(|signature| signature.name == operation)
+            .unwrap();
+        match signature.outputs[0].port_type.element() {
+            Some(_) => lists.push(out),
+            None => plain.push(out),
+        }
+    }
+    flow
+}
+
+/// How often the rarer things happened.
+#[derive(Debug, Default)]
+struct Coverage {
+    runs: usize,
+    rounds: usize,
+    blocked: usize,
+    recomputed: usize,
+    spills: usize,
+    errors: usize,
+}
+
+fn play_workflow(seed: u64, coverage: &mut Coverage) {
+    let mut dice = Dice::new(seed);
+    let flow = random_flow(&mut dice);
+    let options = random_options(&mut dice);
+    let Ok(expander) = flow.expander() else {
+        return;
+    };
+    let mut enactment = Enactment::of_workflow(expander, options.clone());
+    let mut recall = Remembers {
+        recipes: Default::default(),
+        length: Some(2),
+    };
+    if enactment.open(&mut recall).is_err() {
+        return;
+    }
+    let hostility = Hostility {
+        fails: [0, 0, 15][dice.below(3) as usize],
+        loses: 50,
+        refuses: 20,
+    };
+    let memory = |task: TaskId| u64::from(task.0 % 7);
+    let seen = drive(&mut enactment, &mut recall, &memory, hostility, &mut dice);
+    check_end(&enactment, &seen);
+    assert!(
+        enactment.expander().unwrap().is_complete(),
+        "some stage waits for ever"
+    );
+    let counts = enactment.counts();
+    coverage.runs += 1;
+    coverage.rounds += usize::from(enactment.rounds() > 1);
+    coverage.blocked += usize::from(counts.blocked > 0);
+    coverage.recomputed += usize::from(counts.recomputed > 0);
+    coverage.spills += usize::from(seen.spills > 0);
+    coverage.errors += usize::from(!enactment.errors().is_empty());
+    // A second time, some of it remembered.
+    let graph = enactment.graph();
+    let kept = |task: &TaskId| {
+        enactment.coordinator().state(*task) == State::Done
+            && !graph.operation_at(*task).signature.implicit
+    };
+    recall.recipes = graph
+        .ids()
+        .filter(kept)
+        .filter(|_| dice.percent(70))
+        .map(|task| graph.recipe(task))
+        .collect();
+    // What is remembered of a list says how long it is; here that is not known, so it is made again.
+    recall.length = None;
+    let mut again = Enactment::of_workflow(flow.expander().unwrap(), options);
+    if again.open(&mut recall).is_ok() {
+        let seen = drive(&mut again, &mut recall, &memory, hostility, &mut dice);
+        check_end(&again, &seen);
+        assert!(again.expander().unwrap().is_complete());
+    }
+}
+
+#[test]
+fn random_workflows_in_a_hostile_world() {
+    let mut coverage = Coverage::default();
+    for seed in 0..1500u64 {
+        play_workflow(0x9e37_79b9_7f4a_7c15 ^ (seed << 20), &mut coverage);
+    }
+    // Most of the random workflows have to make sense, and the rarer things have to happen.
+    assert!(coverage.runs > 700, "{coverage:?}");
+    let rare = [
+        coverage.rounds,
+        coverage.blocked,
+        coverage.recomputed,
+        coverage.spills,
+        coverage.errors,
+    ];
+    assert!(rare.iter().all(|count| *count > 20), "{coverage:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn random_graphs_in_a_hostile_world(seed in any::<u64>(), tasks in 1u64..60) {
+        let mut dice = Dice::new(seed);
+        let options = random_options(&mut dice);
+        let cores = options.capacity.cores;
+        let (graph, ids) = random_graph(&mut dice, tasks, &[0, 0], cores);
+        let known = Remembers {
+            recipes: ids.iter().filter(|_| dice.percent(20)).map(|task| graph.recipe(*task)).collect(),
+            length: Some(2),
+        };
+        let mut recall = known;
+        let wanted: Vec<TaskId> = ids.iter().rev().step_by(3).copied().collect();
+        let mut enactment = Enactment::of_graph(graph, options);
+        enactment.open_graph(&wanted, &mut recall).unwrap();
+        let hostility = Hostility { fails: 10, loses: 30, refuses: 30 };
+        let memory = |task: TaskId| u64::from(task.0 % 5);
+        let seen = drive(&mut enactment, &mut recall, &memory, hostility, &mut dice);
+        check_end(&enactment, &seen);
+    }
+
+    /// Stopped at any moment, it finishes with what runs.
+    #[test]
+    fn stopping_at_any_moment(seed in any::<u64>(), tasks in 1u64..40, moment in 0u64..40) {
+        let mut dice = Dice::new(seed);
+        let options = random_options(&mut dice);
+        let cores = options.capacity.cores;
+        let (graph, ids) = random_graph(&mut dice, tasks, &[0], cores);
+        let mut recall = headwater_enact::NothingRemembered;
+        let mut enactment = Enactment::of_graph(graph, options);
+        enactment.open_graph(&ids, &mut recall).unwrap();
+        for _ in 0..moment {
+            match enactment.next(Time::default()) {
+                Action::Start(start) => {
+                    let outcome = Outcome::Success { memory: 3, elapsed: Duration::ZERO };
+                    enactment.finished(start.task, outcome, &[], Time::default(), &mut recall).unwrap();
+                }
+                Action::Spill(task) => enactment.spilled(task, true),
+                Action::Materialise(task) => enactment.materialised(task, 3),
+                Action::Wait(_) | Action::Finished => {}
+            }
+        }
+        enactment.stop();
+        drive(&mut enactment, &mut recall, &|_| 1, Hostility::default(), &mut dice);
+    }
+}

@@ -1,0 +1,328 @@
+//! Synchronised stages: all, named stages, groups, and how many may fail.
+
+use headwater_enact::Options;
+use headwater_graph::{Tolerance, Wait};
+
+use crate::support::{Flow, Play, cores, index};
+
+fn failing(names: &'static [&'static str]) -> Play {
+    Play::default().fails(move |address, _| names.contains(&address))
+}
+
+#[test]
+fn wait_all_gets_flat_lists_in_index_order() {
+    let flow = Flow::new()
+        .items("a", 2)
+        .items("b", 2)
+        .stage("P(a, b) -> c")
+        .iterate("cross(a, b)")
+        .stage("M(c*, a*) -> m")
+        .wait(Wait::All);
+    // The later ones end first: the order is that of the index, not of arrival.
+    let mut play = Play::default().seconds(|address, _| match address {
+        "P[0-0]" => 9,
+        "P[0-1]" => 7,
+        _ => 1,
+    });
+    let ran = flow.run(&Options::default(), &mut play);
+    assert_eq!(
+        ran.reads("M"),
+        ["M <- a-all: ('a0' 'a1'); c-all: (P[0-0] P[0-1] P[1-0] P[1-1])"]
+    );
+    assert_eq!(ran.start("M"), 9);
+    assert_eq!(ran.requested(), ["m[] = M"]);
+}
+
+#[test]
+fn a_single_item_goes_to_a_plain_port() {
+    let flow = Flow::new()
+        .items("a", 2)
+        .one("k")
+        .stage("M(a*, k) -> m")
+        .wait(Wait::All);
+    assert_eq!(
+        flow.run_plainly().reads("M"),
+        ["M <- a-all: ('a0' 'a1'); k: 'k'"]
+    );
+    let flow = Flow::new().items("a", 2).stage("M(a) -> m").wait(Wait::All);
+    let (message, hint) = flow.refusal();
+    assert_eq!(
+        message,
+        "stage `M`: port `a` of task `M` takes one item, but `a` has 2"
+    );
+    assert_eq!(
+        hint,
+        "declare the port as a list to receive all items of `a`"
+    );
+}
+
+/// The same data at a list port and at a plain port of one stage.
+#[test]
+fn one_item_as_a_list_and_as_itself() {
+    let flow = Flow::new()
+        .items("a", 1)
+        .stage("M(a*, a) -> m")
+        .wait(Wait::All);
+    assert_eq!(
+        flow.run_plainly().reads("M"),
+        ["M <- a: 'a0'; a-all: ('a0')"]
+    );
+}
+
+#[test]
+fn waiting_for_nothing_gets_empty_lists() {
+    let flow = Flow::new()
+        .items("a", 0)
+        .stage("P(a) -> b")
+        .stage("M(b*) -> m")
+        .wait(Wait::All);
+    assert_eq!(flow.run_plainly().reads("M"), ["M <- b-all: ()"]);
+}
+
+/// `wait: [stages]` also waits for stages that give no data, with their ancestors.
+#[test]
+fn wait_for_named_stages_and_their_ancestors() {
+    let flow = Flow::new()
+        .items("a", 2)
+        .stage("P(a) -> b")
+        .stage("Q(a) -> c")
+        .stage("R(c) -> d")
+        .stage("M(b*) -> m")
+        .wait(Wait::Stages(vec!["P".into(), "R".into()]))
+        .output("m");
+    let mut play =
+        Play::default().seconds(|address, _| if address.starts_with('Q') { 5 } else { 1 });
+    let ran = flow.run(&Options::default(), &mut play);
+    // R feeds no output, but somebody waits for it, so it runs.
+    assert_eq!(ran.start("M"), 6);
+    assert_eq!(
+        ran.ran(),
+        ["M", "P[0]", "P[1]", "Q[0]", "Q[1]", "R[0]", "R[1]"]
+    );
+}
+
+fn patients() -> Flow {
+    Flow::new()
+        .table(
+            &["patient", "scan"],
+            &[
+                &["ann", "s0"],
+                &["bob", "s1"],
+                &["ann", "s2"],
+                &["cid", "s3"],
+                &["bob", "s4"],
+            ],
+        )
+        .stage("P(scan) -> clean")
+}
+
+#[test]
+fn wait_per_gives_one_call_per_group() {
+    let flow = patients()
+        .stage("M(clean*) -> mean")
+        .wait(Wait::Per("patient".into()));
+    let ran = flow.run_plainly();
+    assert_eq!(
+        ran.reads("M"),
+        [
+            "M[0] <- clean-all: (P[0] P[2])",
+            "M[1] <- clean-all: (P[1] P[4])",
+            "M[2] <- clean-all: (P[3])"
+        ]
+    );
+}
+
+/// A group does not wait for the others.
+#[test]
+fn a_group_fires_when_it_is_complete() {
+    let flow = patients()
+        .stage("M(clean*) -> mean")
+        .wait(Wait::Per("patient".into()));
+    let mut play = Play::default().seconds(|address, _| if address == "P[4]" { 9 } else { 1 });
+    let ran = flow.run(&Options::default(), &mut play);
+    assert_eq!(
+        (ran.start("M[0]"), ran.start("M[1]"), ran.start("M[2]")),
+        (1, 9, 1)
+    );
+}
+
+#[test]
+fn group_results_join_back_to_the_items() {
+    let flow = patients()
+        .stage("M(clean*) -> mean")
+        .wait(Wait::Per("patient".into()))
+        .stage("Q(clean, mean) -> difference");
+    let ran = flow.run_plainly();
+    assert_eq!(
+        ran.reads("Q"),
+        [
+            "Q[0] <- clean: P[0]; mean: M[0]",
+            "Q[1] <- clean: P[1]; mean: M[1]",
+            "Q[2] <- clean: P[2]; mean: M[0]",
+            "Q[3] <- clean: P[3]; mean: M[2]",
+            "Q[4] <- clean: P[4]; mean: M[1]"
+        ]
+    );
+}
+
+#[test]
+fn groups_of_groups_keep_their_number() {
+    let flow = patients()
+        .stage("M(clean*) -> mean")
+        .wait(Wait::Per("patient".into()))
+        .stage("N(mean*, clean*) -> report")
+        .wait(Wait::Per("patient".into()));
+    let reads = flow.run_plainly().reads("N");
+    assert_eq!(reads[1], "N[1] <- clean-all: (P[1] P[4]); mean-all: (M[1])");
+}
+
+#[test]
+fn per_something_that_the_data_does_not_come_from_is_an_error() {
+    let flow = patients()
+        .items("other", 2)
+        .stage("O(other) -> o")
+        .stage("M(o*) -> mean")
+        .wait(Wait::Per("patient".into()));
+    let (message, hint) = flow.refusal();
+    assert_eq!(
+        message,
+        "stage `M` waits per `patient`, but `o` does not come from it"
+    );
+    assert_eq!(hint, "name an input that all data of the stage comes from");
+}
+
+#[test]
+fn per_gives_every_group_what_is_there_once() {
+    let flow = patients()
+        .one("k")
+        .stage("M(clean*, k) -> mean")
+        .wait(Wait::Per("patient".into()));
+    assert_eq!(
+        flow.run_plainly().reads("M")[2],
+        "M[2] <- clean-all: (P[3]); k: 'k'"
+    );
+}
+
+fn tolerant(count: usize, tolerance: Option<Tolerance>) -> Flow {
+    Flow::new()
+        .items("a", count)
+        .stage("P(a) -> b")
+        .stage("M(b*) -> m")
+        .wait(Wait::All)
+        .with(|stage| stage.tolerate = tolerance)
+}
+
+#[test]
+fn without_tolerance_one_failure_blocks_the_synchronisation() {
+    let ran = tolerant(3, None).run(&Options::default(), &mut failing(&["P[1]"]));
+    let counts = ran.enactment.counts();
+    assert_eq!((counts.executed, counts.failed, counts.blocked), (2, 1, 1));
+    // It could not tell the failed items apart if it had to say so itself: ask for its failed inputs.
+    let graph = ran.enactment.graph();
+    let sync = graph.ids().last().unwrap();
+    let failed = ran.enactment.failed_inputs(sync);
+    assert_eq!(failed.len(), 1);
+    assert_eq!(ran.enactment.coordinator().cause(sync), Some(failed[0]));
+}
+
+#[test]
+fn tolerate_a_number() {
+    let flow = tolerant(4, Some(Tolerance::Count(1)));
+    let ran = flow.run(&Options::default(), &mut failing(&["P[1]"]));
+    assert_eq!(ran.reads("M"), ["M <- b-all: (P[0] P[2] P[3])"]);
+    assert!(ran.enactment.errors().is_empty());
+    assert_eq!(ran.start("M"), 1);
+    let ran = flow.run(&Options::default(), &mut failing(&["P[1]", "P[3]"]));
+    assert_eq!(ran.reads("M").len(), 0);
+    let error = &ran.enactment.errors()[0];
+    assert_eq!(
+        error.to_string(),
+        "task `M.M`: 2 of 4 items of `b` failed, and 1 may; missing are `b[1]`, `b[3]`"
+    );
+    assert_eq!(&**error.stage().unwrap(), "M");
+    assert!(error.hint().unwrap().contains("`tolerate`"));
+}
+
+#[test]
+fn tolerate_a_percentage_98_of_100() {
+    let play = |bad: u32| {
+        Play::default()
+            .fails(move |address, _| (0..bad).any(|item| address == format!("P[{}]", item * 7)))
+    };
+    let flow = tolerant(100, Some(Tolerance::Percent(2.0)));
+    let ran = flow.run(&Options::default(), &mut play(2));
+    assert_eq!(ran.enactment.counts().executed, 99);
+    let reads = ran.reads("M");
+    assert_eq!(reads[0].matches("P[").count(), 98);
+    let ran = flow.run(&Options::default(), &mut play(7));
+    let error = ran.enactment.errors()[0].to_string();
+    assert_eq!(
+        error,
+        "task `M.M`: 7 of 100 items of `b` failed, and 2% may; missing are `b[0]`, `b[7]`, `b[14]`, `b[21]`, `b[28]`, 2 more"
+    );
+}
+
+/// Without a store the items must not be computed again when the stage fires.
+#[test]
+fn a_tolerant_stage_keeps_what_it_will_read() {
+    let flow = tolerant(6, Some(Tolerance::Count(1)));
+    let mut play = Play::default()
+        .fails(|address, _| address == "P[5]")
+        .memory(|_, _| 10)
+        .seconds(|address, _| address.len() as u64);
+    let ran = flow.run(&cores(2), &mut play);
+    let counts = ran.enactment.counts();
+    assert_eq!(
+        (
+            counts.planned,
+            counts.executed,
+            counts.failed,
+            counts.recomputed
+        ),
+        (7, 6, 1, 0)
+    );
+    assert_eq!(ran.enactment.coordinator().memory_held(), 0);
+}
+
+#[test]
+fn what_an_intolerant_error_leaves_behind_goes_on() {
+    let flow = tolerant(2, Some(Tolerance::Count(0)))
+        .stage("Q(m) -> q")
+        .stage("R(b) -> r");
+    let ran = flow.run(&Options::default(), &mut failing(&["P[0]"]));
+    assert_eq!(ran.ran(), ["P[0]", "P[1]", "R[1]"]);
+    assert_eq!(ran.enactment.errors().len(), 1);
+    assert!(ran.enactment.expander().unwrap().is_complete());
+}
+
+#[test]
+fn tolerance_per_group() {
+    let flow = patients()
+        .stage("M(clean*) -> mean")
+        .wait(Wait::Per("patient".into()))
+        .with(|stage| stage.tolerate = Some(Tolerance::Count(1)))
+        .stage("Q(mean) -> q");
+    let ran = flow.run(&Options::default(), &mut failing(&["P[1]"]));
+    assert_eq!(ran.reads("M")[1], "M[1] <- clean-all: (P[4])");
+    let ran = flow.run(&Options::default(), &mut failing(&["P[1]", "P[4]"]));
+    assert_eq!(
+        ran.reads("M"),
+        [
+            "M[0] <- clean-all: (P[0] P[2])",
+            "M[2] <- clean-all: (P[3])"
+        ]
+    );
+    assert_eq!(ran.reads("Q").len(), 2);
+}
+
+#[test]
+fn ancestry_of_a_synchronisation_is_what_arrived() {
+    let flow = tolerant(3, Some(Tolerance::Count(1)));
+    let ran = flow.run(&Options::default(), &mut failing(&["P[1]"]));
+    let found = ran.enactment.expander().unwrap().ancestry("m", &index(&[]));
+    let found: Vec<String> = found
+        .iter()
+        .map(|(name, path)| format!("{name}[{path}]"))
+        .collect();
+    assert_eq!(found, ["a[0]", "a[2]"]);
+}

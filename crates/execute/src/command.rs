@@ -1,0 +1,594 @@
+//! A program as a task.
+//!
+//! Law: each attempt has a folder of its own. The folder of a success is removed (in batches), the folder
+//! of a failure is kept, with a script that runs the program again alone. What a program says on standard
+//! output and standard error is kept wherever it said anything.
+//!
+//! Making a file costs more than starting a small program does, so nothing is made that stays empty: a
+//! folder that is empty again serves the next attempt, and the two streams go to files that are used again
+//! until something is in them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use headwater_graph::{
+    Collect, CommandTemplate, FileValue, Handle, Outputs, Placeholder, Scalar, Signature, Text,
+    Type, Value,
+};
+
+use crate::folder::{FolderError, below, collect, link_input, link_used};
+use crate::pool::{Failure, FailureKind, Usage};
+use crate::render::{Fill, Filled, shell_quote};
+use crate::spawn::{Cancel, Exit, ExitStatusKind, Request, SpawnError, Spawner};
+
+/// Variables that programs inherit. Everything else has to be said in the file, where it is part of the
+/// recipe.
+const INHERITED: [&str; 10] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "TMPDIR",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LD_LIBRARY_PATH",
+    "SHELL",
+];
+
+/// The part of this process's environment that programs inherit.
+pub fn inherited_environment() -> Vec<(OsString, OsString)> {
+    INHERITED
+        .iter()
+        .filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)))
+        .collect()
+}
+
+/// What programs get.
+#[derive(Debug, Clone)]
+pub struct CommandSettings {
+    /// Work folders are made below this one; it is made when the first one is.
+    pub work: PathBuf,
+    /// Collected files are moved here; same file system as the objects.
+    pub staging: PathBuf,
+    /// What successful programs said goes here, as `<label>.stdout` and `<label>.stderr`.
+    pub logs: PathBuf,
+    /// See [`inherited_environment`].
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+/// One attempt at a task.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Attempt<'a> {
+    pub(crate) signature: &'a Signature,
+    pub(crate) template: &'a CommandTemplate,
+    pub(crate) inputs: &'a [Value],
+    pub(crate) parameters: &'a [Scalar],
+    pub(crate) timeout: Option<Duration>,
+    /// Names its log.
+    pub(crate) label: &'a str,
+}
+
+/// Runs programs.
+#[derive(Debug)]
+pub(crate) struct CommandRunner {
+    settings: CommandSettings,
+    /// The folder of the captures is there, and with it the one of all work folders.
+    ready: AtomicBool,
+    captures: AtomicU64,
+    trash: Mutex<Vec<PathBuf>>,
+    /// Empty folders to be used again.
+    spare: Mutex<Vec<PathBuf>>,
+    /// Numbers of files for standard output and standard error that are free.
+    free_captures: Mutex<Vec<u64>>,
+}
+
+/// The numbers of work folders and of collected files. A run may have several pools one after the other, and
+/// what an earlier one has left may still be needed, so a number is given out once in a process.
+static FOLDERS: AtomicU64 = AtomicU64::new(0);
+static STAGED: AtomicU64 = AtomicU64::new(0);
+/// So many folders are removed at a time.
+const BATCH: usize = 32;
+/// So much of standard error is shown.
+const TAIL: u64 = 4096;
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl CommandRunner {
+    pub(crate) fn new(settings: &CommandSettings) -> CommandRunner {
+        CommandRunner {
+            settings: settings.clone(),
+            ready: AtomicBool::new(false),
+            captures: AtomicU64::new(0),
+            trash: Mutex::new(Vec::new()),
+            spare: Mutex::new(Vec::new()),
+            free_captures: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Removes a folder, soon.
+    pub(crate) fn discard(&self, folder: PathBuf) {
+        let batch = {
+            let mut trash = locked(&self.trash);
+            trash.push(folder);
+            if trash.len() >= BATCH {
+                std::mem::take(&mut *trash)
+            } else {
+                Vec::new()
+            }
+        };
+        remove(&batch);
+    }
+
+    /// Removes what is left to remove.
+    pub(crate) fn clean_up(&self) {
+        remove(&std::mem::take(&mut *locked(&self.trash)));
+        remove(&std::mem::take(&mut *locked(&self.spare)));
+        let _ = fs::remove_dir_all(self.captures_folder());
+        // Only if nothing was kept in it.
+        let _ = fs::remove_dir(&self.settings.work);
+    }
+
+    fn captures_folder(&self) -> PathBuf {
+        self.settings.work.join("captures")
+    }
+
+    pub(crate) fn run(
+        &self,
+        attempt: &Attempt<'_>,
+        cancel: &Cancel,
+    ) -> (Result<Outputs, Failure>, Usage) {
+        let mut usage = Usage::default();
+        let folder = match self.folder() {
+            Ok(folder) => folder,
+            Err(error) => {
+                let message = format!(
+                    "cannot make a folder in `{}`: {error}",
+                    self.settings.work.display()
+                );
+                return (Err(Failure::new(FailureKind::NotStarted, message)), usage);
+            }
+        };
+        let number = locked(&self.free_captures).pop();
+        let number = number.unwrap_or_else(|| self.captures.fetch_add(1, Ordering::Relaxed));
+        let capture = |name: &str| self.captures_folder().join(format!("{number}.{name}"));
+        let captures = [capture("stdout"), capture("stderr")];
+        let result = self.attempt(attempt, &folder, &captures, cancel, &mut usage);
+        let result = match result {
+            Ok(outputs) => {
+                self.keep_logs(attempt.label, &captures);
+                self.give_back(folder);
+                Ok(outputs)
+            }
+            Err(mut failure) => {
+                if failure.kind == FailureKind::Cancelled {
+                    self.discard(folder);
+                } else {
+                    let _ = fs::rename(&captures[0], folder.join(".stdout"));
+                    let _ = fs::rename(&captures[1], folder.join(".stderr"));
+                    failure.folder = Some(folder);
+                }
+                Err(failure)
+            }
+        };
+        locked(&self.free_captures).push(number);
+        (result, usage)
+    }
+
+    fn folder(&self) -> std::io::Result<PathBuf> {
+        if let Some(folder) = locked(&self.spare).pop() {
+            return Ok(folder);
+        }
+        if !self.ready.load(Ordering::Acquire) {
+            // Whoever comes too early makes it as well; nobody goes on before it is there.
+            fs::create_dir_all(self.captures_folder())?;
+            self.ready.store(true, Ordering::Release);
+        }
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let folder = self.settings.work.join(number.to_string());
+        fs::create_dir(&folder)?;
+        Ok(folder)
+    }
+
+    fn give_back(&self, folder: PathBuf) {
+        let empty = fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_none());
+        if empty {
+            locked(&self.spare).push(folder);
+        } else {
+            self.discard(folder);
+        }
+    }
+
+    fn keep_logs(&self, label: &str, captures: &[PathBuf; 2]) {
+        for (capture, extension) in captures.iter().zip(["stdout", "stderr"]) {
+            if fs::metadata(capture).is_ok_and(|metadata| metadata.len() > 0) {
+                // A log that cannot be kept is no reason to fail a task that succeeded.
+                let _ = fs::create_dir_all(&self.settings.logs);
+                let _ = fs::rename(
+                    capture,
+                    self.settings.logs.join(format!("{label}.{extension}")),
+                );
+            }
+        }
+    }
+
+    fn attempt(
+        &self,
+        attempt: &Attempt<'_>,
+        folder: &Path,
+        captures: &[PathBuf; 2],
+        cancel: &Cancel,
+        usage: &mut Usage,
+    ) -> Result<Outputs, Failure> {
+        let not_started = |error: FolderError| Failure::new(FailureKind::NotStarted, error.0);
+        let fill = lay_out(folder, attempt).map_err(not_started)?;
+        let arguments = fill.invocation(&attempt.template.invocation);
+        let request = self
+            .request(folder, captures, attempt, &fill, &arguments)
+            .map_err(not_started)?;
+        let before = marks(attempt.inputs);
+        let ended = Spawner::global().run(&request, cancel);
+        let failed = |failure: Failure| {
+            if failure.kind != FailureKind::Cancelled {
+                write_script(folder, &request);
+            }
+            Failure {
+                command: Some(arguments.clone()),
+                stderr: tail(&request.stderr),
+                ..failure
+            }
+        };
+        let exit = ended.map_err(|error| failed(spawn_failure(&error)))?;
+        *usage = Usage {
+            cpu: exit.user_cpu + exit.system_cpu,
+            peak_memory: exit.peak_memory,
+            peak_reliable: exit.peak_reliable,
+        };
+        if let Some(failure) = exit_failure(&exit, attempt.timeout) {
+            return Err(failed(failure));
+        }
+        if before != marks(attempt.inputs) {
+            let message =
+                "it changed one of its inputs; inputs are only there to be read".to_owned();
+            return Err(failed(Failure::new(FailureKind::Output, message)));
+        }
+        self.collect_all(folder, attempt.signature, attempt.template, &fill)
+            .map_err(|error| failed(Failure::new(FailureKind::Output, error.0)))
+    }
+
+    fn request(
+        &self,
+        folder: &Path,
+        captures: &[PathBuf; 2],
+        attempt: &Attempt<'_>,
+        fill: &Fill,
+        arguments: &[String],
+    ) -> Result<Request, FolderError> {
+        let template = attempt.template;
+        let stream = |text: &Option<Text>, capture: &PathBuf| match text {
+            Some(text) => {
+                let path = below(folder, &fill.text(text))?;
+                if let Some(parent) = path.parent().filter(|parent| *parent != folder) {
+                    fs::create_dir_all(parent).map_err(|error| FolderError(error.to_string()))?;
+                }
+                Ok(path)
+            }
+            None => Ok(capture.clone()),
+        };
+        let (stdout, stderr) = (
+            stream(&template.stdout, &captures[0])?,
+            stream(&template.stderr, &captures[1])?,
+        );
+        let program = arguments
+            .first()
+            .ok_or_else(|| FolderError("the command is empty".to_owned()))?;
+        let mut request = Request::new(program, folder, stdout, stderr);
+        request.arguments = arguments[1..].iter().map(OsString::from).collect();
+        request.environment = self.settings.environment.clone();
+        for (name, text) in &template.environment {
+            request
+                .environment
+                .push((OsString::from(&**name), fill.text(text).into()));
+        }
+        request.timeout = attempt.timeout;
+        if let Some(text) = &template.stdin {
+            request.stdin = Some(stdin(
+                folder,
+                text,
+                fill,
+                attempt.signature,
+                attempt.inputs,
+            )?);
+        }
+        Ok(request)
+    }
+
+    fn collect_all(
+        &self,
+        folder: &Path,
+        signature: &Signature,
+        template: &CommandTemplate,
+        fill: &Fill,
+    ) -> Result<Outputs, FolderError> {
+        let mut stage = || {
+            let number = STAGED.fetch_add(1, Ordering::Relaxed);
+            // A folder per thousand keeps folders small.
+            self.settings
+                .staging
+                .join((number / 1000).to_string())
+                .join(number.to_string())
+        };
+        let is_input = |path: &Path| {
+            let ports = signature
+                .inputs
+                .iter()
+                .filter(|port| is_file_like(&port.port_type));
+            let names = ports
+                .filter_map(|port| fill.inputs.get(&port.name))
+                .flat_map(Filled::texts);
+            let mut inputs = names.filter_map(|name| fs::canonicalize(folder.join(name)).ok());
+            inputs.any(|input| path.starts_with(input))
+        };
+        let mut outputs = Vec::with_capacity(signature.outputs.len());
+        for port in &signature.outputs {
+            let Some(output) = template.outputs.get(&port.name) else {
+                outputs.push(Value::Null);
+                continue;
+            };
+            let path = fill.outputs.get(&port.name).map_or("", String::as_str);
+            outputs.push(collect(
+                folder, &port.name, output, path, &is_input, &mut stage,
+            )?);
+        }
+        Ok(outputs)
+    }
+}
+
+/// What would change if somebody wrote to the files of these values: size and time of modification.
+fn marks(values: &[Value]) -> Vec<(u64, i64, i64)> {
+    let mark = |file: &FileValue| match &file.handle {
+        Handle::Path(path) => fs::metadata(path).map_or((0, 0, 0), |found| {
+            (found.len(), found.mtime(), found.mtime_nsec())
+        }),
+        Handle::Memory(_) | Handle::Stored => (0, 0, 0),
+    };
+    let mut marks = Vec::new();
+    let mut pending: Vec<&Value> = values.iter().collect();
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::File(file) => marks.push(mark(file)),
+            Value::Directory(directory) => {
+                marks.extend(directory.entries.iter().map(|entry| mark(&entry.file)));
+            }
+            Value::List(items) => pending.extend(items.iter()),
+            _ => {}
+        }
+    }
+    marks
+}
+
+/// Puts everything in its place that the program needs.
+fn lay_out(folder: &Path, attempt: &Attempt<'_>) -> Result<Fill, FolderError> {
+    let Attempt {
+        signature,
+        template,
+        inputs,
+        parameters,
+        ..
+    } = attempt;
+    let mut fill = Fill {
+        threads: usize::try_from(signature.resources.cores()).unwrap_or(1),
+        ..Fill::default()
+    };
+    for (port, value) in signature.inputs.iter().zip(*inputs) {
+        let extension = template
+            .inputs
+            .get(&port.name)
+            .and_then(|input| input.extension.as_deref());
+        let filled = link_input(folder, &port.name, extension, value, port.keep_name)?;
+        fill.inputs.insert(Arc::clone(&port.name), filled);
+    }
+    for (declared, value) in signature.parameters.iter().zip(*parameters) {
+        fill.parameters
+            .insert(Arc::clone(&declared.name), value.to_string());
+    }
+    for (port, output) in &template.outputs {
+        if let Collect::Path(path) = &output.collect {
+            let path = fill.text(path);
+            let at = below(folder, &path)?;
+            if let Some(parent) = at.parent().filter(|parent| *parent != folder) {
+                fs::create_dir_all(parent).map_err(|error| FolderError(error.to_string()))?;
+            }
+            let taken = |input: &Filled| input.texts().contains(&path);
+            if fs::symlink_metadata(&at).is_ok() && fill.inputs.values().any(taken) {
+                return Err(FolderError(format!(
+                    "output `{port}` would overwrite the input `{path}`"
+                )));
+            }
+            fill.outputs.insert(Arc::clone(port), path);
+        }
+    }
+    let texts = texts(template);
+    for placeholder in texts.iter().flat_map(|text| text.placeholders()) {
+        if let Placeholder::ListFile(port) = placeholder {
+            let names = fill.inputs.get(port).map(Filled::texts).unwrap_or_default();
+            if let Some(name) = names.iter().find(|name| name.contains('\n')) {
+                return Err(FolderError(format!(
+                    "input `{port}`: {name:?} does not fit in a line of a list file"
+                )));
+            }
+            let text: String = names.iter().flat_map(|name| [name, "\n"]).collect();
+            let name = format!("{port}.list");
+            fs::write(folder.join(&name), text)
+                .map_err(|error| FolderError(format!("cannot write `{name}`: {error}")))?;
+            fill.list_files.insert(Arc::clone(port), name);
+        }
+    }
+    for file in &template.used_files {
+        link_used(folder, &file.name, &file.path)?;
+    }
+    Ok(fill)
+}
+
+fn is_file_like(found: &Type) -> bool {
+    matches!(
+        found.element().unwrap_or(found),
+        Type::File | Type::Directory
+    )
+}
+
+/// All texts of a template that may speak of a list file.
+fn texts(template: &CommandTemplate) -> Vec<&Text> {
+    let mut texts: Vec<&Text> = match &template.invocation {
+        headwater_graph::Invocation::Arguments(arguments) => arguments.iter().collect(),
+        headwater_graph::Invocation::Shell(script) => vec![script],
+    };
+    texts.extend(template.environment.values());
+    texts.extend(&template.stdin);
+    texts
+}
+
+/// The file that is read on standard input: a file input as it is, anything else as a text of its own.
+fn stdin(
+    folder: &Path,
+    text: &Text,
+    fill: &Fill,
+    signature: &Signature,
+    inputs: &[Value],
+) -> Result<PathBuf, FolderError> {
+    if let Some(Placeholder::Input(port)) = text.only_placeholder() {
+        let position = signature.input_index(port);
+        if position.is_some_and(|position| matches!(inputs.get(position), Some(Value::File(_)))) {
+            return below(folder, &fill.text(text));
+        }
+    }
+    let path = folder.join(".stdin");
+    fs::write(&path, fill.text(text))
+        .map_err(|error| FolderError(format!("cannot write `.stdin`: {error}")))?;
+    Ok(path)
+}
+
+fn spawn_failure(error: &SpawnError) -> Failure {
+    let kind = if matches!(error, SpawnError::Cancelled) {
+        FailureKind::Cancelled
+    } else {
+        FailureKind::NotStarted
+    };
+    let mut message = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        message.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    match error {
+        SpawnError::NotFound { .. } => message.push_str("; is it installed and on the PATH?"),
+        SpawnError::Start { source, .. } if source.raw_os_error() == Some(libc::E2BIG) => {
+            message.push_str("; a file holds more, such as {in.PORT.listfile} or `stdin:`");
+        }
+        _ => {}
+    }
+    Failure::new(kind, message)
+}
+
+fn exit_failure(exit: &Exit, timeout: Option<Duration>) -> Option<Failure> {
+    if exit.success() {
+        return None;
+    }
+    if exit.cancelled {
+        return Some(Failure::new(FailureKind::Cancelled, "cancelled".to_owned()));
+    }
+    if exit.timed_out {
+        let message = format!(
+            "still running after {:?}, so it was ended",
+            timeout.unwrap_or_default()
+        );
+        return Some(Failure::new(FailureKind::TimedOut, message));
+    }
+    Some(match exit.status {
+        ExitStatusKind::Code(code) => Failure::new(
+            FailureKind::Exit(code),
+            format!("ended with exit code {code}"),
+        ),
+        ExitStatusKind::Signal(signal) => {
+            let more = if signal == 9 {
+                " (killed; perhaps the machine ran out of memory)"
+            } else {
+                ""
+            };
+            Failure::new(
+                FailureKind::Signal(signal),
+                format!("ended by signal {signal}{more}"),
+            )
+        }
+    })
+}
+
+/// The last lines of a file.
+fn tail(path: &Path) -> String {
+    let read = || -> std::io::Result<String> {
+        let mut file = fs::File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+        let mut bytes = Vec::new();
+        file.take(TAIL).read_to_end(&mut bytes)?;
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        if length > TAIL {
+            // The first line is cut; leave it out.
+            text = text
+                .split_once('\n')
+                .map_or(text.clone(), |(_, rest)| rest.to_owned());
+        }
+        Ok(text)
+    };
+    read().unwrap_or_default()
+}
+
+/// Leaves a script in the folder that runs the program again.
+fn write_script(folder: &Path, request: &Request) {
+    let mut environment: BTreeMap<&OsString, &OsString> = BTreeMap::new();
+    environment.extend(
+        request
+            .environment
+            .iter()
+            .map(|(name, value)| (name, value)),
+    );
+    let mut script = String::from(
+        "#!/bin/sh\n# Runs this task again, alone, in its own folder.\ncd \"$(dirname \"$0\")\" || exit 1\nexec env -i",
+    );
+    for (name, value) in environment {
+        script.push_str(&format!(
+            " \\\n  {}={}",
+            name.to_string_lossy(),
+            shell_quote(&value.to_string_lossy())
+        ));
+    }
+    script.push_str(&format!(
+        " \\\n  {}",
+        shell_quote(&request.program.to_string_lossy())
+    ));
+    for argument in &request.arguments {
+        script.push_str(&format!(" {}", shell_quote(&argument.to_string_lossy())));
+    }
+    if let Some(stdin) = &request.stdin {
+        script.push_str(&format!(" < {}", shell_quote(&stdin.to_string_lossy())));
+    }
+    script.push('\n');
+    // It is a convenience; the failure is reported anyway.
+    let _ = fs::write(folder.join(".again.sh"), script);
+}
+
+fn remove(folders: &[PathBuf]) {
+    for folder in folders {
+        // What cannot be removed now is removed with the run's folder later.
+        let _ = fs::remove_dir_all(folder);
+    }
+}

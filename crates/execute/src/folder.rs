@@ -1,0 +1,457 @@
+//! Work folders: what a program finds, and what is taken from it afterwards.
+//!
+//! Law: a program sees its inputs under the names of its ports, never under the names that the files had.
+//! What it leaves is collected only from below its folder; a link that leads out of it is refused.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use headwater_graph::{
+    Collect, CommandOutput, ContentHasher, Digest, DirectoryEntry, DirectoryValue, FileValue,
+    Handle, Scalar, Type, Value,
+};
+
+use crate::render::Filled;
+
+/// Something that went wrong with a file, with its name.
+#[derive(Debug)]
+pub(crate) struct FolderError(pub(crate) String);
+
+fn said(what: &str, path: &Path, error: &io::Error) -> FolderError {
+    FolderError(format!("{what} `{}`: {error}", path.display()))
+}
+
+/// Lays out one input; the text that stands for it in arguments.
+pub(crate) fn link_input(
+    folder: &Path,
+    port: &str,
+    extension: Option<&str>,
+    value: &Value,
+    keep_name: bool,
+) -> Result<Filled, FolderError> {
+    let named = |stem: &str, file: Option<&FileValue>| match (
+        file.and_then(|file| file.name.as_deref()),
+        extension,
+    ) {
+        (Some(name), _) if keep_name => format!("{stem}/{name}"),
+        (_, Some(extension)) => format!("{stem}.{extension}"),
+        (_, None) => stem.to_owned(),
+    };
+    Ok(match value {
+        Value::Null => Filled::Nothing,
+        Value::File(file) => {
+            let name = named(port, Some(file));
+            link_file(file, &folder.join(&name))?;
+            Filled::One(name)
+        }
+        Value::Directory(directory) => {
+            link_directory(directory, &folder.join(port))?;
+            Filled::One(port.to_owned())
+        }
+        Value::List(items) => {
+            let files = items
+                .iter()
+                .any(|item| matches!(item, Value::File(_) | Value::Directory(_)));
+            if files {
+                make_folder(&folder.join(port))?;
+            }
+            let mut names = Vec::with_capacity(items.len());
+            for (position, item) in items.iter().enumerate() {
+                match item {
+                    Value::File(file) => {
+                        let name = named(&format!("{port}/{position}"), Some(file));
+                        link_file(file, &folder.join(&name))?;
+                        names.push(name);
+                    }
+                    Value::Directory(directory) => {
+                        let name = format!("{port}/{position}");
+                        link_directory(directory, &folder.join(&name))?;
+                        names.push(name);
+                    }
+                    other => names.push(scalar_text(port, other)?),
+                }
+            }
+            Filled::Several(names)
+        }
+        other => Filled::One(scalar_text(port, other)?),
+    })
+}
+
+fn scalar_text(port: &str, value: &Value) -> Result<String, FolderError> {
+    let scalar = value.as_scalar().map(|scalar| scalar.to_string());
+    scalar.ok_or_else(|| {
+        FolderError(format!(
+            "input `{port}`: a program cannot be given a {}",
+            value.value_type()
+        ))
+    })
+}
+
+fn make_folder(path: &Path) -> Result<(), FolderError> {
+    fs::create_dir_all(path).map_err(|error| said("cannot make folder", path, &error))
+}
+
+/// Makes a name for a file without copying it.
+fn link_file(file: &FileValue, at: &Path) -> Result<(), FolderError> {
+    if let Some(parent) = at.parent().filter(|_| file.name.is_some()) {
+        make_folder(parent)?;
+    }
+    match &file.handle {
+        Handle::Path(path) => symlink(path, at).map_err(|error| said("cannot link", at, &error)),
+        Handle::Memory(bytes) => {
+            fs::write(at, bytes).map_err(|error| said("cannot write", at, &error))
+        }
+        Handle::Stored => Err(FolderError(format!(
+            "the contents {} are not here",
+            file.digest.short()
+        ))),
+    }
+}
+
+fn link_directory(directory: &DirectoryValue, at: &Path) -> Result<(), FolderError> {
+    if let Some(path) = &directory.path {
+        return symlink(path, at).map_err(|error| said("cannot link", at, &error));
+    }
+    make_folder(at)?;
+    for entry in directory.entries.iter() {
+        let path = below(at, &entry.path)?;
+        if let Some(parent) = path.parent() {
+            make_folder(parent)?;
+        }
+        // Programs that look for files in a folder often pass over links.
+        match &entry.file.handle {
+            Handle::Path(from) if fs::hard_link(from, &path).is_ok() => {}
+            _ => link_file(&entry.file, &path)?,
+        }
+    }
+    Ok(())
+}
+
+/// `folder`/`name`, if `name` stays below `folder`.
+pub(crate) fn below(folder: &Path, name: &str) -> Result<PathBuf, FolderError> {
+    let path = Path::new(name);
+    let stays = !name.is_empty()
+        && path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if stays {
+        Ok(folder.join(path))
+    } else {
+        Err(FolderError(format!(
+            "`{name}` leads out of the work folder"
+        )))
+    }
+}
+
+/// Makes a folder of scripts and other files look like the workflow's own.
+pub(crate) fn link_used(folder: &Path, name: &str, path: &Path) -> Result<(), FolderError> {
+    let at = below(folder, name)?;
+    if let Some(parent) = at.parent().filter(|parent| *parent != folder) {
+        make_folder(parent)?;
+    }
+    symlink(path, &at).map_err(|error| said("cannot link", &at, &error))
+}
+
+/// Takes one output out of a work folder. `is_input` knows the real paths of inputs, `stage` gives a fresh
+/// place to move files to.
+pub(crate) fn collect(
+    folder: &Path,
+    port: &str,
+    output: &CommandOutput,
+    path: &str,
+    is_input: &dyn Fn(&Path) -> bool,
+    stage: &mut dyn FnMut() -> PathBuf,
+) -> Result<Value, FolderError> {
+    let take = |path: &Path, wanted: &Type, stage: &mut dyn FnMut() -> PathBuf| {
+        take(folder, path, wanted, is_input, stage)
+    };
+    match &output.collect {
+        Collect::Glob(pattern) => {
+            let mut items = Vec::new();
+            for found in matches(folder, pattern)? {
+                items.push(take(
+                    &found,
+                    output.output_type.element().unwrap_or(&Type::File),
+                    stage,
+                )?);
+            }
+            Ok(Value::List(items.into()))
+        }
+        Collect::Path(_) => {
+            let found = below(folder, path)?;
+            match fs::symlink_metadata(&found) {
+                Ok(_) => take(&found, &output.output_type, stage),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    if output.optional {
+                        return Ok(Value::Null);
+                    }
+                    Err(FolderError(format!(
+                        "output `{port}` is missing: the program left no `{path}`{}",
+                        left(folder)
+                    )))
+                }
+                Err(error) => Err(said("cannot look at", &found, &error)),
+            }
+        }
+    }
+}
+
+/// What a folder holds, for a message.
+fn left(folder: &Path) -> String {
+    let hidden = |name: &String| name.starts_with('.');
+    let names = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = names
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.retain(|name| !hidden(name));
+    names.sort();
+    match names.as_slice() {
+        [] => String::new(),
+        names if names.len() > 8 => format!(" (it left {}, …)", names[..8].join(", ")),
+        names => format!(" (the folder holds {})", names.join(", ")),
+    }
+}
+
+fn matches(folder: &Path, pattern: &str) -> Result<Vec<PathBuf>, FolderError> {
+    below(folder, pattern)?;
+    // `parts/**` means everything below `parts`; the library would find folders only.
+    let everything = if pattern.ends_with("**") { "/*" } else { "" };
+    let wrong =
+        |error: &dyn std::fmt::Display| FolderError(format!("pattern `{pattern}`: {error}"));
+    let full = format!(
+        "{}/{pattern}{everything}",
+        glob::Pattern::escape(&folder.to_string_lossy())
+    );
+    let options = glob::MatchOptions {
+        require_literal_leading_dot: true,
+        require_literal_separator: true,
+        ..Default::default()
+    };
+    let mut found = Vec::new();
+    for path in glob::glob_with(&full, options).map_err(|error| wrong(&error))? {
+        found.push(path.map_err(|error| wrong(&error))?);
+    }
+    found.sort_by(|a, b| {
+        a.as_os_str()
+            .as_encoded_bytes()
+            .cmp(b.as_os_str().as_encoded_bytes())
+    });
+    Ok(found)
+}
+
+fn take(
+    folder: &Path,
+    path: &Path,
+    wanted: &Type,
+    is_input: &dyn Fn(&Path) -> bool,
+    stage: &mut dyn FnMut() -> PathBuf,
+) -> Result<Value, FolderError> {
+    let link = fs::symlink_metadata(path)
+        .map_err(|error| said("cannot look at", path, &error))?
+        .is_symlink();
+    if link {
+        let real = fs::canonicalize(path).map_err(|error| said("cannot follow", path, &error))?;
+        let home =
+            fs::canonicalize(folder).map_err(|error| said("cannot look at", folder, &error))?;
+        // A program may give an input back by a link to it; inputs are links themselves.
+        if !real.starts_with(&home) && !is_input(&real) {
+            let name = path.strip_prefix(folder).unwrap_or(path);
+            return Err(FolderError(format!(
+                "output `{}` is a link that leads out of the work folder",
+                name.display()
+            )));
+        }
+    }
+    let metadata = fs::metadata(path).map_err(|error| said("cannot look at", path, &error))?;
+    match wanted {
+        Type::Directory if metadata.is_dir() => {
+            let place = stage();
+            move_to(path, &place, link)?;
+            directory_value(&place)
+                .map(Value::Directory)
+                .inspect_err(|_| {
+                    // Whoever looks into the folder of the failed task should find it there.
+                    let _ = fs::rename(&place, path);
+                })
+        }
+        Type::Directory => Err(FolderError(format!("`{}` is not a folder", path.display()))),
+        _ if metadata.is_dir() => Err(FolderError(format!(
+            "`{}` is a folder, not a file",
+            path.display()
+        ))),
+        Type::File => {
+            let place = stage();
+            move_to(path, &place, link)?;
+            Ok(Value::File(Arc::new(file_value(&place)?)))
+        }
+        other => scalar(path, other),
+    }
+}
+
+fn scalar(path: &Path, wanted: &Type) -> Result<Value, FolderError> {
+    let text = fs::read_to_string(path).map_err(|error| said("cannot read", path, &error))?;
+    let Some(scalar_type) = wanted.scalar() else {
+        return Err(FolderError(format!("a program cannot give a {wanted}")));
+    };
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    let trimmed = if *wanted == Type::Text {
+        text
+    } else {
+        text.trim()
+    };
+    let shown: String = trimmed.chars().take(60).collect();
+    Scalar::parse(trimmed, scalar_type)
+        .map(Value::from)
+        .ok_or_else(|| {
+            FolderError(format!(
+                "`{}` holds `{shown}`, which is not {scalar_type}",
+                path.display()
+            ))
+        })
+}
+
+fn move_to(path: &Path, place: &Path, link: bool) -> Result<(), FolderError> {
+    if let Some(parent) = place.parent() {
+        make_folder(parent)?;
+    }
+    if !link && fs::rename(path, place).is_ok() {
+        return Ok(());
+    }
+    copy_tree(path, place).map_err(|error| said("cannot copy", path, &error))
+}
+
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    if fs::metadata(from)?.is_dir() {
+        fs::create_dir_all(to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            copy_tree(&entry.path(), &to.join(entry.file_name()))?;
+        }
+        return Ok(());
+    }
+    fs::copy(from, to).map(drop)
+}
+
+fn file_value(path: &Path) -> Result<FileValue, FolderError> {
+    let (digest, size) = digest(path).map_err(|error| said("cannot read", path, &error))?;
+    Ok(FileValue {
+        digest,
+        size,
+        name: None,
+        handle: Handle::Path(path.into()),
+    })
+}
+
+fn digest(path: &Path) -> io::Result<(Digest, u64)> {
+    let mut file = fs::File::open(path)?;
+    let size = file.metadata()?.size();
+    let mut hasher = ContentHasher::new();
+    let mut buffer = vec![
+        0;
+        usize::try_from(size)
+            .unwrap_or(usize::MAX)
+            .clamp(1, 1 << 18)
+    ];
+    let mut total = 0;
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok((hasher.finish(), total)),
+            count => {
+                hasher.update(&buffer[..count]);
+                total += count as u64;
+            }
+        }
+    }
+}
+
+/// The files below a folder, sorted bytewise.
+fn directory_value(root: &Path) -> Result<DirectoryValue, FolderError> {
+    let mut entries = Vec::new();
+    let mut pending = vec![(root.to_path_buf(), String::new())];
+    while let Some((folder, prefix)) = pending.pop() {
+        for entry in fs::read_dir(&folder).map_err(|error| said("cannot read", &folder, &error))? {
+            let entry = entry.map_err(|error| said("cannot read", &folder, &error))?;
+            let path = entry.path();
+            let Some(name) = entry
+                .file_name()
+                .to_str()
+                .map(|name| format!("{prefix}{name}"))
+            else {
+                return Err(FolderError(format!(
+                    "`{}` has a name that is not UTF-8",
+                    path.display()
+                )));
+            };
+            let kind = entry
+                .file_type()
+                .map_err(|error| said("cannot look at", &path, &error))?;
+            if kind.is_symlink() {
+                return Err(FolderError(format!(
+                    "the output folder holds `{name}`, which is a link; only files can be kept"
+                )));
+            }
+            if kind.is_dir() {
+                pending.push((path, format!("{name}/")));
+            } else {
+                let mode = fs::metadata(&path)
+                    .map_err(|error| said("cannot look at", &path, &error))?
+                    .permissions()
+                    .mode();
+                let file = file_value(&path)?;
+                entries.push(DirectoryEntry {
+                    path: name.into(),
+                    executable: mode & 0o100 != 0,
+                    file,
+                });
+            }
+        }
+    }
+    entries.sort_by(|a, b| a.path.as_bytes().cmp(b.path.as_bytes()));
+    // Whoever reads it finds the same, be it just made or remembered: a folder of its own with these files.
+    Ok(DirectoryValue {
+        entries: entries.into(),
+        path: None,
+    })
+}
+
+/// Copies a file or directory value to `to`: a clone of the blocks where the file system can, else a copy.
+/// An existing file is replaced, so that a link to an object is never written through.
+pub fn copy_value(value: &Value, to: &Path) -> io::Result<()> {
+    match value {
+        Value::File(file) => copy_file(file, to),
+        Value::Directory(directory) => {
+            fs::create_dir_all(to)?;
+            for entry in directory.entries.iter() {
+                let path = below(to, &entry.path).map_err(|error| io::Error::other(error.0))?;
+                if let Some(parent) = path.parent() {
+                    fs::create_dir_all(parent)?;
+                }
+                copy_file(&entry.file, &path)?;
+                if entry.executable {
+                    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+                }
+            }
+            Ok(())
+        }
+        _ => Err(io::Error::other("neither a file nor a directory")),
+    }
+}
+
+fn copy_file(file: &FileValue, to: &Path) -> io::Result<()> {
+    let _ = fs::remove_file(to);
+    match &file.handle {
+        Handle::Path(path) => {
+            // `fs::copy` clones blocks where the file system can; the mode of an object is read-only.
+            fs::copy(path, to)?;
+            fs::set_permissions(to, fs::Permissions::from_mode(0o644))
+        }
+        Handle::Memory(bytes) => fs::File::create(to)?.write_all(bytes),
+        Handle::Stored => Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "the contents are not here",
+        )),
+    }
+}

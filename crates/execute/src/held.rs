@@ -1,0 +1,106 @@
+//! The outputs that tasks in flight read.
+//!
+//! Law: what is here is what the coordinator believes is here. Outputs that were written out come back
+//! equal.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use headwater_graph::{Outputs, Source, TaskGraph, TaskId, Type, Value, decode, encode};
+
+/// Outputs by task.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    slots: Vec<Option<Arc<Outputs>>>,
+}
+
+impl Held {
+    pub(crate) fn put(&mut self, task: TaskId, outputs: Arc<Outputs>) {
+        if self.slots.len() <= task.index() {
+            self.slots.resize(task.index() + 1, None);
+        }
+        self.slots[task.index()] = Some(outputs);
+    }
+
+    pub(crate) fn get(&self, task: TaskId) -> Option<&Arc<Outputs>> {
+        self.slots.get(task.index()).and_then(Option::as_ref)
+    }
+
+    pub(crate) fn remove(&mut self, task: TaskId) -> Option<Arc<Outputs>> {
+        self.slots.get_mut(task.index()).and_then(Option::take)
+    }
+
+    /// The value of a source, as a port of that type takes it. `None` if it is not here.
+    pub(crate) fn value(&self, graph: &TaskGraph, source: &Source, wanted: &Type) -> Option<Value> {
+        let value = match source {
+            Source::Product { task, port } => self.get(*task)?.get(usize::from(*port))?.clone(),
+            Source::External(position) => graph.external_at(*position).value.clone(),
+            Source::List(sources) => {
+                let element = wanted.element().unwrap_or(&Type::Any);
+                let values: Option<Vec<Value>> = sources
+                    .iter()
+                    .map(|source| self.value(graph, source, element))
+                    .collect();
+                Value::List(values?.into())
+            }
+            Source::Record(fields) => {
+                let values: Option<_> = fields
+                    .iter()
+                    .map(|(key, source)| {
+                        Some((Arc::clone(key), self.value(graph, source, &Type::Any)?))
+                    })
+                    .collect();
+                Value::Record(Arc::new(values?))
+            }
+        };
+        Some(match (&value, wanted) {
+            (Value::Int(number), Type::Float) => Value::Float(*number as f64),
+            _ => value,
+        })
+    }
+
+    /// The inputs of a task, in the order of its ports; unbound ones are null.
+    pub(crate) fn inputs(&self, graph: &TaskGraph, task: TaskId) -> Option<Vec<Value>> {
+        let ports = &graph.operation_at(task).signature.inputs;
+        let mut inputs = vec![Value::Null; ports.len()];
+        for (port, source) in graph.inputs(task) {
+            let position = usize::from(*port);
+            inputs[position] = self.value(graph, source, &ports[position].port_type)?;
+        }
+        Some(inputs)
+    }
+}
+
+fn spill_path(folder: &Path, task: TaskId) -> PathBuf {
+    folder.join(format!("spilled-{}", task.0))
+}
+
+/// Writes outputs to a file of their own. Outputs that speak of files keep those where they are.
+pub(crate) fn spill(folder: &Path, task: TaskId, outputs: &Outputs) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    std::fs::write(
+        spill_path(folder, task),
+        encode(&Value::List(outputs.clone().into())),
+    )
+}
+
+/// Reads back what [`spill`] wrote.
+pub(crate) fn unspill(folder: &Path, task: TaskId) -> Option<Outputs> {
+    let path = spill_path(folder, task);
+    let bytes = std::fs::read(&path).ok()?;
+    let _ = std::fs::remove_file(&path);
+    match decode(&bytes).ok()? {
+        Value::List(outputs) => Some(outputs.to_vec()),
+        _ => None,
+    }
+}
+
+/// Whether a value speaks of files, whose places an encoding does not keep.
+pub(crate) fn speaks_of_files(value: &Value) -> bool {
+    match value {
+        Value::File(_) | Value::Directory(_) => true,
+        Value::List(items) => items.iter().any(speaks_of_files),
+        Value::Record(fields) => fields.values().any(speaks_of_files),
+        _ => false,
+    }
+}

@@ -1,0 +1,35 @@
+//! Doing what the coordinator says: worker threads, programs, work folders.
+//!
+//! What comes in: an [`Enactment`](headwater_enact::Enactment) and a [`Keeper`] for products. What goes
+//! out: the same enactment with everything settled, and what each task came to, told to an [`Observer`] as
+//! it happens.
+//!
+//! | file | noun |
+//! | --- | --- |
+//! | `pool` | [`Pool`]: worker threads that ask the coordinator for work |
+//! | `held` | the outputs that tasks in flight read: in memory or written out |
+//! | `native` | native operations: panics and time-outs stay their own |
+//! | `command` | a program as a task: folder, arguments, outputs, failure |
+//! | `render` | filling in templates |
+//! | `folder` | work folders: linking inputs, collecting outputs |
+//! | `spawn` | [`spawn::Spawner`]: the small helper process that starts programs |
+//!
+//! Read `pool.rs` first.
+//!
+//! **Invariant:** decides nothing. What runs, when and in which order is up to `enact`; what is kept, and
+//! where, is up to the [`Keeper`].
+
+mod command;
+mod folder;
+mod held;
+mod native;
+mod pool;
+mod render;
+pub mod spawn;
+
+pub use command::{CommandSettings, inherited_environment};
+pub use folder::copy_value;
+pub use pool::{
+    Execution, Failure, FailureKind, Fetch, Finished, Keeper, KeeperError, NoObserver, NothingKept,
+    Observer, PlainFiles, Pool, PoolError, Stop, Usage,
+};

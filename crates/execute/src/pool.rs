@@ -1,0 +1,642 @@
+//! Worker threads that ask the coordinator for work.
+//!
+//! Law: everything the coordinator is told happens under one lock, and every thread that finds nothing to
+//! do sleeps until something has changed. A worker runs one task at a time (or a batch of quick ones, one
+//! after the other), so as many tasks run as there are workers; a worker that runs a program is asleep
+//! meanwhile.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use headwater_enact::{Action, Enactment, OpenError, Outcome, Recall, Start, Time};
+use headwater_graph::{
+    Cancel, Context, Kind, Operation, OperationError, Outputs, ReadFile, Recipe, Scalar, TaskGraph,
+    TaskId, Value,
+};
+
+use crate::command::{Attempt, CommandRunner, CommandSettings};
+use crate::held::{Held, speaks_of_files, spill, unspill};
+use crate::{native, spawn};
+
+/// Why a task failed, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureKind {
+    /// A program ended with another code than 0.
+    Exit(i32),
+    /// A program was ended by a signal.
+    Signal(i32),
+    /// It took longer than it may.
+    TimedOut,
+    /// It was stopped on demand.
+    Cancelled,
+    /// A native operation panicked.
+    Panicked,
+    /// A native operation said no.
+    Operation,
+    /// It could not be started.
+    NotStarted,
+    /// An output is missing or not what it should be.
+    Output,
+}
+
+/// Why a task failed, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// In one word.
+    pub kind: FailureKind,
+    /// In one line.
+    pub message: String,
+    /// The program and its arguments.
+    pub command: Option<Vec<String>>,
+    /// Where its files are.
+    pub folder: Option<PathBuf>,
+    /// The end of what it wrote to standard error.
+    pub stderr: String,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: FailureKind, message: String) -> Failure {
+        Failure {
+            kind,
+            message,
+            command: None,
+            folder: None,
+            stderr: String::new(),
+        }
+    }
+}
+
+/// What a task used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Processor time.
+    pub cpu: Duration,
+    /// Peak memory in bytes; 0 where it is not known.
+    pub peak_memory: u64,
+    /// Whether that is the task's own.
+    pub peak_reliable: bool,
+}
+
+/// A task that ended.
+#[derive(Debug, Clone)]
+pub struct Execution {
+    /// Which.
+    pub task: TaskId,
+    /// How often it was tried before.
+    pub attempt: u32,
+    /// When it began, since the run began.
+    pub started: Duration,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// What it used.
+    pub usage: Usage,
+}
+
+/// How a task ended.
+#[derive(Debug)]
+pub enum Finished<'a> {
+    /// With outputs.
+    Success(&'a Outputs),
+    /// Without; if it `will_retry` it is tried again.
+    Failure(&'a Failure),
+}
+
+/// Something that a keeper cannot do.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct KeeperError(pub String);
+
+/// Keeps products. The pool knows nothing of stores.
+pub trait Keeper: Recall + Send {
+    /// A task ended well: keep its outputs, if you keep any. Must not block for long; `outputs` is shared.
+    fn keep(
+        &mut self,
+        graph: &TaskGraph,
+        execution: &Execution,
+        outputs: &Arc<Outputs>,
+    ) -> Result<(), KeeperError>;
+
+    /// A handle to bring back the outputs of a kept or remembered task; it is used without any lock.
+    fn fetcher(&self) -> Arc<dyn Fetch>;
+}
+
+/// Brings back kept outputs.
+pub trait Fetch: Send + Sync {
+    /// The outputs of the task with this recipe, files included; `None` if they are not there or damaged.
+    fn fetch(&self, recipe: &Recipe) -> Option<Outputs>;
+}
+
+/// Keeps nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NothingKept;
+
+impl Recall for NothingKept {
+    fn known(&mut self, _: &TaskGraph, tasks: &[TaskId]) -> Vec<bool> {
+        vec![false; tasks.len()]
+    }
+
+    fn outputs(&mut self, _: &TaskGraph, _: TaskId) -> Option<Outputs> {
+        None
+    }
+}
+
+impl Keeper for NothingKept {
+    fn keep(&mut self, _: &TaskGraph, _: &Execution, _: &Arc<Outputs>) -> Result<(), KeeperError> {
+        Ok(())
+    }
+
+    fn fetcher(&self) -> Arc<dyn Fetch> {
+        Arc::new(*self)
+    }
+}
+
+impl Fetch for NothingKept {
+    fn fetch(&self, _: &Recipe) -> Option<Outputs> {
+        None
+    }
+}
+
+/// Hears what happens, from any thread, under the pool's lock: be quick.
+pub trait Observer: Send + Sync {
+    /// A task begins.
+    fn started(&self, _enactment: &Enactment, _start: &Start) {}
+    /// A task ended, for now or for good (`enactment.coordinator().state(task)` tells).
+    fn finished(&self, _enactment: &Enactment, _execution: &Execution, _how: &Finished<'_>) {}
+}
+
+/// Hears nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoObserver;
+
+impl Observer for NoObserver {}
+
+/// A wish to stop, from a signal handler or another thread.
+#[derive(Debug, Clone, Default)]
+pub struct Stop {
+    gently: Arc<AtomicBool>,
+    now: Arc<AtomicBool>,
+    commands: spawn::Cancel,
+    natives: Cancel,
+}
+
+impl Stop {
+    /// Start nothing more; what runs may end.
+    pub fn gently(&self) {
+        self.gently.store(true, Ordering::Relaxed);
+    }
+
+    /// End what runs, too.
+    pub fn now(&self) {
+        self.gently();
+        self.now.store(true, Ordering::Relaxed);
+        self.natives.cancel();
+        self.commands.cancel();
+    }
+
+    /// Whether somebody asked to stop.
+    pub fn is_stopping(&self) -> bool {
+        self.gently.load(Ordering::Relaxed)
+    }
+}
+
+/// How the threads run.
+pub struct Pool {
+    /// How many.
+    pub workers: usize,
+    /// What programs get.
+    pub commands: CommandSettings,
+    /// Where outputs are written out to when memory is short; made when it is needed.
+    pub scratch: PathBuf,
+    /// When to stop.
+    pub stop: Stop,
+    /// Gets at files for native operations.
+    pub files: Option<Arc<dyn ReadFile>>,
+    /// Outputs of these tasks are given back at the end.
+    pub deliver: Vec<TaskId>,
+}
+
+struct State<'a> {
+    enactment: &'a mut Enactment,
+    keeper: &'a mut dyn Keeper,
+    held: Held,
+    delivered: HashMap<TaskId, Arc<Outputs>>,
+    failed_folders: HashMap<TaskId, PathBuf>,
+    error: Option<PoolError>,
+    asleep: usize,
+}
+
+struct Shared<'a> {
+    state: Mutex<State<'a>>,
+    changed: Condvar,
+    observer: &'a dyn Observer,
+    pool: &'a Pool,
+    runner: CommandRunner,
+    fetcher: Arc<dyn Fetch>,
+    began: Instant,
+    remembers: bool,
+}
+
+/// A run that could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum PoolError {
+    /// A later round does not fit the data or the machine.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Products cannot be kept.
+    #[error("products can no longer be kept: {0}")]
+    Keeper(#[from] KeeperError),
+}
+
+/// A task with everything it needs.
+struct Job {
+    start: Start,
+    recipe: Recipe,
+    operation: Arc<Operation>,
+    inputs: Vec<Value>,
+    parameters: Vec<Scalar>,
+}
+
+/// What became of a job.
+struct Ended {
+    execution: Execution,
+    result: Result<Arc<Outputs>, Failure>,
+}
+
+impl Pool {
+    /// Runs until everything has ended; the enactment has been opened. Gives back the outputs of the tasks
+    /// in `deliver` that ran.
+    pub fn run(
+        &self,
+        enactment: &mut Enactment,
+        keeper: &mut dyn Keeper,
+        observer: &dyn Observer,
+        remembers: bool,
+    ) -> Result<HashMap<TaskId, Arc<Outputs>>, PoolError> {
+        let fetcher = keeper.fetcher();
+        let shared = Shared {
+            state: Mutex::new(State {
+                enactment,
+                keeper,
+                held: Held::default(),
+                delivered: HashMap::new(),
+                failed_folders: HashMap::new(),
+                error: None,
+                asleep: 0,
+            }),
+            changed: Condvar::new(),
+            observer,
+            pool: self,
+            runner: CommandRunner::new(&self.commands),
+            fetcher,
+            began: Instant::now(),
+            remembers,
+        };
+        std::thread::scope(|scope| {
+            for number in 1..self.workers.max(1) {
+                let worker = std::thread::Builder::new().name(format!("headwater-worker-{number}"));
+                // Without a thread the others do the work.
+                let _ = worker.spawn_scoped(scope, || shared.work());
+            }
+            shared.work();
+        });
+        shared.runner.clean_up();
+        let _ = std::fs::remove_dir_all(&self.scratch);
+        let state = shared
+            .state
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        match state.error {
+            Some(error) => Err(error),
+            None => Ok(state.delivered),
+        }
+    }
+}
+
+impl<'a> Shared<'a> {
+    fn lock(&self) -> MutexGuard<'_, State<'a>> {
+        // A panic under the lock is a bug of ours; the others still end in order.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> Time {
+        Time::default() + self.began.elapsed()
+    }
+
+    fn work(&self) {
+        let mut batch: Vec<Start> = Vec::new();
+        let mut jobs: Vec<Job> = Vec::new();
+        let mut ended: Vec<Ended> = Vec::new();
+        let mut garbage: Vec<Arc<Outputs>> = Vec::new();
+        let mut released: Vec<TaskId> = Vec::new();
+        let mut state = self.lock();
+        loop {
+            if self.pool.stop.is_stopping() || state.error.is_some() {
+                state.enactment.stop();
+            }
+            match state.enactment.next(self.now()) {
+                Action::Start(start) => {
+                    batch.clear();
+                    batch.push(start);
+                    state
+                        .enactment
+                        .ride_along(start.task, self.pool.workers, &mut batch);
+                    self.prepare(&mut state, &batch, &mut jobs);
+                    self.wake(&state);
+                    drop(state);
+                    garbage.clear();
+                    for job in jobs.drain(..) {
+                        ended.push(self.run(job));
+                    }
+                    state = self.lock();
+                    for ended in ended.drain(..) {
+                        self.finish(&mut state, ended, &mut released, &mut garbage);
+                    }
+                    self.wake(&state);
+                }
+                Action::Materialise(task) => {
+                    let recipe = state.enactment.graph().recipe(task);
+                    drop(state);
+                    let outputs = unspill(&self.pool.scratch, task).or_else(|| {
+                        self.remembers
+                            .then(|| self.fetcher.fetch(&recipe))
+                            .flatten()
+                    });
+                    state = self.lock();
+                    self.materialised(&mut state, task, outputs);
+                    self.wake(&state);
+                }
+                Action::Spill(task) => {
+                    let outputs = state.held.get(task).cloned();
+                    drop(state);
+                    let written = outputs.is_some_and(|outputs| self.spill(task, &outputs));
+                    state = self.lock();
+                    if written {
+                        garbage.extend(state.held.remove(task));
+                    }
+                    state.enactment.spilled(task, written);
+                    self.wake(&state);
+                }
+                Action::Wait(until) => {
+                    state.asleep += 1;
+                    state = self.sleep(state, until);
+                    state.asleep -= 1;
+                }
+                Action::Finished => {
+                    // Everybody else has to hear that it is over.
+                    self.changed.notify_all();
+                    return;
+                }
+            }
+        }
+    }
+
+    fn wake(&self, state: &State<'_>) {
+        if state.asleep > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    fn sleep<'b>(
+        &'b self,
+        state: MutexGuard<'b, State<'a>>,
+        until: Option<Time>,
+    ) -> MutexGuard<'b, State<'a>> {
+        // A wish to stop comes from a signal handler, which cannot wake anybody: look up now and then.
+        let longest = Duration::from_millis(100);
+        let pause = until.map_or(longest, |until| {
+            Duration::from_nanos(until.0.saturating_sub(self.now().0)).min(longest)
+        });
+        let waited = self
+            .changed
+            .wait_timeout(state, pause.max(Duration::from_micros(50)));
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    fn prepare(&self, state: &mut State<'_>, batch: &[Start], jobs: &mut Vec<Job>) {
+        for start in batch {
+            let graph = state.enactment.graph();
+            // The coordinator starts a task only when its inputs are here.
+            let inputs = state.held.inputs(graph, start.task).unwrap_or_default();
+            jobs.push(Job {
+                start: *start,
+                recipe: graph.recipe(start.task),
+                operation: Arc::clone(graph.operation_at(start.task)),
+                inputs,
+                parameters: graph.parameters(start.task).to_vec(),
+            });
+            self.observer.started(state.enactment, start);
+            if let Some(folder) = state.failed_folders.remove(&start.task) {
+                self.runner.discard(folder);
+            }
+        }
+    }
+
+    fn run(&self, job: Job) -> Ended {
+        let Job {
+            start,
+            recipe,
+            operation,
+            inputs,
+            parameters,
+        } = job;
+        let began = Instant::now();
+        let mut usage = Usage::default();
+        let result = if inputs.len() != operation.signature.inputs.len() {
+            Err(Failure::new(
+                FailureKind::NotStarted,
+                "its inputs are gone".to_owned(),
+            ))
+        } else {
+            match &operation.kind {
+                Kind::Native(body) => {
+                    let context = Context {
+                        cancel: if start.timeout.is_some() {
+                            Cancel::default()
+                        } else {
+                            self.pool.stop.natives.clone()
+                        },
+                        threads: usize::try_from(operation.signature.resources.cores())
+                            .unwrap_or(1),
+                        scratch: None,
+                        log: Vec::new(),
+                        reader: self.pool.files.clone(),
+                    };
+                    native::run(body, inputs, &parameters, context, start.timeout)
+                        .and_then(|outputs| complete(&operation, outputs))
+                }
+                Kind::Command(template) => {
+                    let attempt = Attempt {
+                        signature: &operation.signature,
+                        template,
+                        inputs: &inputs,
+                        parameters: &parameters,
+                        timeout: start.timeout,
+                        label: &recipe.short(),
+                    };
+                    let (result, used) = self.runner.run(&attempt, &self.pool.stop.commands);
+                    usage = used;
+                    result
+                }
+            }
+        };
+        let elapsed = began.elapsed();
+        if matches!(operation.kind, Kind::Native(_)) {
+            usage.cpu = elapsed;
+        }
+        let execution = Execution {
+            task: start.task,
+            attempt: start.attempt,
+            started: began.duration_since(self.began),
+            elapsed,
+            usage,
+        };
+        Ended {
+            execution,
+            result: result.map(Arc::new),
+        }
+    }
+
+    fn finish(
+        &self,
+        state: &mut State<'_>,
+        ended: Ended,
+        released: &mut Vec<TaskId>,
+        garbage: &mut Vec<Arc<Outputs>>,
+    ) {
+        let Ended { execution, result } = ended;
+        let task = execution.task;
+        let now = self.now();
+        let State {
+            enactment,
+            keeper,
+            held,
+            ..
+        } = state;
+        let told = match &result {
+            Ok(outputs) => {
+                let signature = &enactment.graph().operation_at(task).signature;
+                if !signature.implicit
+                    && signature.pure
+                    && let Err(error) = keeper.keep(enactment.graph(), &execution, outputs)
+                {
+                    state.error.get_or_insert(error.into());
+                }
+                let memory = outputs.iter().map(Value::memory).sum();
+                held.put(task, Arc::clone(outputs));
+                if !self.pool.deliver.is_empty() && self.pool.deliver.binary_search(&task).is_ok() {
+                    state.delivered.insert(task, Arc::clone(outputs));
+                }
+                let outcome = Outcome::Success {
+                    memory,
+                    elapsed: execution.elapsed,
+                };
+                enactment.finished(task, outcome, outputs, now, &mut AsRecall(*keeper))
+            }
+            Err(failure) => {
+                if let Some(folder) = &failure.folder {
+                    state.failed_folders.insert(task, folder.clone());
+                }
+                let outcome = match failure.kind {
+                    FailureKind::Cancelled => Outcome::Cancelled,
+                    // A program that is not there will not be there in a second either.
+                    FailureKind::NotStarted => Outcome::Fatal,
+                    _ => Outcome::Failure,
+                };
+                enactment.finished(task, outcome, &[], now, &mut AsRecall(*keeper))
+            }
+        };
+        if let Err(error) = told {
+            state.error.get_or_insert(error.into());
+        }
+        let how = match &result {
+            Ok(outputs) => Finished::Success(outputs),
+            Err(failure) => Finished::Failure(failure),
+        };
+        self.observer.finished(state.enactment, &execution, &how);
+        state.enactment.take_released(released);
+        for task in released.drain(..) {
+            // Dropped by this worker after it has let go of the lock.
+            garbage.extend(state.held.remove(task));
+        }
+        if let Ok(outputs) = result {
+            garbage.push(outputs);
+        }
+    }
+
+    fn materialised(&self, state: &mut State<'_>, task: TaskId, outputs: Option<Outputs>) {
+        match outputs {
+            Some(outputs) => {
+                let memory = outputs.iter().map(Value::memory).sum();
+                state.held.put(task, Arc::new(outputs));
+                state.enactment.materialised(task, memory);
+            }
+            None => {
+                let State {
+                    enactment, keeper, ..
+                } = state;
+                if let Err(error) = enactment.lost(task, &mut AsRecall(*keeper)) {
+                    state.error.get_or_insert(error.into());
+                }
+            }
+        }
+    }
+
+    /// Kept products can be fetched again; others go to a file.
+    fn spill(&self, task: TaskId, outputs: &Outputs) -> bool {
+        if outputs.iter().any(speaks_of_files) {
+            return self.remembers;
+        }
+        spill(&self.pool.scratch, task, outputs).is_ok()
+    }
+}
+
+/// A keeper as what the enactment may ask.
+struct AsRecall<'a>(&'a mut dyn Keeper);
+
+impl Recall for AsRecall<'_> {
+    fn known(&mut self, graph: &TaskGraph, tasks: &[TaskId]) -> Vec<bool> {
+        self.0.known(graph, tasks)
+    }
+
+    fn outputs(&mut self, graph: &TaskGraph, task: TaskId) -> Option<Outputs> {
+        self.0.outputs(graph, task)
+    }
+}
+
+/// An operation that gives too few or too many outputs is at fault itself.
+fn complete(operation: &Operation, outputs: Outputs) -> Result<Outputs, Failure> {
+    let wanted = operation.signature.outputs.len();
+    if outputs.len() == wanted {
+        return Ok(outputs);
+    }
+    let message = format!(
+        "`{}` gave {} outputs instead of {wanted}",
+        operation.signature.name,
+        outputs.len()
+    );
+    Err(Failure::new(FailureKind::Output, message))
+}
+
+/// Reads files by path.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PlainFiles;
+
+impl ReadFile for PlainFiles {
+    fn read_file(&self, file: &headwater_graph::FileValue) -> Result<Vec<u8>, OperationError> {
+        match &file.handle {
+            headwater_graph::Handle::Path(path) => read(path),
+            headwater_graph::Handle::Memory(bytes) => Ok(bytes.to_vec()),
+            headwater_graph::Handle::Stored => {
+                Err(OperationError::Failed("the file is not here".to_owned()))
+            }
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, OperationError> {
+    std::fs::read(path)
+        .map_err(|error| OperationError::Failed(format!("{}: {error}", path.display())))
+}

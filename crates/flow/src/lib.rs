@@ -1,0 +1,64 @@
+//! The file formats of Headwater: from text to positioned trees to own types.
+//!
+//! What comes in: the text of a file that somebody wrote, and the [`Registry`](headwater_graph::Registry) of
+//! what libraries bring. What goes out: a [`WorkflowFile`] or a [`DataFile`], and every mistake of the file
+//! as a [`Diagnostic`](headwater_graph::Diagnostic) with its line and column, which [`render`] shows.
+//!
+//! ```text
+//! text ─parse→ Tree ─validate(Shape)→ Fields ─read→ Workflow ─graph::check→ problems ─Places→ Diagnostics
+//! ```
+//!
+//! | file | noun |
+//! | --- | --- |
+//! | `source` | a text and its positions; the only maker of spans |
+//! | `tree`, `parse`, `syntax` | nodes with spans, from the events of the YAML parser; its errors in plain words |
+//! | `shape`, `leaf`, `formats` | what may be written where; `formats` is the grammar of all files |
+//! | `validate`, `schema` | the two readers of shapes: one checks trees, one prints JSON Schema |
+//! | `workflow`, `stage`, `parameter`, `operation`, `template` | the parts of a workflow file |
+//! | `places` | from problems of a workflow to places in its file |
+//! | `data`, `csv`, `data_write` | data files |
+//! | `name`, `scalar`, `quantity`, `suggest` | names, single values, times and sizes, what may have been meant |
+//! | `report`, `render` | diagnostics while reading, and as text |
+//!
+//! Read `formats.rs` first, then `workflow.rs`.
+//!
+//! **Invariant:** any text can be given to any reader; none panics, and none stops at the first mistake.
+//! Nothing here opens a file: patterns and paths are handed on as they are written.
+
+mod csv;
+mod data;
+mod data_write;
+mod formats;
+mod leaf;
+#[doc(hidden)]
+pub mod mutate;
+mod name;
+mod operation;
+mod parameter;
+mod parse;
+mod places;
+mod quantity;
+mod render;
+mod report;
+mod scalar;
+mod schema;
+mod shape;
+mod source;
+mod stage;
+mod suggest;
+mod syntax;
+mod template;
+mod tree;
+mod validate;
+mod workflow;
+
+pub use data::{
+    DataColumn, DataFile, DataFormat, DataShape, DataValue, Datum, DatumValue, ParameterSetting,
+    read_data,
+};
+pub use data_write::write_data;
+pub use parameter::{SettingError, fit_parameter, read_scalar_setting};
+pub use render::render;
+pub use report::Read;
+pub use schema::{data_schema, workflow_schema};
+pub use workflow::{WorkflowFile, read_workflow};

@@ -1,0 +1,237 @@
+//! Workflow files.
+//!
+//! Law: text in, [`WorkflowFile`] and all diagnostics out. The tree is checked against the shape of the
+//! format first, then the meaning of its parts, then the workflow as a whole; each step goes on after the
+//! mistakes of the one before.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use headwater_graph::{
+    Diagnostic, Input, Operation, OutputBinding, Place, Registry, Span, Type, Workflow, check,
+};
+
+use crate::formats::{INPUT, WORKFLOW, WORKFLOW_SHAPE};
+use crate::leaf::{self, Scope};
+use crate::operation::{Operations, operations};
+use crate::parameter::parameters;
+use crate::parse::parse;
+use crate::places::Places;
+use crate::report::{Read, Report};
+use crate::shape::Fields;
+use crate::source::Source;
+use crate::stage::stages;
+use crate::tree::Node;
+use crate::validate::validate;
+
+/// What a workflow file says.
+#[derive(Debug, Clone)]
+pub struct WorkflowFile {
+    /// The workflow.
+    pub workflow: Workflow,
+    /// The operations that the file declares, in its order. Their version is empty and `used_files` too:
+    /// whoever opens files fills them in.
+    pub operations: Vec<Operation>,
+    /// Where the parts of the workflow stand in the file.
+    pub places: BTreeMap<Place, Span>,
+}
+
+/// Reads a workflow file, YAML or JSON. `registry` holds the operations and types that libraries bring.
+pub fn read_workflow(text: &str, registry: &Registry) -> Read<WorkflowFile> {
+    let source = Source::new(text);
+    let mut report = Report::default();
+    let tree = parse(&source, &mut report);
+    let Some(root) = tree.root.filter(|root| !root.is_nothing()) else {
+        if !tree.damaged {
+            let hint = "a workflow file begins with `headwater: 1`";
+            report.error_with(source.end(), "this file is empty", hint);
+        }
+        return report.finish(None);
+    };
+    if let Some(foreign) = foreign(&root) {
+        report.push(foreign);
+        return report.finish(None);
+    }
+    let scope = Scope {
+        source: &source,
+        registry,
+    };
+    let parsed = report.len();
+    validate(&root, &WORKFLOW_SHAPE, scope, tree.damaged, &mut report);
+    let file = if tree.damaged || root.entries().is_none() {
+        None
+    } else {
+        Some(workflow(&root, scope, &mut report))
+    };
+    report.forget_patched(parsed, &tree.patches);
+    report.finish(file)
+}
+
+/// Other files of Headwater, which would only give a heap of unknown fields.
+fn foreign(root: &Node) -> Option<Diagnostic> {
+    if root.get("workflow").is_some() && root.get("study").is_none() {
+        return None;
+    }
+    let (key, message, hint) = if let Some((key, _)) = root.get("study") {
+        (
+            key,
+            "this is a study file, not a workflow file",
+            "give the file that its `workflow:` names",
+        )
+    } else if root.get("stages").is_some() || root.get("operations").is_some() {
+        return None;
+    } else if let Some((key, _)) = root.get("rows") {
+        (
+            key,
+            "this is a data file, not a workflow file",
+            "data files are given with `--inputs`",
+        )
+    } else {
+        return None;
+    };
+    Some(Diagnostic::error(key.span, message).with_hint(hint))
+}
+
+fn workflow(root: &Node, scope: Scope<'_>, report: &mut Report) -> WorkflowFile {
+    let fields = Fields::of(root, &WORKFLOW);
+    let mut places = Places::default();
+    let name = fields
+        .get("workflow")
+        .and_then(leaf::text)
+        .unwrap_or_default();
+    let inputs = fields
+        .get("inputs")
+        .map(|node| inputs(node, scope, &mut places))
+        .unwrap_or_default();
+    let unreadable = |node: &Node| node.entries().is_none() && !node.is_nothing();
+    places.hidden_results = fields.get("inputs").is_some_and(unreadable);
+    let mut workflow = Workflow {
+        name,
+        inputs,
+        ..Workflow::default()
+    };
+    if let Some(node) = fields.get("parameters") {
+        places.hidden_parameters = unreadable(node);
+        let (read, doubtful) = parameters(node, report);
+        for (key, value) in node.entries().unwrap_or_default() {
+            if let Some(name) = leaf::text(key) {
+                places.put(Place::Parameter(name), key.span, value.span);
+            }
+        }
+        workflow.parameters = read;
+        places.doubtful_names.extend(doubtful);
+    }
+    let Operations { all, doubtful } = fields
+        .get("operations")
+        .map(|node| operations(node, scope, report))
+        .unwrap_or_default();
+    let names_hidden = fields.get("operations").is_some_and(unreadable);
+    places.doubtful_operations = doubtful;
+    let errors = report.error_starts();
+    match fields.get("stages") {
+        Some(node) => {
+            places.hidden_results |= node.entries().is_none();
+            workflow.stages = stages(node, scope, &errors, &mut places, report);
+        }
+        None => places.hidden_results = true,
+    }
+    for task in workflow.stages.iter().flat_map(|stage| &stage.tasks) {
+        if places.doubtful_operations.contains(&task.operation) {
+            places.doubtful_names.extend(task.outputs.values().cloned());
+        }
+        if names_hidden && !task.operation.contains('/') {
+            places
+                .doubtful_operations
+                .insert(Arc::clone(&task.operation));
+        }
+    }
+    if let Some(node) = fields.get("outputs") {
+        workflow.outputs = outputs(node, &mut places, report);
+    }
+    whole(&workflow, &all, root, scope.registry, &places, report);
+    WorkflowFile {
+        workflow,
+        operations: all,
+        places: places.spans(),
+    }
+}
+
+/// Checks the workflow as a whole.
+fn whole(
+    workflow: &Workflow,
+    operations: &[Operation],
+    root: &Node,
+    registry: &Registry,
+    places: &Places,
+    report: &mut Report,
+) {
+    let mut known = registry.clone();
+    for operation in operations {
+        // The names are unique: clashes have been reported and left out.
+        let _ = known.register(None, operation.clone());
+    }
+    let failed = !report.error_starts().is_empty();
+    let span = match root.entries().and_then(|entries| entries.first()) {
+        Some((key, _)) => key.span,
+        None => root.span,
+    };
+    let problems = check(workflow, &known);
+    for diagnostic in places.diagnostics(problems, workflow, span, failed) {
+        report.push(diagnostic);
+    }
+}
+
+fn inputs(node: &Node, scope: Scope<'_>, places: &mut Places) -> Vec<Input> {
+    let mut inputs = Vec::new();
+    for (key, value) in node.entries().unwrap_or_default() {
+        let Some(name) = leaf::text(key) else {
+            continue;
+        };
+        let fields = Fields::of(value, &INPUT);
+        let type_node = if value.is_scalar() {
+            Some(value)
+        } else {
+            fields.get("type")
+        };
+        let input_type = type_node.and_then(|node| leaf::type_name(node, scope.registry).ok());
+        if input_type.is_none() {
+            places.doubtful_names.insert(Arc::clone(&name));
+        }
+        let optional = fields
+            .get("optional")
+            .and_then(|node| leaf::flag(node).ok());
+        places.put(Place::Input(Arc::clone(&name)), key.span, value.span);
+        inputs.push(Input {
+            name,
+            input_type: input_type.unwrap_or(Type::Any),
+            optional: optional.unwrap_or(false),
+        });
+    }
+    inputs
+}
+
+fn outputs(node: &Node, places: &mut Places, report: &mut Report) -> Vec<OutputBinding> {
+    let mut outputs = Vec::new();
+    let mut put = |name: Arc<str>, data: Arc<str>, key: &Node, value: &Node| {
+        let place = Place::Output(Arc::clone(&name));
+        places.put(place, key.span, value.span);
+        outputs.push(OutputBinding { name, data });
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    for item in node.items().unwrap_or_default() {
+        let Some(name) = leaf::text(item) else {
+            continue;
+        };
+        if seen.insert(Arc::clone(&name)) {
+            put(Arc::clone(&name), name, item, item);
+        } else {
+            report.error(item.span, format!("output `{name}` is named twice"));
+        }
+    }
+    for (key, value) in node.entries().unwrap_or_default() {
+        if let (Some(name), Some(data)) = (leaf::text(key), leaf::text(value)) {
+            put(name, data, key, value);
+        }
+    }
+    outputs
+}

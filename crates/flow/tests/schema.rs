@@ -1,0 +1,143 @@
+//! The printed JSON Schema against files: it accepts those that are right, and refuses wrong fields.
+//!
+//! The reader is checked against the same shapes, so only the printing can go wrong; a small evaluator of
+//! the words that are printed is enough to see that.
+
+use headwater_flow::{data_schema, workflow_schema};
+use serde_json::{Value, json};
+
+fn accepts(schema: &Value, value: &Value) -> bool {
+    let Value::Object(words) = schema else {
+        return schema
+            .as_bool()
+            .expect("a schema is an object or a truth value");
+    };
+    words.iter().all(|(word, wanted)| match word.as_str() {
+        "$schema" | "title" | "description" | "pattern" | "propertyNames" => true,
+        "type" => match wanted {
+            Value::Array(types) => types.iter().any(|wanted| is_of(wanted, value)),
+            wanted => is_of(wanted, value),
+        },
+        "const" => value == wanted,
+        "enum" => wanted.as_array().is_some_and(|words| words.contains(value)),
+        "minimum" => value
+            .as_f64()
+            .is_none_or(|number| Some(number) >= wanted.as_f64()),
+        "exclusiveMinimum" => value
+            .as_f64()
+            .is_none_or(|number| Some(number) > wanted.as_f64()),
+        "minItems" => value
+            .as_array()
+            .is_none_or(|items| Some(items.len() as u64) >= wanted.as_u64()),
+        "maxItems" => value
+            .as_array()
+            .is_none_or(|items| Some(items.len() as u64) <= wanted.as_u64()),
+        "items" => value
+            .as_array()
+            .is_none_or(|items| items.iter().all(|item| accepts(wanted, item))),
+        "properties" => value.as_object().is_none_or(|fields| {
+            fields
+                .iter()
+                .all(|(name, field)| wanted.get(name).is_none_or(|wanted| accepts(wanted, field)))
+        }),
+        "additionalProperties" => value.as_object().is_none_or(|fields| {
+            let known = |name: &String| {
+                words
+                    .get("properties")
+                    .is_some_and(|known| known.get(name).is_some())
+            };
+            fields
+                .iter()
+                .all(|(name, field)| known(name) || accepts(wanted, field))
+        }),
+        "required" => value.as_object().is_none_or(|fields| {
+            let names = wanted.as_array().expect("a list of names");
+            names
+                .iter()
+                .all(|name| fields.contains_key(name.as_str().expect("a name")))
+        }),
+        "anyOf" => wanted
+            .as_array()
+            .expect("a list")
+            .iter()
+            .any(|option| accepts(option, value)),
+        "oneOf" => {
+            wanted
+                .as_array()
+                .expect("a list")
+                .iter()
+                .filter(|option| accepts(option, value))
+                .count()
+                == 1
+        }
+        "not" => !accepts(wanted, value),
+        other => panic!("the schema uses `{other}`, which this test does not know"),
+    })
+}
+
+fn is_of(wanted: &Value, value: &Value) -> bool {
+    match wanted.as_str().expect("a type has a name") {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "number" => value.is_number(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        other => panic!("there is no type `{other}`"),
+    }
+}
+
+fn workflow() -> Value {
+    serde_json::from_str(include_str!("../fixtures/text.json")).expect("the file is JSON")
+}
+
+#[test]
+fn right_files_are_accepted() {
+    let mut file = workflow();
+    assert!(accepts(&workflow_schema(), &file));
+    file["parameters"] = json!({
+        "B": {"type": "int", "range": [1, 2], "step": "none", "default": 1},
+        "C": {"type": "choice", "values": [4, 8]},
+        "D": "float",
+    });
+    file["stages"]["sort"]["wait"] = json!({"per": "text"});
+    file["stages"]["sort"]["tolerate"] = json!("5%");
+    file["stages"]["sort"]["after"] = json!(["count"]);
+    file["operations"]["sort"]["resources"] = json!({"cores": 2, "memory": "1GiB", "gpu": 1});
+    file["operations"]["sort"]["timeout"] = json!("10m");
+    file["operations"]["sort"]["version"] = json!({"command": ["sort", "--version"]});
+    assert!(accepts(&workflow_schema(), &file));
+    let data = json!({"rows": [{"a": 1}, {"a": [1, 2]}], "parameters": {"B": 3}});
+    assert!(accepts(&data_schema(), &data));
+    assert!(accepts(
+        &data_schema(),
+        &json!({"inputs": {"a": "*.png", "b": null}})
+    ));
+}
+
+#[test]
+fn wrong_files_are_refused() {
+    let check = |change: fn(&mut Value)| {
+        let mut file = workflow();
+        change(&mut file);
+        assert!(!accepts(&workflow_schema(), &file), "{file}");
+    };
+    check(|file| file["headwater"] = json!(2));
+    check(|file| file["stagess"] = json!({}));
+    check(|file| file["stages"]["sort"]["task"] = json!([]));
+    check(|file| file["stages"]["sort"]["after"] = json!("count"));
+    check(|file| file["stages"]["sort"]["wait"] = json!("some"));
+    check(|file| file["stages"]["sort"]["tasks"][0] = json!({"in": {}}));
+    check(|file| file["operations"]["sort"]["shell"] = json!("sort"));
+    check(|file| file["operations"]["sort"]["command"] = json!([]));
+    check(|file| file["operations"]["sort"]["retries"] = json!(-1));
+    check(|file| file["operations"]["count"]["outputs"]["lines"]["glob"] = json!("*"));
+    check(|file| {
+        file.as_object_mut()
+            .expect("a file is an object")
+            .remove("stages");
+    });
+    assert!(!accepts(&data_schema(), &json!({"inputs": {}, "rows": []})));
+    assert!(!accepts(&data_schema(), &json!({"input": {}})));
+}

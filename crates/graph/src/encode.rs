@@ -1,0 +1,461 @@
+//! The canonical encoding of values: one byte of tag, then fixed-width little-endian numbers, lengths
+//! before contents.
+//!
+//! Law: equal values have equal encodings, `decode(encode(v)) = v`, and nothing else decodes (values nest
+//! at most 128 deep). Files and
+//! directories are encoded by digest, so their encoding does not hold their contents; [`value_digest`] of a
+//! file is the digest of its contents, of a directory its manifest digest, of anything else the digest of
+//! this encoding.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::{
+    Array, Digest, DirectoryEntry, DirectoryValue, ElementType, FileValue, Handle, Image, Opaque,
+    Region, Value,
+};
+
+mod tag {
+    pub(super) const NULL: u8 = 0;
+    pub(super) const FALSE: u8 = 1;
+    pub(super) const TRUE: u8 = 2;
+    pub(super) const INT: u8 = 3;
+    pub(super) const FLOAT: u8 = 4;
+    pub(super) const TEXT: u8 = 5;
+    pub(super) const BYTES: u8 = 6;
+    pub(super) const ARRAY: u8 = 7;
+    pub(super) const IMAGE: u8 = 8;
+    pub(super) const REGION: u8 = 9;
+    pub(super) const FILE: u8 = 10;
+    pub(super) const NAMED_FILE: u8 = 11;
+    pub(super) const DIRECTORY: u8 = 12;
+    pub(super) const LIST: u8 = 13;
+    pub(super) const RECORD: u8 = 14;
+    pub(super) const OPAQUE: u8 = 15;
+}
+
+/// Bytes that are not the canonical encoding of a value.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum DecodeError {
+    /// They end too early.
+    #[error("the encoding ends early, at byte {0}")]
+    Truncated(usize),
+    /// A tag or a code that no value has.
+    #[error("no value begins with {found} (byte {at})")]
+    Unknown {
+        /// The byte.
+        found: u8,
+        /// Where it stands.
+        at: usize,
+    },
+    /// Well-formed, but not the one canonical form.
+    #[error("not in canonical form at byte {at}: {what}")]
+    NotCanonical {
+        /// Where.
+        at: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// Something follows the value.
+    #[error("{0} bytes follow the value")]
+    Trailing(usize),
+}
+
+/// The canonical encoding of `value`.
+pub fn encode(value: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode_into(value, &mut out);
+    out
+}
+
+/// Appends the canonical encoding of `value`.
+pub fn encode_into(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => out.push(tag::NULL),
+        Value::Bool(false) => out.push(tag::FALSE),
+        Value::Bool(true) => out.push(tag::TRUE),
+        Value::Int(number) => {
+            out.push(tag::INT);
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        Value::Float(number) => {
+            out.push(tag::FLOAT);
+            put_float(out, *number);
+        }
+        Value::Text(text) => {
+            out.push(tag::TEXT);
+            put_bytes(out, text.as_bytes());
+        }
+        Value::Bytes(bytes) => {
+            out.push(tag::BYTES);
+            put_bytes(out, bytes);
+        }
+        Value::Array(array) => {
+            out.push(tag::ARRAY);
+            put_array(out, array);
+        }
+        Value::Image(image) => {
+            out.push(tag::IMAGE);
+            put_bytes(out, image.channels.as_bytes());
+            put_array(out, &image.array);
+        }
+        Value::Region(region) => {
+            out.push(tag::REGION);
+            for bound in region.lower.iter().chain(&region.upper) {
+                out.extend_from_slice(&bound.to_le_bytes());
+            }
+            for extent in region.resolution {
+                put_float(out, extent);
+            }
+            put_array(out, &region.array);
+        }
+        Value::File(file) => put_file(out, file),
+        Value::Directory(directory) => {
+            out.push(tag::DIRECTORY);
+            put_length(out, directory.entries.len());
+            for entry in directory.entries.iter() {
+                put_bytes(out, entry.path.as_bytes());
+                out.push(u8::from(entry.executable));
+                put_file(out, &entry.file);
+            }
+        }
+        Value::List(items) => {
+            out.push(tag::LIST);
+            put_length(out, items.len());
+            for item in items.iter() {
+                encode_into(item, out);
+            }
+        }
+        Value::Record(fields) => {
+            out.push(tag::RECORD);
+            put_length(out, fields.len());
+            for (name, field) in fields.iter() {
+                put_bytes(out, name.as_bytes());
+                encode_into(field, out);
+            }
+        }
+        Value::Opaque(opaque) => {
+            out.push(tag::OPAQUE);
+            put_bytes(out, opaque.type_name.as_bytes());
+            put_bytes(out, &opaque.bytes);
+        }
+    }
+}
+
+/// The digest that names the contents of a value.
+pub fn value_digest(value: &Value) -> Digest {
+    match value {
+        Value::File(file) if file.name.is_none() => file.digest,
+        Value::Directory(directory) => manifest_digest(directory),
+        other => Digest::of(&encode(other)),
+    }
+}
+
+/// The digest of a directory: over its paths, permissions and the digests of its files.
+pub fn manifest_digest(directory: &DirectoryValue) -> Digest {
+    Digest::of(&encode(&Value::Directory(directory.clone())))
+}
+
+fn put_length(out: &mut Vec<u8>, length: usize) {
+    out.extend_from_slice(&(length as u64).to_le_bytes());
+}
+
+fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_length(out, bytes.len());
+    out.extend_from_slice(bytes);
+}
+
+/// Values may hold NaN (parameters may not), so there is one NaN, and one zero.
+fn put_float(out: &mut Vec<u8>, number: f64) {
+    let bits = if number.is_nan() {
+        NOT_A_NUMBER
+    } else if number == 0.0 {
+        0
+    } else {
+        number.to_bits()
+    };
+    out.extend_from_slice(&bits.to_le_bytes());
+}
+
+/// The bits of the one float that is not a number.
+const NOT_A_NUMBER: u64 = 0x7ff8_0000_0000_0000;
+
+fn put_array(out: &mut Vec<u8>, array: &Array) {
+    let code = ElementType::ALL
+        .iter()
+        .position(|element| *element == array.element_type());
+    out.push(code.unwrap_or_default() as u8);
+    put_length(out, array.shape().len());
+    for extent in array.shape() {
+        out.extend_from_slice(&extent.to_le_bytes());
+    }
+    out.extend_from_slice(array.bytes());
+}
+
+fn put_file(out: &mut Vec<u8>, file: &FileValue) {
+    out.push(if file.name.is_some() {
+        tag::NAMED_FILE
+    } else {
+        tag::FILE
+    });
+    out.extend_from_slice(&file.digest.0);
+    out.extend_from_slice(&file.size.to_le_bytes());
+    if let Some(name) = &file.name {
+        put_bytes(out, name.as_bytes());
+    }
+}
+
+/// Reads back what [`encode`] wrote. The bytes of files are said to be [`Handle::Stored`].
+pub fn decode(bytes: &[u8]) -> Result<Value, DecodeError> {
+    let mut reader = Reader { bytes, at: 0 };
+    let value = reader.value(0)?;
+    match bytes.len() - reader.at {
+        0 => Ok(value),
+        rest => Err(DecodeError::Trailing(rest)),
+    }
+}
+
+/// Whether a path of a directory entry means something below the directory: bytes of others end up in
+/// paths on disk.
+fn stays_below(path: &str) -> bool {
+    !path.contains(['\0', '\\']) && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+/// Deeper nesting is refused, so that hostile bytes cannot exhaust the stack.
+const DEEPEST: usize = 128;
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
+        let end = self
+            .at
+            .checked_add(count)
+            .filter(|end| *end <= self.bytes.len());
+        let Some(end) = end else {
+            return Err(DecodeError::Truncated(self.bytes.len()));
+        };
+        let slice = &self.bytes[self.at..end];
+        self.at = end;
+        Ok(slice)
+    }
+
+    fn eight(&mut self) -> Result<[u8; 8], DecodeError> {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(self.take(8)?);
+        Ok(eight)
+    }
+
+    fn length(&mut self) -> Result<usize, DecodeError> {
+        let length = u64::from_le_bytes(self.eight()?);
+        // No encoding of n things is shorter than n bytes: a length beyond what is left is a lie, and must
+        // not become an allocation.
+        usize::try_from(length)
+            .ok()
+            .filter(|length| *length <= self.bytes.len() - self.at)
+            .ok_or(DecodeError::Truncated(self.bytes.len()))
+    }
+
+    fn text(&mut self) -> Result<&'a str, DecodeError> {
+        let at = self.at;
+        let length = self.length()?;
+        let bytes = self.take(length)?;
+        std::str::from_utf8(bytes).map_err(|_| DecodeError::NotCanonical {
+            at,
+            what: "text is not UTF-8",
+        })
+    }
+
+    fn float(&mut self) -> Result<f64, DecodeError> {
+        let at = self.at;
+        let number = f64::from_bits(u64::from_le_bytes(self.eight()?));
+        let canonical = (!number.is_nan() || number.to_bits() == NOT_A_NUMBER)
+            && (number != 0.0 || number.to_bits() == 0);
+        if canonical {
+            Ok(number)
+        } else {
+            Err(DecodeError::NotCanonical {
+                at,
+                what: "a second zero or NaN",
+            })
+        }
+    }
+
+    fn array(&mut self) -> Result<Array, DecodeError> {
+        let at = self.at;
+        let code = self.take(1)?[0];
+        let element = *ElementType::ALL
+            .get(usize::from(code))
+            .ok_or(DecodeError::Unknown { found: code, at })?;
+        let dimensions = self.length()?;
+        let mut shape = Vec::with_capacity(dimensions.min(16));
+        for _ in 0..dimensions {
+            shape.push(u64::from_le_bytes(self.eight()?));
+        }
+        let wrong = DecodeError::NotCanonical {
+            at,
+            what: "shape and bytes of an array differ",
+        };
+        let elements = shape
+            .iter()
+            .try_fold(1u64, |product, extent| product.checked_mul(*extent));
+        let length = elements
+            .and_then(|count| count.checked_mul(element.size() as u64))
+            .and_then(|length| usize::try_from(length).ok());
+        let Some(length) = length else {
+            return Err(wrong);
+        };
+        let bytes = self.take(length)?;
+        Array::new(element, &shape, bytes).ok_or(wrong)
+    }
+
+    fn file(&mut self, found: u8) -> Result<FileValue, DecodeError> {
+        let mut digest = [0; 32];
+        digest.copy_from_slice(self.take(32)?);
+        let size = u64::from_le_bytes(self.eight()?);
+        let name = if found == tag::NAMED_FILE {
+            Some(Arc::from(self.text()?))
+        } else {
+            None
+        };
+        Ok(FileValue {
+            digest: Digest(digest),
+            size,
+            name,
+            handle: Handle::Stored,
+        })
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value, DecodeError> {
+        let at = self.at;
+        if depth > DEEPEST {
+            return Err(DecodeError::NotCanonical {
+                at,
+                what: "nested too deeply",
+            });
+        }
+        let found = self.take(1)?[0];
+        Ok(match found {
+            tag::NULL => Value::Null,
+            tag::FALSE => Value::Bool(false),
+            tag::TRUE => Value::Bool(true),
+            tag::INT => Value::Int(i64::from_le_bytes(self.eight()?)),
+            tag::FLOAT => Value::Float(self.float()?),
+            tag::TEXT => Value::Text(self.text()?.into()),
+            tag::BYTES => {
+                let length = self.length()?;
+                Value::Bytes(self.take(length)?.into())
+            }
+            tag::ARRAY => Value::Array(self.array()?),
+            tag::IMAGE => {
+                let channels = self.text()?.into();
+                Value::Image(Arc::new(Image {
+                    array: self.array()?,
+                    channels,
+                }))
+            }
+            tag::REGION => {
+                let mut bounds = [0i64; 8];
+                for bound in &mut bounds {
+                    *bound = i64::from_le_bytes(self.eight()?);
+                }
+                let mut resolution = [0.0; 4];
+                for extent in &mut resolution {
+                    *extent = self.float()?;
+                }
+                let [a, b, c, d, e, f, g, h] = bounds;
+                let array = self.array()?;
+                Value::Region(Arc::new(Region {
+                    array,
+                    lower: [a, b, c, d],
+                    upper: [e, f, g, h],
+                    resolution,
+                }))
+            }
+            tag::FILE | tag::NAMED_FILE => Value::File(Arc::new(self.file(found)?)),
+            tag::DIRECTORY => {
+                let count = self.length()?;
+                let mut entries: Vec<DirectoryEntry> = Vec::new();
+                for _ in 0..count {
+                    let at = self.at;
+                    let path: Arc<str> = self.text()?.into();
+                    if !stays_below(&path) {
+                        let what = "a path that leaves its directory";
+                        return Err(DecodeError::NotCanonical { at, what });
+                    }
+                    if entries.last().is_some_and(|last| last.path >= path) {
+                        return Err(DecodeError::NotCanonical {
+                            at,
+                            what: "paths are not in order",
+                        });
+                    }
+                    let executable = match self.take(1)?[0] {
+                        0 => false,
+                        1 => true,
+                        found => {
+                            return Err(DecodeError::Unknown {
+                                found,
+                                at: self.at - 1,
+                            });
+                        }
+                    };
+                    let found = self.take(1)?[0];
+                    if found != tag::FILE && found != tag::NAMED_FILE {
+                        return Err(DecodeError::Unknown {
+                            found,
+                            at: self.at - 1,
+                        });
+                    }
+                    entries.push(DirectoryEntry {
+                        path,
+                        executable,
+                        file: self.file(found)?,
+                    });
+                }
+                Value::Directory(DirectoryValue {
+                    entries: entries.into(),
+                    path: None,
+                })
+            }
+            tag::LIST => {
+                let count = self.length()?;
+                let mut items = Vec::new();
+                for _ in 0..count {
+                    items.push(self.value(depth + 1)?);
+                }
+                Value::List(items.into())
+            }
+            tag::RECORD => {
+                let count = self.length()?;
+                let mut fields = BTreeMap::new();
+                for _ in 0..count {
+                    let at = self.at;
+                    let name: Arc<str> = self.text()?.into();
+                    if fields
+                        .last_key_value()
+                        .is_some_and(|(last, _)| *last >= name)
+                    {
+                        return Err(DecodeError::NotCanonical {
+                            at,
+                            what: "fields are not in order",
+                        });
+                    }
+                    fields.insert(name, self.value(depth + 1)?);
+                }
+                Value::Record(Arc::new(fields))
+            }
+            tag::OPAQUE => {
+                let type_name = self.text()?.into();
+                let length = self.length()?;
+                Value::Opaque(Arc::new(Opaque {
+                    type_name,
+                    bytes: self.take(length)?.into(),
+                }))
+            }
+            found => return Err(DecodeError::Unknown { found, at }),
+        })
+    }
+}

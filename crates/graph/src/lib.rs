@@ -1,0 +1,64 @@
+//! The one currency of Headwater: a graph of tasks whose identity is what they compute.
+//!
+//! What comes in: [`Operation`]s (by way of a [`Registry`]), a [`Workflow`] that names them, and the
+//! identities of external data. What goes out: a [`TaskGraph`], in which two tasks that compute the same
+//! thing are the same node, and the [`Recipe`] of each node.
+//!
+//! | file | noun |
+//! | --- | --- |
+//! | `value` | [`Value`], [`Type`]: what flows along the edges; `encode` has the one canonical encoding of each |
+//! | `digest` | [`Digest`], [`Recipe`]: 32-byte names of contents and of computations |
+//! | `operation`, `command` | [`Operation`], its [`Signature`], and what a program needs to become one |
+//! | `registry` | [`Registry`] of operations and [`Codec`]s |
+//! | `workflow` | [`Workflow`]: stages, tasks, iteration, synchronisation; `strategy` has `cross` and `dot` |
+//! | `check` | the mistakes of a workflow, each with the place it stands at |
+//! | `recipe` | how a [`Recipe`] is computed (the text is `docs/recipe.md`) |
+//! | `graph` | [`TaskGraph`]; `order` has topological order, levels and the critical path |
+//! | `diagnostic` | [`Diagnostic`]: a mistake in somebody's file, with its position |
+//! | `store` | the traits that stores implement: [`Known`], [`Records`], [`Objects`], [`Costs`] |
+//!
+//! Read `graph.rs` first, then `recipe.rs`.
+//!
+//! **Invariant:** nothing here opens a file, reads a clock, or depends on the order of a hash map.
+
+mod check;
+mod command;
+mod diagnostic;
+mod digest;
+mod encode;
+mod graph;
+mod operation;
+mod order;
+mod recipe;
+mod registry;
+mod store;
+mod strategy;
+mod value;
+mod workflow;
+
+pub use check::{Place, Problem, check};
+pub use command::{
+    Collect, CommandInput, CommandOutput, CommandTemplate, Invocation, Part, Placeholder, Text,
+    UsedFile, Uses, VersionSource,
+};
+pub use diagnostic::{Diagnostic, Fault, Severity, Span};
+pub use digest::{ContentHasher, Digest, ParseDigestError, Recipe};
+pub use encode::{DecodeError, decode, encode, encode_into, manifest_digest, value_digest};
+pub use graph::{External, GraphError, NewTask, Source, Task, TaskGraph, TaskId};
+pub use operation::{
+    Cancel, Context, Kind, Operation, OperationError, Outputs, ParameterDeclaration, Port,
+    ReadFile, Resources, Run, Signature,
+};
+pub use order::{Levels, critical_path, levels};
+pub use recipe::{Identity, NotANumber, RecipeBuilder, SCHEME};
+pub use registry::{Codec, Decode, Encode, Registry, RegistryError};
+pub use store::{Costs, Known, Objects, ProductRecord, Records, StoreError, StoredOutput};
+pub use strategy::{Strategy, StrategyError};
+pub use value::{
+    Array, DirectoryEntry, DirectoryValue, ElementType, FileValue, Handle, Image, Opaque, Region,
+    Scalar, ScalarType, Type, Value,
+};
+pub use workflow::{
+    Binding, DataOrigin, Index, Input, OutputBinding, Parameter, Stage, TaskDefinition, Tolerance,
+    Wait, Workflow,
+};

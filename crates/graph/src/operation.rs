@@ -1,0 +1,331 @@
+//! Operations: pure functions with a name, a version, named ports and scalar parameters.
+//!
+//! Law: the outputs of an operation depend on its name, version, parameter values and inputs alone, and on
+//! nothing that [`Context`] offers. An operation for which that does not hold says `pure: false`, is never
+//! remembered and never shared.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use core::time::Duration;
+
+use crate::{CommandTemplate, Scalar, ScalarType, Type, Value};
+
+/// An input or output of an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Port {
+    /// Its name, unique among the inputs or among the outputs of its operation.
+    pub name: Arc<str>,
+    /// What it carries.
+    pub port_type: Type,
+    /// An optional input may be left unbound; an optional output may be missing (it is then null).
+    pub optional: bool,
+    /// Whether the names of files bound here are part of their value.
+    pub keep_name: bool,
+}
+
+impl Port {
+    /// A required port.
+    pub fn new(name: &str, port_type: Type) -> Port {
+        Port {
+            name: name.into(),
+            port_type,
+            optional: false,
+            keep_name: false,
+        }
+    }
+}
+
+/// A parameter of an operation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParameterDeclaration {
+    /// Its name, unique in its operation.
+    pub name: Arc<str>,
+    /// Its type; values are coerced to it before anything else is done with them.
+    pub scalar_type: ScalarType,
+    /// The value it takes when none is given.
+    pub default: Option<Scalar>,
+    /// Whether a real given for an int is truncated instead of refused.
+    pub truncate: bool,
+}
+
+/// What a task occupies while it runs: an open map of counters.
+///
+/// `cores` and `memory` (bytes) are known to every executor; other names (`gpu`, a licence) are counted
+/// against what the user says the machine has.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Resources(pub BTreeMap<Arc<str>, u64>);
+
+impl Resources {
+    /// How many cores; one unless said otherwise.
+    pub fn cores(&self) -> u64 {
+        self.0.get("cores").copied().unwrap_or(1)
+    }
+
+    /// How many bytes of memory; zero unless said otherwise.
+    pub fn memory(&self) -> u64 {
+        self.0.get("memory").copied().unwrap_or(0)
+    }
+}
+
+/// Everything about an operation but how it runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Signature {
+    /// `library/operation`, or a name without slash for an operation of the workflow file itself.
+    pub name: Arc<str>,
+    /// Part of the recipe: a change of behaviour is a change of version.
+    pub version: Arc<str>,
+    /// Sorted by name.
+    pub inputs: Vec<Port>,
+    /// Sorted by name.
+    pub outputs: Vec<Port>,
+    /// Sorted by name.
+    pub parameters: Vec<ParameterDeclaration>,
+    /// Whether the law of this module holds.
+    pub pure: bool,
+    /// Helper tasks that the engine adds (decoding a file, picking an item of a list) are not counted in
+    /// any figure and not remembered.
+    pub implicit: bool,
+    /// What a task occupies.
+    pub resources: Resources,
+    /// How long a task may take.
+    pub timeout: Option<Duration>,
+    /// How often a failed task is tried again; `None` leaves it to the run.
+    pub retries: Option<u32>,
+}
+
+impl Signature {
+    /// A pure operation without ports and parameters.
+    pub fn new(name: &str, version: &str) -> Signature {
+        Signature {
+            name: name.into(),
+            version: version.into(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            parameters: Vec::new(),
+            pure: true,
+            implicit: false,
+            resources: Resources::default(),
+            timeout: None,
+            retries: None,
+        }
+    }
+
+    /// Adds an input.
+    #[must_use]
+    pub fn input(mut self, name: &str, port_type: Type) -> Self {
+        self.inputs.push(Port::new(name, port_type));
+        self.inputs.sort_by(|a, b| a.name.cmp(&b.name));
+        self
+    }
+
+    /// Adds an output.
+    #[must_use]
+    pub fn output(mut self, name: &str, port_type: Type) -> Self {
+        self.outputs.push(Port::new(name, port_type));
+        self.outputs.sort_by(|a, b| a.name.cmp(&b.name));
+        self
+    }
+
+    /// Adds a parameter.
+    #[must_use]
+    pub fn parameter(
+        mut self,
+        name: &str,
+        scalar_type: ScalarType,
+        default: Option<Scalar>,
+    ) -> Self {
+        self.parameters.push(ParameterDeclaration {
+            name: name.into(),
+            scalar_type,
+            default,
+            truncate: false,
+        });
+        self.parameters.sort_by(|a, b| a.name.cmp(&b.name));
+        self
+    }
+
+    /// The position of an input.
+    pub fn input_index(&self, name: &str) -> Option<usize> {
+        self.inputs
+            .binary_search_by(|port| (*port.name).cmp(name))
+            .ok()
+    }
+
+    /// The position of an output.
+    pub fn output_index(&self, name: &str) -> Option<usize> {
+        self.outputs
+            .binary_search_by(|port| (*port.name).cmp(name))
+            .ok()
+    }
+
+    /// The position of a parameter.
+    pub fn parameter_index(&self, name: &str) -> Option<usize> {
+        self.parameters
+            .binary_search_by(|parameter| (*parameter.name).cmp(name))
+            .ok()
+    }
+}
+
+/// A flag that says "stop": set from outside, looked at by long operations.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Asks to stop.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked to stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What an operation may use while it runs. None of it may change a result.
+#[derive(Default)]
+pub struct Context {
+    /// Set when the result is no longer wanted.
+    pub cancel: Cancel,
+    /// How many threads the operation may use; 0 means one.
+    pub threads: usize,
+    /// A folder of its own, if the executor has one. It may not exist yet.
+    pub scratch: Option<PathBuf>,
+    /// Lines for whoever reads the log of the task.
+    pub log: Vec<String>,
+    /// How to get at the bytes of files that are not in memory; the executor gives it.
+    pub reader: Option<Arc<dyn ReadFile>>,
+}
+
+/// Gets at the contents of files, wherever they are.
+pub trait ReadFile: Send + Sync {
+    /// The contents.
+    fn read_file(&self, file: &crate::FileValue) -> Result<Vec<u8>, OperationError>;
+}
+
+impl Context {
+    /// The contents of a file value.
+    pub fn read(&self, value: &Value) -> Result<Vec<u8>, OperationError> {
+        let Value::File(file) = value else {
+            return Err(OperationError::Failed(format!(
+                "expected a file, found {}",
+                value.value_type()
+            )));
+        };
+        match (&file.handle, &self.reader) {
+            (crate::Handle::Memory(bytes), _) => Ok(bytes.to_vec()),
+            (_, Some(reader)) => reader.read_file(file),
+            (_, None) => Err(OperationError::Failed(
+                "files cannot be read here".to_owned(),
+            )),
+        }
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("threads", &self.threads)
+            .field("scratch", &self.scratch)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why an operation failed.
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
+pub enum OperationError {
+    /// An input that it cannot work with.
+    #[error("input `{port}`: {message}")]
+    Input {
+        /// Which.
+        port: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A parameter that it cannot work with.
+    #[error("parameter `{parameter}`: {message}")]
+    Parameter {
+        /// Which.
+        parameter: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// It stopped because it was asked to.
+    #[error("cancelled")]
+    Cancelled,
+    /// Anything else.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// One value per output, in the order of [`Signature::outputs`].
+pub type Outputs = Vec<Value>;
+
+/// The body of a native operation.
+///
+/// `inputs` are in the order of [`Signature::inputs`] (an unbound optional input is [`Value::Null`]),
+/// `parameters` in the order of [`Signature::parameters`].
+pub trait Run: Send + Sync {
+    /// Computes the outputs.
+    fn run(
+        &self,
+        inputs: &[Value],
+        parameters: &[Scalar],
+        context: &mut Context,
+    ) -> Result<Outputs, OperationError>;
+}
+
+impl<F> Run for F
+where
+    F: Fn(&[Value], &[Scalar], &mut Context) -> Result<Outputs, OperationError> + Send + Sync,
+{
+    fn run(
+        &self,
+        inputs: &[Value],
+        parameters: &[Scalar],
+        context: &mut Context,
+    ) -> Result<Outputs, OperationError> {
+        self(inputs, parameters, context)
+    }
+}
+
+/// How an operation runs.
+#[derive(Clone)]
+pub enum Kind {
+    /// Rust code in this process.
+    Native(Arc<dyn Run>),
+    /// A program.
+    Command(Arc<CommandTemplate>),
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Native(_) => f.write_str("Native"),
+            Kind::Command(template) => f.debug_tuple("Command").field(template).finish(),
+        }
+    }
+}
+
+/// A signature and a way to run.
+#[derive(Debug, Clone)]
+pub struct Operation {
+    /// What it is.
+    pub signature: Signature,
+    /// How it runs.
+    pub kind: Kind,
+}
+
+impl Operation {
+    /// A native operation.
+    pub fn native(signature: Signature, run: impl Run + 'static) -> Operation {
+        Operation {
+            signature,
+            kind: Kind::Native(Arc::new(run)),
+        }
+    }
+}

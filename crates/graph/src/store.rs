@@ -1,0 +1,160 @@
+//! What stores have to offer. The engine asks through these small traits and never learns what is behind.
+//!
+//! Law: a record is visible only when the bytes it speaks of are durable; all calls are batched and block.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::{Digest, Fault, Recipe, Scalar};
+
+/// One output of a remembered task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredOutput {
+    /// The digest of the value (see [`crate::value_digest`]).
+    pub digest: Digest,
+    /// Its size in bytes: of the contents for files, else of the canonical encoding.
+    pub size: u64,
+    /// The canonical encoding, where it is small; a larger one is the object `encoding`.
+    pub inline: Option<Arc<[u8]>>,
+    /// The object that holds the canonical encoding, where it is large.
+    pub encoding: Option<Digest>,
+}
+
+/// What is kept of a task that ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProductRecord {
+    /// Its key.
+    pub recipe: Recipe,
+    /// Name of the operation.
+    pub operation: Arc<str>,
+    /// Version of the operation.
+    pub version: Arc<str>,
+    /// Parameter values by name, sorted.
+    pub parameters: Vec<(Arc<str>, Scalar)>,
+    /// What each bound port read, sorted by port: `recipe:port`, `file:digest`, … as text.
+    pub inputs: Vec<(Arc<str>, String)>,
+    /// Output port → what came out, in the order of the signature.
+    pub outputs: Vec<(Arc<str>, StoredOutput)>,
+    /// Wall-clock time of making it, in nanoseconds.
+    pub wall: u64,
+    /// Processor time, in nanoseconds.
+    pub cpu: u64,
+    /// Peak memory in bytes; 0 where it is not known.
+    pub peak_memory: u64,
+    /// The run that made it.
+    pub run: Arc<str>,
+    /// When, in seconds since 1970.
+    pub time: i64,
+}
+
+/// A store that cannot do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Reading or writing failed.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was being done, with the path.
+        what: String,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// The database refused.
+    #[error("the record database: {0}")]
+    Database(String),
+    /// An object is not there.
+    #[error("object {0} is not in the store")]
+    Missing(Digest),
+    /// An object or a record is not what its name says.
+    #[error("{what} is damaged")]
+    Damaged {
+        /// Which.
+        what: String,
+    },
+    /// The store is of another version.
+    #[error("the store at {path} has format {found}; this program reads format {wanted}")]
+    Format {
+        /// Where.
+        path: PathBuf,
+        /// What it has.
+        found: i64,
+        /// What was expected.
+        wanted: i64,
+    },
+    /// The store may not be written to.
+    #[error("the store is read-only")]
+    ReadOnly,
+    /// The records would lie on a file system that is shared between machines.
+    #[error(
+        "the store at {path} is on a network file system ({kind}), where its database is not safe"
+    )]
+    NetworkFileSystem {
+        /// Where.
+        path: PathBuf,
+        /// The name of the file system.
+        kind: &'static str,
+    },
+}
+
+impl StoreError {
+    /// Whose fault it is.
+    pub fn fault(&self) -> Fault {
+        match self {
+            StoreError::Format { .. }
+            | StoreError::ReadOnly
+            | StoreError::NetworkFileSystem { .. } => Fault::User,
+            StoreError::Io { .. }
+            | StoreError::Database(_)
+            | StoreError::Missing(_)
+            | StoreError::Damaged { .. } => Fault::Environment,
+        }
+    }
+
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            StoreError::Format { .. } => {
+                Some("use the program that made the store, or name another folder as the store")
+            }
+            StoreError::NetworkFileSystem { .. } => {
+                Some("name a folder on a disk of this machine as the store")
+            }
+            StoreError::Damaged { .. } => {
+                Some("give the command again: what is damaged is made anew")
+            }
+            StoreError::Io { .. }
+            | StoreError::Database(_)
+            | StoreError::Missing(_)
+            | StoreError::ReadOnly => None,
+        }
+    }
+}
+
+/// Says which tasks are remembered.
+pub trait Known: Send + Sync {
+    /// For each recipe, the nanoseconds it took to make, or `None` where it is not remembered.
+    fn known(&self, recipes: &[Recipe]) -> Result<Vec<Option<u64>>, StoreError>;
+}
+
+/// Keeps records.
+pub trait Records: Known {
+    /// The records of these recipes.
+    fn fetch(&self, recipes: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError>;
+
+    /// Adds records whose objects are durable; returns when they are durable themselves.
+    fn register(&self, records: &[ProductRecord]) -> Result<(), StoreError>;
+}
+
+/// Keeps bytes by digest.
+pub trait Objects: Send + Sync {
+    /// The path of an object that is here, without looking at its contents.
+    fn path(&self, digest: &Digest) -> Option<PathBuf>;
+
+    /// The bytes of an object, verified.
+    fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError>;
+}
+
+/// What tasks are expected to cost.
+pub trait Costs: Send + Sync {
+    /// Expected seconds of a task of this operation, where something is known.
+    fn seconds(&self, operation: &str, version: &str) -> Option<f64>;
+}

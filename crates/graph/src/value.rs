@@ -1,0 +1,572 @@
+//! What flows along the edges of a graph: values and their types.
+//!
+//! Law: a value is immutable and cheap to clone. Large bytes are reached through a [`Handle`], which says
+//! where they are; two values are equal when their contents are, wherever they lie.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::Digest;
+
+/// A parameter value or any other single number, truth value or text.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Scalar {
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number.
+    Float(f64),
+    /// A text.
+    Text(Arc<str>),
+}
+
+/// The type of a [`Scalar`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ScalarType {
+    /// `bool`
+    Bool,
+    /// `int`
+    Int,
+    /// `float`
+    Float,
+    /// `text`
+    Text,
+}
+
+impl ScalarType {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            ScalarType::Bool => "bool",
+            ScalarType::Int => "int",
+            ScalarType::Float => "float",
+            ScalarType::Text => "text",
+        }
+    }
+}
+
+impl fmt::Display for ScalarType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Scalar {
+    /// Its type.
+    pub fn scalar_type(&self) -> ScalarType {
+        match self {
+            Scalar::Bool(_) => ScalarType::Bool,
+            Scalar::Int(_) => ScalarType::Int,
+            Scalar::Float(_) => ScalarType::Float,
+            Scalar::Text(_) => ScalarType::Text,
+        }
+    }
+
+    /// The same scalar as `wanted`, if that loses nothing: an int becomes a float that equals it, and with
+    /// `truncate` a float becomes an int towards zero. NaN and infinities are refused, −0 becomes 0.
+    pub fn coerce(&self, wanted: ScalarType, truncate: bool) -> Option<Scalar> {
+        match (self, wanted) {
+            (Scalar::Float(number), ScalarType::Float) if number.is_finite() => {
+                Some(Scalar::Float(if *number == 0.0 { 0.0 } else { *number }))
+            }
+            (Scalar::Float(_), ScalarType::Float) => None,
+            (Scalar::Int(number), ScalarType::Float) => {
+                let float = *number as f64;
+                (float as i128 == i128::from(*number)).then_some(Scalar::Float(float))
+            }
+            (Scalar::Float(number), ScalarType::Int) => {
+                let fits = number.is_finite() && number.abs() < 9.2e18;
+                (fits && (truncate || number.fract() == 0.0)).then_some(Scalar::Int(*number as i64))
+            }
+            (scalar, wanted) if scalar.scalar_type() == wanted => Some(scalar.clone()),
+            _ => None,
+        }
+    }
+
+    /// Reads a text typed by a person as `wanted`.
+    pub fn parse(text: &str, wanted: ScalarType) -> Option<Scalar> {
+        match wanted {
+            ScalarType::Bool => match text {
+                "true" => Some(Scalar::Bool(true)),
+                "false" => Some(Scalar::Bool(false)),
+                _ => None,
+            },
+            ScalarType::Int => text.parse().ok().map(Scalar::Int),
+            ScalarType::Float => text
+                .parse::<f64>()
+                .ok()
+                .filter(|number| number.is_finite())
+                .map(Scalar::Float),
+            ScalarType::Text => Some(Scalar::Text(text.into())),
+        }
+    }
+}
+
+/// The text that a command sees: floats in their shortest form that reads back as the same number.
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scalar::Bool(value) => write!(f, "{value}"),
+            Scalar::Int(value) => write!(f, "{value}"),
+            Scalar::Float(value) => write!(f, "{value:?}"),
+            Scalar::Text(value) => f.write_str(value),
+        }
+    }
+}
+
+/// The type of a port or of a workflow input.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Type {
+    /// Takes anything.
+    Any,
+    /// `null`
+    Null,
+    /// `bool`
+    Bool,
+    /// `int`
+    Int,
+    /// `float`
+    Float,
+    /// `text`
+    Text,
+    /// `bytes`
+    Bytes,
+    /// `array`
+    Array,
+    /// `image`
+    Image,
+    /// `region`
+    Region,
+    /// `file`
+    File,
+    /// `directory`
+    Directory,
+    /// `list of T`
+    List(Box<Type>),
+    /// `record`
+    Record,
+    /// A type that a library brings, under its own name.
+    Opaque(Arc<str>),
+}
+
+impl Type {
+    /// The names of the types that need no library.
+    pub const NAMES: [&'static str; 13] = [
+        "any",
+        "null",
+        "bool",
+        "int",
+        "float",
+        "text",
+        "bytes",
+        "array",
+        "image",
+        "region",
+        "file",
+        "directory",
+        "record",
+    ];
+
+    /// `list of self`.
+    pub fn list(self) -> Type {
+        Type::List(Box::new(self))
+    }
+
+    /// The type of the items, for a list.
+    pub fn element(&self) -> Option<&Type> {
+        match self {
+            Type::List(element) => Some(element),
+            _ => None,
+        }
+    }
+
+    /// Whether a value of type `given` may be bound to a port of this type as it is.
+    pub fn accepts(&self, given: &Type) -> bool {
+        match (self, given) {
+            // What `any` turns out to be is seen when it runs.
+            (Type::Any, _) | (_, Type::Any) | (Type::Float, Type::Int) => true,
+            (Type::List(wanted), Type::List(given)) => wanted.accepts(given),
+            (wanted, given) => wanted == given,
+        }
+    }
+
+    /// The scalar type, where it is one.
+    pub fn scalar(&self) -> Option<ScalarType> {
+        match self {
+            Type::Bool => Some(ScalarType::Bool),
+            Type::Int => Some(ScalarType::Int),
+            Type::Float => Some(ScalarType::Float),
+            Type::Text => Some(ScalarType::Text),
+            _ => None,
+        }
+    }
+}
+
+impl From<ScalarType> for Type {
+    fn from(scalar: ScalarType) -> Type {
+        match scalar {
+            ScalarType::Bool => Type::Bool,
+            ScalarType::Int => Type::Int,
+            ScalarType::Float => Type::Float,
+            ScalarType::Text => Type::Text,
+        }
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Type::Any => "any",
+            Type::Null => "null",
+            Type::Bool => "bool",
+            Type::Int => "int",
+            Type::Float => "float",
+            Type::Text => "text",
+            Type::Bytes => "bytes",
+            Type::Array => "array",
+            Type::Image => "image",
+            Type::Region => "region",
+            Type::File => "file",
+            Type::Directory => "directory",
+            Type::Record => "record",
+            Type::Opaque(name) => name,
+            Type::List(element) => return write!(f, "list of {element}"),
+        })
+    }
+}
+
+/// Never fails: a name that is not built in is the type of some library; whether that library is there is
+/// the registry's to say. So is what nests too deeply to be meant.
+impl FromStr for Type {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Type, Self::Err> {
+        let mut element = text;
+        let mut depth = 0;
+        while let Some(inner) = element.strip_prefix("list of ") {
+            element = inner.trim_start();
+            depth += 1;
+        }
+        if depth > DEEPEST_LIST {
+            return Ok(Type::Opaque(text.into()));
+        }
+        Ok((0..depth).fold(Type::plain(element.trim()), |element, _| element.list()))
+    }
+}
+
+/// Types nest no deeper, so that a hostile file cannot exhaust the stack.
+const DEEPEST_LIST: usize = 64;
+
+impl Type {
+    fn plain(text: &str) -> Type {
+        match text {
+            "any" => Type::Any,
+            "null" => Type::Null,
+            "bool" => Type::Bool,
+            "int" => Type::Int,
+            "float" => Type::Float,
+            "text" => Type::Text,
+            "bytes" => Type::Bytes,
+            "array" => Type::Array,
+            "image" => Type::Image,
+            "region" => Type::Region,
+            "file" => Type::File,
+            "directory" => Type::Directory,
+            "record" => Type::Record,
+            other => Type::Opaque(other.into()),
+        }
+    }
+}
+
+/// Where bytes are.
+#[derive(Debug, Clone)]
+pub enum Handle {
+    /// In this process.
+    Memory(Arc<[u8]>),
+    /// In a file of this machine.
+    Path(Arc<Path>),
+    /// In the object store, under the digest that the value carries.
+    Stored,
+}
+
+/// A file: its contents by digest and size. It has a name only where the name counts (`keep_name`).
+#[derive(Debug, Clone)]
+pub struct FileValue {
+    /// BLAKE3 of the contents.
+    pub digest: Digest,
+    /// Bytes.
+    pub size: u64,
+    /// The name, where it is part of the value.
+    pub name: Option<Arc<str>>,
+    /// Where the contents are.
+    pub handle: Handle,
+}
+
+impl PartialEq for FileValue {
+    fn eq(&self, other: &Self) -> bool {
+        (self.digest, self.size, &self.name) == (other.digest, other.size, &other.name)
+    }
+}
+
+/// One file of a directory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DirectoryEntry {
+    /// Path below the directory, with `/`, without `.` and `..`.
+    pub path: Arc<str>,
+    /// Whether the owner may execute it.
+    pub executable: bool,
+    /// The contents.
+    pub file: FileValue,
+}
+
+/// A folder of files, sorted bytewise by path.
+#[derive(Debug, Clone)]
+pub struct DirectoryValue {
+    /// The files.
+    pub entries: Arc<[DirectoryEntry]>,
+    /// Where the folder is, when it exists as one.
+    pub path: Option<Arc<Path>>,
+}
+
+impl PartialEq for DirectoryValue {
+    fn eq(&self, other: &Self) -> bool {
+        self.entries == other.entries
+    }
+}
+
+/// The type of the elements of an [`Array`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum ElementType {
+    U8,
+    U16,
+    U32,
+    U64,
+    I8,
+    I16,
+    I32,
+    I64,
+    F32,
+    F64,
+}
+
+impl ElementType {
+    /// All of them; the position is the code in the canonical encoding.
+    pub const ALL: [ElementType; 10] = [
+        ElementType::U8,
+        ElementType::U16,
+        ElementType::U32,
+        ElementType::U64,
+        ElementType::I8,
+        ElementType::I16,
+        ElementType::I32,
+        ElementType::I64,
+        ElementType::F32,
+        ElementType::F64,
+    ];
+
+    /// Bytes per element.
+    pub fn size(self) -> usize {
+        match self {
+            ElementType::U8 | ElementType::I8 => 1,
+            ElementType::U16 | ElementType::I16 => 2,
+            ElementType::U32 | ElementType::I32 | ElementType::F32 => 4,
+            ElementType::U64 | ElementType::I64 | ElementType::F64 => 8,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Block([u8; 64]);
+
+/// Numbers in C order, little-endian, 64-byte aligned, shared.
+#[derive(Clone)]
+pub struct Array {
+    element_type: ElementType,
+    shape: Arc<[u64]>,
+    blocks: Arc<[Block]>,
+    length: usize,
+}
+
+impl Array {
+    /// An array from its bytes; `None` when their number does not fit the shape.
+    pub fn new(element_type: ElementType, shape: &[u64], bytes: &[u8]) -> Option<Array> {
+        let elements = shape
+            .iter()
+            .try_fold(1u64, |product, extent| product.checked_mul(*extent))?;
+        let length = usize::try_from(elements.checked_mul(element_type.size() as u64)?).ok()?;
+        if length != bytes.len() {
+            return None;
+        }
+        let blocks = bytes
+            .chunks(64)
+            .map(|chunk| {
+                let mut block = Block([0; 64]);
+                block.0[..chunk.len()].copy_from_slice(chunk);
+                block
+            })
+            .collect();
+        Some(Array {
+            element_type,
+            shape: shape.into(),
+            blocks,
+            length,
+        })
+    }
+
+    /// The type of its elements.
+    pub fn element_type(&self) -> ElementType {
+        self.element_type
+    }
+
+    /// Its extents.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// Its bytes; the first one lies at a multiple of 64.
+    pub fn bytes(&self) -> &[u8] {
+        let pointer = self.blocks.as_ptr().cast::<u8>();
+        // SAFETY: the blocks are contiguous plain bytes without padding (size 64 = alignment 64), they hold
+        // at least `length` bytes by construction, and live as long as `self`.
+        unsafe { std::slice::from_raw_parts(pointer, self.length) }
+    }
+}
+
+impl PartialEq for Array {
+    fn eq(&self, other: &Self) -> bool {
+        self.element_type == other.element_type
+            && self.shape == other.shape
+            && self.bytes() == other.bytes()
+    }
+}
+
+impl fmt::Debug for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Array({:?}, {:?})", self.element_type, self.shape)
+    }
+}
+
+/// An array whose last extent counts channels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Image {
+    /// Height × width × channels.
+    pub array: Array,
+    /// What the channels are, e.g. `rgb`, `grey`.
+    pub channels: Arc<str>,
+}
+
+/// A piece of something larger: an array, the box it fills in space and time, and its resolution.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Region {
+    /// The data.
+    pub array: Array,
+    /// Lower corner: x, y, z, t.
+    pub lower: [i64; 4],
+    /// Upper corner, exclusive.
+    pub upper: [i64; 4],
+    /// Units per element along x, y, z, t.
+    pub resolution: [f64; 4],
+}
+
+/// A value of a library's own type, in its own encoding.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opaque {
+    /// The name of the type.
+    pub type_name: Arc<str>,
+    /// Its canonical bytes.
+    pub bytes: Arc<[u8]>,
+}
+
+/// What a port carries.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[expect(missing_docs, reason = "each variant is its type")]
+pub enum Value {
+    #[default]
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(Arc<str>),
+    Bytes(Arc<[u8]>),
+    Array(Array),
+    Image(Arc<Image>),
+    Region(Arc<Region>),
+    File(Arc<FileValue>),
+    Directory(DirectoryValue),
+    List(Arc<[Value]>),
+    Record(Arc<BTreeMap<Arc<str>, Value>>),
+    Opaque(Arc<Opaque>),
+}
+
+impl Value {
+    /// Its type. A list has the type of its first item; an empty one is a list of anything.
+    pub fn value_type(&self) -> Type {
+        match self {
+            Value::Null => Type::Null,
+            Value::Bool(_) => Type::Bool,
+            Value::Int(_) => Type::Int,
+            Value::Float(_) => Type::Float,
+            Value::Text(_) => Type::Text,
+            Value::Bytes(_) => Type::Bytes,
+            Value::Array(_) => Type::Array,
+            Value::Image(_) => Type::Image,
+            Value::Region(_) => Type::Region,
+            Value::File(_) => Type::File,
+            Value::Directory(_) => Type::Directory,
+            Value::List(items) => items.first().map_or(Type::Any, Value::value_type).list(),
+            Value::Record(_) => Type::Record,
+            Value::Opaque(opaque) => Type::Opaque(Arc::clone(&opaque.type_name)),
+        }
+    }
+
+    /// Bytes held in this process. Files and directories on disk count nothing.
+    pub fn memory(&self) -> u64 {
+        match self {
+            Value::Null
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Directory(_) => 0,
+            Value::Text(text) => text.len() as u64,
+            Value::Bytes(bytes) => bytes.len() as u64,
+            Value::Array(array) => array.bytes().len() as u64,
+            Value::Image(image) => image.array.bytes().len() as u64,
+            Value::Region(region) => region.array.bytes().len() as u64,
+            Value::File(file) => match &file.handle {
+                Handle::Memory(bytes) => bytes.len() as u64,
+                Handle::Path(_) | Handle::Stored => 0,
+            },
+            Value::List(items) => items.iter().map(Value::memory).sum(),
+            Value::Record(fields) => fields.values().map(Value::memory).sum(),
+            Value::Opaque(opaque) => opaque.bytes.len() as u64,
+        }
+    }
+
+    /// The scalar, where it is one.
+    pub fn as_scalar(&self) -> Option<Scalar> {
+        match self {
+            Value::Bool(value) => Some(Scalar::Bool(*value)),
+            Value::Int(value) => Some(Scalar::Int(*value)),
+            Value::Float(value) => Some(Scalar::Float(*value)),
+            Value::Text(value) => Some(Scalar::Text(Arc::clone(value))),
+            _ => None,
+        }
+    }
+}
+
+impl From<Scalar> for Value {
+    fn from(scalar: Scalar) -> Value {
+        match scalar {
+            Scalar::Bool(value) => Value::Bool(value),
+            Scalar::Int(value) => Value::Int(value),
+            Scalar::Float(value) => Value::Float(value),
+            Scalar::Text(value) => Value::Text(value),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Tests of the graph crate, by noun.
+
+mod check;
+mod command;
+mod encoding;
+mod graph;
+mod order;
+mod recipe;
+mod scalar;
+mod strategy;
+mod support;
+mod workflow;

@@ -1,0 +1,632 @@
+//! The data of a run: from a data file to items with identities.
+//!
+//! Law: paths are relative to the file that names them; patterns are sorted bytewise; a file is known by its
+//! contents. What a run used is saved as a data file with everything written out, and gives the same run
+//! again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use headwater_enact::{Column, DataItem, DataSet};
+use headwater_flow::{
+    DataColumn, DataFile, DataFormat, DataShape, DataValue, Datum, DatumValue, ParameterSetting,
+};
+use headwater_graph::{
+    Diagnostic, FileValue, Handle, Identity, Input, Registry, Scalar, Span, Type, Value, Workflow,
+    value_digest,
+};
+use headwater_remember::Store;
+
+use crate::Error;
+
+/// Everything that a run is given besides its workflow.
+#[derive(Debug)]
+pub(crate) struct RunData {
+    pub(crate) data_set: DataSet,
+    pub(crate) parameters: BTreeMap<Arc<str>, Scalar>,
+    /// What was used, written out: a data file of its own.
+    pub(crate) saved: String,
+    /// The text of the data file.
+    pub(crate) text: String,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// A pattern, or a plain path, below `folder`: what it stands for, sorted bytewise.
+pub(crate) fn expand(folder: &Path, pattern: &str) -> Result<Vec<PathBuf>, Error> {
+    let plain = folder.join(pattern);
+    if !pattern.contains(['*', '?', '[']) || plain.exists() {
+        return Ok(if plain.exists() {
+            vec![plain]
+        } else {
+            Vec::new()
+        });
+    }
+    // `folder/**` means everything below the folder; the library would find folders only.
+    let everything;
+    let pattern = if pattern.ends_with("**") {
+        everything = format!("{pattern}/*");
+        &everything
+    } else {
+        pattern
+    };
+    let full = if Path::new(pattern).is_absolute() {
+        pattern.to_owned()
+    } else {
+        format!(
+            "{}/{pattern}",
+            glob::Pattern::escape(&folder.to_string_lossy())
+        )
+    };
+    let wrong = |message: String| Error::usage(format!("pattern `{pattern}`: {message}"), None);
+    let options = glob::MatchOptions {
+        require_literal_leading_dot: true,
+        ..glob::MatchOptions::new()
+    };
+    let mut found = Vec::new();
+    for path in glob::glob_with(&full, options).map_err(|error| wrong(error.to_string()))? {
+        found.push(path.map_err(|error| wrong(error.to_string()))?);
+    }
+    found.sort_by(|a, b| {
+        a.as_os_str()
+            .as_encoded_bytes()
+            .cmp(b.as_os_str().as_encoded_bytes())
+    });
+    Ok(found)
+}
+
+/// The data of a run, before anybody has looked into its files.
+#[derive(Debug)]
+pub(crate) struct BoundData {
+    columns: Vec<DraftColumn>,
+    files: Vec<PathBuf>,
+    parameters: BTreeMap<Arc<str>, Scalar>,
+    text: String,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads the data of a run: the file of `--inputs`, then `--set`. The files that it names are there.
+pub(crate) fn bind(
+    workflow: &Workflow,
+    registry: &Registry,
+    file: Option<&Path>,
+    settings: &[String],
+) -> Result<BoundData, Error> {
+    let nothing = DataFile {
+        shape: DataShape::Columns(Vec::new()),
+        parameters: Vec::new(),
+    };
+    let (text, data_file, folder, diagnostics) = match file {
+        None => (String::new(), nothing, PathBuf::new(), Vec::new()),
+        Some(path) => {
+            let text = crate::load::read_text(path)?;
+            let csv = path
+                .extension()
+                .is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
+            let read = headwater_flow::read_data(
+                &text,
+                if csv {
+                    DataFormat::Csv
+                } else {
+                    DataFormat::Yaml
+                },
+            );
+            let Some(data_file) = read.value else {
+                return Err(Error::File {
+                    file: path.to_owned(),
+                    text,
+                    diagnostics: read.diagnostics,
+                });
+            };
+            let absolute = std::path::absolute(path)
+                .map_err(|source| Error::io("cannot find", path, source))?;
+            (
+                text,
+                data_file,
+                absolute.parent().map(Path::to_path_buf).unwrap_or_default(),
+                read.diagnostics,
+            )
+        }
+    };
+    let mut binder = Binder {
+        workflow,
+        registry,
+        folder,
+        files: Vec::new(),
+        diagnostics,
+    };
+    let mut parameters = binder.parameters(&data_file.parameters);
+    let columns = binder.columns(&data_file.shape);
+    if binder.diagnostics.iter().any(Diagnostic::is_error) {
+        let file = file.map(Path::to_path_buf).unwrap_or_default();
+        return Err(Error::File {
+            file,
+            text,
+            diagnostics: binder.diagnostics,
+        });
+    }
+    for setting in settings {
+        let (name, value) = headwater_flow::read_scalar_setting(setting, &workflow.parameters)
+            .map_err(|error| Error::usage(format!("--set {setting}: {error}"), None))?;
+        parameters.insert(name, value);
+    }
+    let Binder {
+        files, diagnostics, ..
+    } = binder;
+    Ok(BoundData {
+        columns,
+        files,
+        parameters,
+        text,
+        diagnostics,
+    })
+}
+
+impl BoundData {
+    /// Gives every item its identity, by the contents of the files.
+    pub(crate) fn identify(self, store: &Store, threads: usize) -> Result<RunData, Error> {
+        let BoundData {
+            columns,
+            files,
+            parameters,
+            text,
+            diagnostics,
+        } = self;
+        let saved = save(&columns, &parameters);
+        let data_set = identify(columns, &files, store, threads)?;
+        Ok(RunData {
+            data_set,
+            parameters,
+            saved,
+            text,
+            diagnostics,
+        })
+    }
+}
+
+/// A value before files have been looked at.
+#[derive(Debug, Clone)]
+enum Draft {
+    Nothing,
+    Scalar(Scalar),
+    /// Position in the list of files.
+    File(usize),
+    Directory(PathBuf),
+    List(Vec<Draft>),
+}
+
+#[derive(Debug)]
+struct DraftColumn {
+    input: Arc<str>,
+    source: u32,
+    single: bool,
+    items: Vec<Draft>,
+    /// As it is written in the saved data file.
+    written: Vec<Datum>,
+    rows: bool,
+}
+
+struct Binder<'a> {
+    workflow: &'a Workflow,
+    registry: &'a Registry,
+    folder: PathBuf,
+    files: Vec<PathBuf>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Binder<'_> {
+    fn parameters(&mut self, settings: &[ParameterSetting]) -> BTreeMap<Arc<str>, Scalar> {
+        let mut parameters = BTreeMap::new();
+        for parameter in &self.workflow.parameters {
+            if let Some(default) = &parameter.default {
+                let value = default
+                    .coerce(parameter.scalar_type, false)
+                    .unwrap_or_else(|| default.clone());
+                parameters.insert(Arc::clone(&parameter.name), value);
+            }
+        }
+        for setting in settings {
+            match headwater_flow::fit_parameter(
+                &setting.name,
+                &setting.value,
+                &self.workflow.parameters,
+            ) {
+                Ok(value) => {
+                    parameters.insert(Arc::clone(&setting.name), value);
+                }
+                Err(error) => self
+                    .diagnostics
+                    .push(Diagnostic::error(setting.span, error.to_string())),
+            }
+        }
+        parameters
+    }
+
+    fn input(&mut self, name: &Arc<str>, span: Span) -> Option<Input> {
+        let found = self
+            .workflow
+            .inputs
+            .iter()
+            .find(|input| input.name == *name)
+            .cloned();
+        if found.is_none() {
+            let names = self.workflow.inputs.iter().map(|input| &*input.name);
+            let near = names
+                .map(|known| (strsim::damerau_levenshtein(known, name), known))
+                .min();
+            let mut diagnostic =
+                Diagnostic::error(span, format!("the workflow has no input `{name}`"));
+            diagnostic.hint = near
+                .filter(|(distance, _)| *distance <= 3)
+                .map(|(_, known)| format!("did you mean `{known}`?"));
+            self.diagnostics.push(diagnostic);
+        }
+        found
+    }
+
+    fn columns(&mut self, shape: &DataShape) -> Vec<DraftColumn> {
+        let mut columns = Vec::new();
+        match shape {
+            DataShape::Columns(given) => {
+                for (source, column) in given.iter().enumerate() {
+                    if let Some(input) = self.input(&column.name, column.span) {
+                        columns.extend(self.column(source as u32, column, &input));
+                    }
+                }
+            }
+            DataShape::Rows { names, rows } => {
+                for (place, (name, span)) in names.iter().enumerate() {
+                    let Some(input) = self.input(name, *span) else {
+                        continue;
+                    };
+                    let mut items = Vec::new();
+                    let mut written = Vec::new();
+                    for row in rows {
+                        let datum = row.get(place).cloned().flatten();
+                        let null = Datum {
+                            value: DatumValue::Null,
+                            span: *span,
+                        };
+                        let datum = datum.unwrap_or(null);
+                        let (item, saved) = self.one(&datum, &input.input_type);
+                        if matches!(datum.value, DatumValue::Null) && !input.optional {
+                            let message = format!(
+                                "input `{name}` is required, but this row has no value for it"
+                            );
+                            self.diagnostics
+                                .push(Diagnostic::error(datum.span, message));
+                        }
+                        items.push(item);
+                        written.push(saved);
+                    }
+                    columns.push(DraftColumn {
+                        input: input.name,
+                        source: 0,
+                        single: false,
+                        items,
+                        written,
+                        rows: true,
+                    });
+                }
+            }
+        }
+        columns
+    }
+
+    fn column(&mut self, source: u32, column: &DataColumn, input: &Input) -> Option<DraftColumn> {
+        let wanted = &input.input_type;
+        let draft = |items: Vec<(Draft, Datum)>, single| {
+            let (items, written) = items.into_iter().unzip();
+            Some(DraftColumn {
+                input: Arc::clone(&input.name),
+                source,
+                single,
+                items,
+                written,
+                rows: false,
+            })
+        };
+        match &column.value {
+            DataValue::Single(datum) if matches!(datum.value, DatumValue::Null) => {
+                if !input.optional {
+                    let message = format!("input `{}` is required", input.name);
+                    self.diagnostics
+                        .push(Diagnostic::error(datum.span, message));
+                }
+                None
+            }
+            DataValue::Single(datum) => match self.pattern(datum, wanted) {
+                Some(several) => draft(several, false),
+                None => {
+                    let item = self.one(datum, wanted);
+                    draft(vec![item], true)
+                }
+            },
+            // A list for an input that is a list: one item, unless its items are lists themselves.
+            DataValue::List(items)
+                if wanted.element().is_some()
+                    && !items
+                        .iter()
+                        .any(|item| matches!(item.value, DatumValue::List(_))) =>
+            {
+                let whole = Datum {
+                    value: DatumValue::List(items.clone()),
+                    span: column.span,
+                };
+                let item = self.one(&whole, wanted);
+                draft(vec![item], true)
+            }
+            DataValue::List(items) => {
+                let mut found = Vec::new();
+                for datum in items {
+                    match self.pattern(datum, wanted) {
+                        Some(several) => found.extend(several),
+                        None => found.push(self.one(datum, wanted)),
+                    }
+                }
+                draft(found, false)
+            }
+        }
+    }
+
+    fn is_file_like(&self, wanted: &Type) -> bool {
+        matches!(wanted, Type::File | Type::Directory) || self.registry.codec(wanted).is_some()
+    }
+
+    /// The items that a pattern stands for, if `datum` is one.
+    fn pattern(&mut self, datum: &Datum, wanted: &Type) -> Option<Vec<(Draft, Datum)>> {
+        let DatumValue::Scalar(Scalar::Text(text)) = &datum.value else {
+            return None;
+        };
+        let is_pattern = text.contains(['*', '?', '[']) && !self.folder.join(&**text).exists();
+        if !is_pattern || !self.is_file_like(wanted) {
+            return None;
+        }
+        let paths = self.matches(text, datum.span);
+        Some(
+            paths
+                .into_iter()
+                .map(|path| self.path(&path, wanted, datum.span))
+                .collect(),
+        )
+    }
+
+    fn matches(&mut self, pattern: &str, span: Span) -> Vec<PathBuf> {
+        match expand(&self.folder, pattern) {
+            Ok(paths) if paths.is_empty() => {
+                let message = format!("no file matches `{pattern}`");
+                let hint = format!("patterns are relative to `{}`", self.folder.display());
+                self.diagnostics
+                    .push(Diagnostic::error(span, message).with_hint(hint));
+                Vec::new()
+            }
+            Ok(paths) => paths,
+            Err(error) => {
+                self.diagnostics
+                    .push(Diagnostic::error(span, error.to_string()));
+                Vec::new()
+            }
+        }
+    }
+
+    fn path(&mut self, path: &Path, wanted: &Type, span: Span) -> (Draft, Datum) {
+        let written = Datum {
+            value: DatumValue::Scalar(Scalar::Text(path.to_string_lossy().into())),
+            span,
+        };
+        let problem = match std::fs::metadata(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Some("there is no such file".to_owned())
+            }
+            Err(error) => Some(error.to_string()),
+            Ok(metadata) if metadata.is_dir() != (*wanted == Type::Directory) => {
+                let what = if metadata.is_dir() {
+                    "a folder, not a file"
+                } else {
+                    "a file, not a folder"
+                };
+                Some(format!("this is {what}"))
+            }
+            Ok(_) => None,
+        };
+        if let Some(problem) = problem {
+            let message = format!("`{}`: {problem}", path.display());
+            let hint = format!("paths are relative to `{}`", self.folder.display());
+            self.diagnostics
+                .push(Diagnostic::error(span, message).with_hint(hint));
+            return (Draft::Nothing, written);
+        }
+        if *wanted == Type::Directory {
+            return (Draft::Directory(path.to_owned()), written);
+        }
+        self.files.push(path.to_owned());
+        (Draft::File(self.files.len() - 1), written)
+    }
+
+    /// One item.
+    fn one(&mut self, datum: &Datum, wanted: &Type) -> (Draft, Datum) {
+        let wrong = |binder: &mut Self, found: &str| {
+            let message = format!("expected {wanted}, found {found}");
+            binder
+                .diagnostics
+                .push(Diagnostic::error(datum.span, message));
+            (Draft::Nothing, datum.clone())
+        };
+        match &datum.value {
+            DatumValue::Null => (Draft::Nothing, datum.clone()),
+            DatumValue::Scalar(scalar) if self.is_file_like(wanted) => {
+                let path = self.folder.join(scalar.to_string());
+                self.path(&path, wanted, datum.span)
+            }
+            DatumValue::Scalar(scalar) => {
+                if let Some(element) = wanted
+                    .element()
+                    .filter(|element| self.is_file_like(element))
+                    .cloned()
+                {
+                    // One pattern for an input that is a list of files.
+                    let paths = self.matches(&scalar.to_string(), datum.span);
+                    let (items, written): (Vec<Draft>, Vec<Datum>) = paths
+                        .iter()
+                        .map(|path| self.path(path, &element, datum.span))
+                        .unzip();
+                    return (
+                        Draft::List(items),
+                        Datum {
+                            value: DatumValue::List(written),
+                            span: datum.span,
+                        },
+                    );
+                }
+                let fitted = match wanted.scalar() {
+                    None if *wanted == Type::Any => Some(scalar.clone()),
+                    None => None,
+                    Some(scalar_type) => {
+                        scalar.coerce(scalar_type, false).or_else(|| match scalar {
+                            Scalar::Text(text) => Scalar::parse(text, scalar_type),
+                            other if *wanted == Type::Text => {
+                                Some(Scalar::Text(other.to_string().into()))
+                            }
+                            _ => None,
+                        })
+                    }
+                };
+                match fitted {
+                    Some(fitted) => {
+                        let written = Datum {
+                            value: DatumValue::Scalar(fitted.clone()),
+                            span: datum.span,
+                        };
+                        (Draft::Scalar(fitted), written)
+                    }
+                    None => wrong(self, &format!("`{scalar}`")),
+                }
+            }
+            DatumValue::List(items) => {
+                let Some(element) = wanted.element().cloned() else {
+                    return wrong(self, "a list");
+                };
+                let mut drafts = Vec::new();
+                let mut written = Vec::new();
+                for item in items {
+                    let found = match self.pattern(item, &element) {
+                        Some(several) => several,
+                        None => vec![self.one(item, &element)],
+                    };
+                    for (draft, datum) in found {
+                        drafts.push(draft);
+                        written.push(datum);
+                    }
+                }
+                (
+                    Draft::List(drafts),
+                    Datum {
+                        value: DatumValue::List(written),
+                        span: datum.span,
+                    },
+                )
+            }
+            DatumValue::Record(_) => wrong(self, "a mapping"),
+        }
+    }
+}
+
+/// What was used, as a data file.
+fn save(columns: &[DraftColumn], parameters: &BTreeMap<Arc<str>, Scalar>) -> String {
+    let span = Span::default();
+    let setting = |(name, value): (&Arc<str>, &Scalar)| ParameterSetting {
+        name: Arc::clone(name),
+        value: value.clone(),
+        span,
+    };
+    let rows = columns.first().is_some_and(|column| column.rows);
+    let shape = if rows {
+        let names = columns
+            .iter()
+            .map(|column| (Arc::clone(&column.input), span))
+            .collect();
+        let count = columns.first().map_or(0, |column| column.written.len());
+        let cell = |column: &DraftColumn, row: usize| {
+            Some(column.written[row].clone())
+                .filter(|datum| !matches!(datum.value, DatumValue::Null))
+        };
+        let row = |row: usize| columns.iter().map(|column| cell(column, row)).collect();
+        DataShape::Rows {
+            names,
+            rows: (0..count).map(row).collect(),
+        }
+    } else {
+        let column = |column: &DraftColumn| DataColumn {
+            name: Arc::clone(&column.input),
+            span,
+            value: match column.written.as_slice() {
+                [one] if column.single => DataValue::Single(one.clone()),
+                several => DataValue::List(several.to_vec()),
+            },
+        };
+        DataShape::Columns(columns.iter().map(column).collect())
+    };
+    headwater_flow::write_data(&DataFile {
+        shape,
+        parameters: parameters.iter().map(setting).collect(),
+    })
+}
+
+/// Digests all files, each once, and gives every item its identity.
+fn identify(
+    columns: Vec<DraftColumn>,
+    files: &[PathBuf],
+    store: &Store,
+    threads: usize,
+) -> Result<DataSet, Error> {
+    let digests = store.digest_files(files, threads)?;
+    let file = |position: usize| {
+        let (digest, size) = digests[position];
+        Value::File(Arc::new(FileValue {
+            digest,
+            size,
+            name: None,
+            handle: Handle::Path(files[position].as_path().into()),
+        }))
+    };
+    let mut data_set = DataSet::default();
+    for column in columns {
+        let mut items = Vec::new();
+        for draft in &column.items {
+            let value = finish(draft, &file, store)?;
+            items.push((!matches!(draft, Draft::Nothing)).then(|| DataItem {
+                identity: identity_of(&value),
+                value,
+            }));
+        }
+        data_set.columns.push(Column {
+            input: column.input,
+            source: column.source,
+            items,
+            single: column.single,
+        });
+    }
+    Ok(data_set)
+}
+
+fn finish(draft: &Draft, file: &dyn Fn(usize) -> Value, store: &Store) -> Result<Value, Error> {
+    Ok(match draft {
+        Draft::Nothing => Value::Null,
+        Draft::Scalar(scalar) => scalar.clone().into(),
+        Draft::File(position) => file(*position),
+        Draft::Directory(path) => Value::Directory(store.digest_directory(path)?),
+        Draft::List(items) => {
+            let items: Result<Vec<Value>, Error> =
+                items.iter().map(|item| finish(item, file, store)).collect();
+            Value::List(items?.into())
+        }
+    })
+}
+
+fn identity_of(value: &Value) -> Identity {
+    match value {
+        Value::File(file) => Identity::File(file.digest),
+        Value::Directory(_) => Identity::Directory(value_digest(value)),
+        other => Identity::Value(value_digest(other)),
+    }
+}

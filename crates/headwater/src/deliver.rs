@@ -1,0 +1,207 @@
+//! Writing outputs where the user finds them.
+//!
+//! Law: outputs are copies, so nothing that happens to the store touches them; nothing that was there before
+//! is overwritten, since every run has a folder of its own. `<output>/<index>.<extension>`, or
+//! `<output>.<extension>` for an output that is there once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use headwater_enact::{Enactment, Requested};
+use headwater_execute::{Fetch, copy_value};
+use headwater_graph::{Collect, Index, Kind, Part, Registry, Source, TaskId, Text, Value, encode};
+
+use crate::Error;
+use crate::keep::StoreFetcher;
+use crate::run::{Delivered, OutputItem};
+
+/// Writes outputs below a folder.
+pub(crate) struct Deliverer<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) registry: &'a Registry,
+    pub(crate) fetcher: &'a StoreFetcher,
+    /// The task whose outputs were fetched last, and those outputs.
+    pub(crate) last: Option<(TaskId, Option<Vec<Value>>)>,
+}
+
+impl Deliverer<'_> {
+    /// Writes one output; `None` if its value is not there (it failed, or was not made).
+    pub(crate) fn deliver(
+        &mut self,
+        enactment: &Enactment,
+        requested: &Requested,
+        data: &str,
+    ) -> Result<Option<OutputItem>, Error> {
+        let Some(value) = self.value(enactment, &requested.source) else {
+            return Ok(None);
+        };
+        let from = enactment
+            .expander()
+            .map(|expander| expander.ancestry(data, &requested.index))
+            .unwrap_or_default();
+        let what = match &value {
+            Value::Null => Delivered::Value(Value::Null),
+            scalar if scalar.as_scalar().is_some() => Delivered::Value(value),
+            _ => {
+                let extension = extension(enactment, &requested.source, &value);
+                Delivered::Path(self.write(
+                    &requested.output,
+                    &requested.index,
+                    &value,
+                    extension,
+                )?)
+            }
+        };
+        Ok(Some(OutputItem {
+            index: requested.index.clone(),
+            what,
+            from,
+        }))
+    }
+
+    fn value(&mut self, enactment: &Enactment, source: &Source) -> Option<Value> {
+        match source {
+            Source::External(position) => {
+                Some(enactment.graph().external_at(*position).value.clone())
+            }
+            Source::Product { task, port } => {
+                if self.last.as_ref().is_none_or(|(last, _)| last != task) {
+                    let outputs = self.fetcher.fetch(&enactment.graph().recipe(*task));
+                    self.last = Some((*task, outputs));
+                }
+                let (_, outputs) = self.last.as_ref()?;
+                outputs.as_ref()?.get(usize::from(*port)).cloned()
+            }
+            Source::List(sources) => {
+                let values: Option<Vec<Value>> = sources
+                    .iter()
+                    .map(|source| self.value(enactment, source))
+                    .collect();
+                Some(Value::List(values?.into()))
+            }
+            Source::Record(_) => None,
+        }
+    }
+
+    fn write(
+        &self,
+        output: &Arc<str>,
+        index: &Index,
+        value: &Value,
+        extension: Option<String>,
+    ) -> Result<PathBuf, Error> {
+        // An output that is called like a file of ours gets a folder of its own.
+        let reserved = ["inputs", "outputs", "trace"].contains(&&**output);
+        let stem = match (index.0.is_empty(), reserved) {
+            (true, false) => output.to_string(),
+            (true, true) => format!("{output}/{output}"),
+            (false, _) => format!("{output}/{index}"),
+        };
+        self.write_at(&stem, value, extension.as_deref())
+    }
+
+    fn write_at(
+        &self,
+        stem: &str,
+        value: &Value,
+        extension: Option<&str>,
+    ) -> Result<PathBuf, Error> {
+        let named = |extension: Option<&str>| match extension {
+            Some(extension) => self.folder.join(format!("{stem}.{extension}")),
+            None => self.folder.join(stem),
+        };
+        let make_parent = |path: &Path| match path.parent() {
+            Some(parent) => fs::create_dir_all(parent)
+                .map_err(|source| Error::io("cannot make folder", parent, source)),
+            None => Ok(()),
+        };
+        match value {
+            Value::File(_) => {
+                let path = named(extension);
+                make_parent(&path)?;
+                copy_value(value, &path)
+                    .map_err(|source| Error::io("cannot write", &path, source))?;
+                Ok(path)
+            }
+            Value::Directory(_) => {
+                let path = named(None);
+                copy_value(value, &path)
+                    .map_err(|source| Error::io("cannot write", &path, source))?;
+                Ok(path)
+            }
+            Value::List(items)
+                if items.is_empty()
+                    || items
+                        .iter()
+                        .any(|item| matches!(item, Value::File(_) | Value::Directory(_))) =>
+            {
+                for (position, item) in items.iter().enumerate() {
+                    self.write_at(&format!("{stem}/{position}"), item, extension)?;
+                }
+                let path = named(None);
+                fs::create_dir_all(&path)
+                    .map_err(|source| Error::io("cannot make folder", &path, source))?;
+                Ok(path)
+            }
+            other => {
+                let codec = self.registry.codec(&other.value_type());
+                let encoded = codec.and_then(|codec| {
+                    Some(((codec.encode)(other).ok()?, codec.extensions.first()?))
+                });
+                let (bytes, extension) = match encoded {
+                    Some((bytes, extension)) => (bytes, extension.to_string()),
+                    None => (encode(other), "hwv".to_owned()),
+                };
+                let path = named(Some(&extension));
+                make_parent(&path)?;
+                fs::write(&path, bytes)
+                    .map_err(|source| Error::io("cannot write", &path, source))?;
+                Ok(path)
+            }
+        }
+    }
+}
+
+/// The extension that a file should have: as the operation names it, or as the original had it.
+fn extension(enactment: &Enactment, source: &Source, value: &Value) -> Option<String> {
+    match source {
+        Source::Product { task, port } => {
+            let operation = enactment.graph().operation_at(*task);
+            let Kind::Command(template) = &operation.kind else {
+                return None;
+            };
+            let output = template
+                .outputs
+                .get(&operation.signature.outputs.get(usize::from(*port))?.name)?;
+            match &output.collect {
+                Collect::Path(path) => last_literal(path).and_then(suffix),
+                Collect::Glob(pattern) => suffix(pattern),
+            }
+        }
+        Source::External(_) => match value {
+            Value::File(file) => match &file.handle {
+                headwater_graph::Handle::Path(path) => path
+                    .extension()
+                    .map(|extension| extension.to_string_lossy().into_owned()),
+                _ => None,
+            },
+            _ => None,
+        },
+        Source::List(sources) => extension(enactment, sources.first()?, value),
+        Source::Record(_) => None,
+    }
+}
+
+fn last_literal(text: &Text) -> Option<&str> {
+    match text.0.last()? {
+        Part::Literal(literal) => Some(literal),
+        Part::Placeholder(_) => None,
+    }
+}
+
+fn suffix(name: &str) -> Option<String> {
+    let (_, suffix) = name.rsplit('/').next()?.rsplit_once('.')?;
+    let plain = !suffix.is_empty() && suffix.chars().all(|c| c.is_ascii_alphanumeric());
+    plain.then(|| suffix.to_owned())
+}

@@ -1,0 +1,53 @@
+//! Headwater: workflows that compute every shared piece once.
+//!
+//! This is the crate to depend on, and the only place that wires the phases together, in the order of the
+//! way of the data:
+//!
+//! ```text
+//! file ─load→ Workflow ─data→ DataSet ─expand→ TaskGraph ─run (enact + execute)→ events ─keep→ products ─deliver→ files
+//! ```
+//!
+//! | file | step |
+//! | --- | --- |
+//! | `load` | reads a workflow file, and finds out the versions of its programs |
+//! | `data` | reads the data of a run: globs, tables, single values |
+//! | `place` | where the store is |
+//! | `keep` | gives products to the store and takes them back |
+//! | `run` | one run, from request to report |
+//! | `progress` | how far a run is |
+//! | `deliver` | writes outputs where the user finds them |
+//! | `native` | runs a [`TaskGraph`](graph::TaskGraph) of native operations, without files |
+//!
+//! A program that runs commands calls [`init`] first in its `main`.
+
+mod data;
+mod deliver;
+mod error;
+mod identifier;
+mod keep;
+mod load;
+mod native;
+mod place;
+mod progress;
+mod run;
+
+pub use error::Error;
+pub use headwater_enact as enact;
+pub use headwater_execute::{Failure, FailureKind, Stop, inherited_environment};
+pub use headwater_flow::{data_schema, render, workflow_schema};
+pub use headwater_graph as graph;
+pub use headwater_remember::{FoundRun, RunRecord, RunStatus, RunTask, TaskState};
+pub use keep::StoreKeeper;
+pub use load::{Checked, Loaded, check_file, load};
+pub use native::{NativeRun, run_graph, run_graph_with};
+pub use place::{StorePlace, open_store};
+pub use progress::{Progress, Snapshot, StageSnapshot};
+pub use run::{
+    Delivered, DryRun, FailedTask, OutputItem, RunReport, RunRequest, StagePlan, dry_run, run,
+};
+
+/// Starts the small helper process that starts programs. Call it first in `main`: in the helper it does not
+/// return. Without it programs are started directly, and their peak memory is not reliable.
+pub fn init() {
+    headwater_execute::spawn::init();
+}

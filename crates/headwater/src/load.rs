@@ -1,0 +1,317 @@
+//! From a workflow file to a workflow whose operations have their versions.
+//!
+//! Law: the version of a program covers its template, the files it `uses` and what its version command
+//! prints, so that a change of any of them is a change of the recipe.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use headwater_enact::{OpenError, ShapeError};
+use headwater_graph::{
+    CommandTemplate, Diagnostic, Kind, Operation, Place, Registry, Severity, Span, UsedFile,
+    VersionSource, Workflow,
+};
+use headwater_remember::Store;
+
+use crate::Error;
+
+/// A workflow file that can be run.
+#[derive(Debug)]
+pub struct Loaded {
+    /// What it says.
+    pub workflow: Arc<Workflow>,
+    /// Libraries' operations and its own.
+    pub registry: Registry,
+    /// Where it is.
+    pub file: PathBuf,
+    /// Its text.
+    pub text: String,
+    /// Warnings and notes.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Where the parts of the workflow stand in the file.
+    pub places: BTreeMap<Place, Span>,
+}
+
+impl Loaded {
+    /// Mistakes that showed when the workflow met its data, at their places in the file.
+    pub(crate) fn mistakes(&self, errors: &[OpenError]) -> Error {
+        let mut diagnostics = Vec::new();
+        for error in errors {
+            let candidates = match error {
+                OpenError::Shape(ShapeError::Missing { input }) => {
+                    vec![Place::Input(Arc::clone(input))]
+                }
+                OpenError::Shape(ShapeError::Parameter { parameter }) => {
+                    vec![Place::Parameter(Arc::clone(parameter))]
+                }
+                OpenError::Shape(shape) => shape.stage().map_or(Vec::new(), |stage| {
+                    let field = |name| Place::StageField(Arc::clone(stage), name);
+                    let waits = matches!(
+                        shape,
+                        ShapeError::NotPer { .. } | ShapeError::Several { .. }
+                    );
+                    vec![
+                        field(if waits { "wait" } else { "iterate" }),
+                        Place::Stage(Arc::clone(stage)),
+                    ]
+                }),
+                OpenError::Plan(_) => Vec::new(),
+            };
+            let span = candidates.iter().find_map(|place| self.places.get(place));
+            diagnostics.push(Diagnostic {
+                severity: Severity::Error,
+                span: span.copied(),
+                message: error.to_string(),
+                hint: error.hint(),
+            });
+        }
+        Error::File {
+            file: self.file.clone(),
+            text: self.text.clone(),
+            diagnostics,
+        }
+    }
+}
+
+/// A file that was looked at.
+#[derive(Debug)]
+pub struct Checked {
+    /// Its text.
+    pub text: String,
+    /// Everything there is to say about it.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What it holds, where it can be used.
+    pub summary: Option<String>,
+}
+
+/// The text of a file that the user has named.
+pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
+    let bytes = std::fs::read(path).map_err(|source| match source.kind() {
+        ErrorKind::NotFound => Error::usage(format!("there is no file `{}`", path.display()), None),
+        ErrorKind::IsADirectory => Error::usage(
+            format!("`{}` is a folder, not a file", path.display()),
+            None,
+        ),
+        _ => Error::io("cannot read", path, source),
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Error::usage(
+            format!("`{}` is not UTF-8 text (byte {at})", path.display()),
+            None,
+        )
+    })
+}
+
+/// Reads a workflow file and says everything there is to say about it.
+pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
+    let text = read_text(path)?;
+    let read = headwater_flow::read_workflow(&text, libraries);
+    let summary = read.value.map(|file| {
+        let workflow = &file.workflow;
+        let tasks: usize = workflow.stages.iter().map(|stage| stage.tasks.len()).sum();
+        let count = |number: usize, noun: &str| {
+            format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+        };
+        format!(
+            "workflow `{}`: {}, {}, {}, {}",
+            workflow.name,
+            count(workflow.inputs.len(), "input"),
+            count(workflow.parameters.len(), "parameter"),
+            count(workflow.stages.len(), "stage"),
+            count(tasks, "task"),
+        )
+    });
+    Ok(Checked {
+        text,
+        diagnostics: read.diagnostics,
+        summary,
+    })
+}
+
+/// Reads a workflow file to run it. `store` digests the files that programs use.
+pub fn load(path: &Path, libraries: &Registry, store: &Store) -> Result<Loaded, Error> {
+    parse(path, libraries)?.with_versions(libraries, store)
+}
+
+/// A workflow file without mistakes, before anybody has looked at what its programs are made of.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub(crate) workflow: Arc<Workflow>,
+    operations: Vec<Operation>,
+    file: PathBuf,
+    text: String,
+    diagnostics: Vec<Diagnostic>,
+    places: BTreeMap<Place, Span>,
+}
+
+/// Reads a workflow file and looks at nothing else.
+pub(crate) fn parse(path: &Path, libraries: &Registry) -> Result<Parsed, Error> {
+    let text = read_text(path)?;
+    let read = headwater_flow::read_workflow(&text, libraries);
+    let Some(file) = read.value else {
+        return Err(Error::File {
+            file: path.to_owned(),
+            text,
+            diagnostics: read.diagnostics,
+        });
+    };
+    let workflow = Arc::new(file.workflow);
+    let (operations, places) = (file.operations, file.places);
+    Ok(Parsed {
+        workflow,
+        operations,
+        file: path.to_owned(),
+        text,
+        diagnostics: read.diagnostics,
+        places,
+    })
+}
+
+impl Parsed {
+    /// Finds out the versions of the programs.
+    pub(crate) fn with_versions(
+        self,
+        libraries: &Registry,
+        store: &Store,
+    ) -> Result<Loaded, Error> {
+        let Parsed {
+            workflow,
+            operations,
+            file,
+            text,
+            diagnostics,
+            places,
+        } = self;
+        let folder =
+            std::path::absolute(&file).map_err(|source| Error::io("cannot find", &file, source))?;
+        let folder = folder.parent().map(Path::to_path_buf).unwrap_or_default();
+        let mut registry = libraries.clone();
+        for operation in operations {
+            let operation = with_version(operation, &folder, store)?;
+            let name = Arc::clone(&operation.signature.name);
+            registry
+                .register(None, operation)
+                .map_err(|error| Error::usage(format!("`{name}`: {error}"), None))?;
+        }
+        Ok(Loaded {
+            workflow,
+            registry,
+            file,
+            text,
+            diagnostics,
+            places,
+        })
+    }
+}
+
+fn with_version(operation: Operation, folder: &Path, store: &Store) -> Result<Operation, Error> {
+    let Operation {
+        mut signature,
+        kind,
+    } = operation;
+    let Kind::Command(template) = kind else {
+        return Ok(Operation { signature, kind });
+    };
+    let mut template = CommandTemplate::clone(&template);
+    template.used_files = used_files(&signature.name, &template, folder, store)?;
+    let tool_version = match &template.version {
+        None => None,
+        Some(VersionSource::Text(text)) => Some(text.to_string()),
+        Some(VersionSource::Command(command)) => {
+            Some(ask_version(&signature.name, command, folder)?)
+        }
+    };
+    signature.version = template.version(tool_version.as_deref());
+    Ok(Operation {
+        signature,
+        kind: Kind::Command(Arc::new(template)),
+    })
+}
+
+fn used_files(
+    operation: &str,
+    template: &CommandTemplate,
+    folder: &Path,
+    store: &Store,
+) -> Result<Vec<UsedFile>, Error> {
+    let mut found = BTreeMap::new();
+    for pattern in &template.uses {
+        let mut any = false;
+        for path in crate::data::expand(folder, pattern)? {
+            any = true;
+            // `scripts/**` means everything below, whatever the pattern library calls a match.
+            for file in files_below(&path)? {
+                let name = file
+                    .strip_prefix(folder)
+                    .unwrap_or(&file)
+                    .to_string_lossy()
+                    .into_owned();
+                found.insert(name, file);
+            }
+        }
+        if !any {
+            return Err(Error::usage(
+                format!("operation `{operation}` uses `{pattern}`, but there is no such file"),
+                Some(format!("patterns are relative to `{}`", folder.display())),
+            ));
+        }
+    }
+    let (names, paths): (Vec<String>, Vec<PathBuf>) = found.into_iter().unzip();
+    let digests = store.digest_files(&paths, 1)?;
+    let file = |((name, path), (digest, _)): ((String, PathBuf), _)| UsedFile {
+        name: name.into(),
+        path: path.into(),
+        digest,
+    };
+    Ok(names
+        .into_iter()
+        .zip(paths)
+        .zip(digests)
+        .map(file)
+        .collect())
+}
+
+fn files_below(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(|source| Error::io("cannot read", path, source))? {
+        let entry = entry.map_err(|source| Error::io("cannot read", path, source))?;
+        files.extend(files_below(&entry.path())?);
+    }
+    Ok(files)
+}
+
+fn ask_version(operation: &str, command: &[Arc<str>], folder: &Path) -> Result<String, Error> {
+    let words: Vec<&str> = command.iter().map(|word| &**word).collect();
+    let failed = |why: String| {
+        Error::usage(
+            format!(
+                "operation `{operation}`: its version command `{}` {why}",
+                words.join(" ")
+            ),
+            Some("install the program, or give `version:` as a text".to_owned()),
+        )
+    };
+    let Some((program, arguments)) = words.split_first() else {
+        return Err(failed("is empty".to_owned()));
+    };
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| failed(format!("cannot be started: {error}")))?;
+    if !output.status.success() {
+        return Err(failed(format!("failed ({})", output.status)));
+    }
+    // Some tools print their version on standard error.
+    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
+    said.push_str(&String::from_utf8_lossy(&output.stderr));
+    Ok(said)
+}

@@ -1,0 +1,131 @@
+//! Running a graph of native operations, without files: for programs that build their own graphs.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use headwater_enact::{Capacity, Counts, Enactment, Options};
+use headwater_execute::{
+    CommandSettings, Execution, Failure, Finished, Keeper, NothingKept, Observer, Pool, Stop,
+};
+use headwater_graph::{Outputs, TaskGraph, TaskId};
+use headwater_remember::Store;
+
+use crate::{Error, StoreKeeper};
+
+/// More threads than this help nobody.
+const MOST_WORKERS: usize = 4096;
+
+/// Hears of failures; the last attempt of a task counts.
+#[derive(Debug, Default)]
+struct Failures(Mutex<BTreeMap<TaskId, Failure>>);
+
+impl Observer for Failures {
+    fn finished(&self, _: &Enactment, execution: &Execution, how: &Finished<'_>) {
+        if let Finished::Failure(failure) = how {
+            let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.insert(execution.task, (*failure).clone());
+        } else if execution.attempt > 0 {
+            self.0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .remove(&execution.task);
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct NativeRun {
+    /// How many tasks stand where.
+    pub counts: Counts,
+    /// The outputs of the wanted tasks that ran.
+    pub outputs: HashMap<TaskId, Arc<Outputs>>,
+    /// The tasks that failed, sorted, and why.
+    pub failures: Vec<(TaskId, Failure)>,
+    /// The graph, and where each task stands.
+    pub enactment: Enactment,
+}
+
+/// Runs `wanted` and what it needs on `workers` threads; with a store, products are looked up and kept.
+pub fn run_graph(
+    graph: TaskGraph,
+    wanted: &[TaskId],
+    workers: usize,
+    store: Option<(Arc<Store>, &str)>,
+) -> Result<NativeRun, Error> {
+    let options = Options {
+        capacity: Capacity::cores(workers as u64),
+        ..Options::default()
+    };
+    run_graph_with(graph, wanted, options, store)
+}
+
+/// As [`run_graph`], on as many threads as `options` has cores, and within its other limits.
+pub fn run_graph_with(
+    graph: TaskGraph,
+    wanted: &[TaskId],
+    options: Options,
+    store: Option<(Arc<Store>, &str)>,
+) -> Result<NativeRun, Error> {
+    let remembers = store.is_some();
+    let workers = usize::try_from(options.capacity.cores)
+        .unwrap_or(usize::MAX)
+        .min(MOST_WORKERS);
+    let options = Options {
+        remembers,
+        ..options
+    };
+    let mut enactment = Enactment::of_graph(graph, options);
+    let scratch = std::env::temp_dir().join(format!(
+        "headwater-{}-{}",
+        std::process::id(),
+        crate::identifier::new_run()
+    ));
+    let nowhere = |name: &str| -> PathBuf { scratch.join(name) };
+    let mut deliver = wanted.to_vec();
+    deliver.sort_unstable();
+    let pool = Pool {
+        workers,
+        commands: CommandSettings {
+            work: nowhere("work"),
+            staging: nowhere("staging"),
+            logs: nowhere("logs"),
+            environment: headwater_execute::inherited_environment(),
+        },
+        scratch: nowhere("spilled"),
+        stop: Stop::default(),
+        files: Some(Arc::new(headwater_execute::PlainFiles)),
+        deliver,
+    };
+    let seen = Failures::default();
+    let mut run = |keeper: &mut dyn Keeper| -> Result<_, Error> {
+        enactment
+            .open_graph(wanted, keeper)
+            .map_err(|error| Error::Open(vec![error]))?;
+        Ok(pool.run(&mut enactment, keeper, &seen, remembers)?)
+    };
+    let outputs = match store {
+        None => run(&mut NothingKept)?,
+        Some((store, run_name)) => {
+            let mut keeper = StoreKeeper::new(store, run_name);
+            let outputs = run(&mut keeper)?;
+            keeper.close().map_err(|error| Error::Pool(error.into()))?;
+            outputs
+        }
+    };
+    // It is there only if something was written out.
+    let _ = std::fs::remove_dir(&scratch);
+    let failures = seen
+        .0
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .into_iter()
+        .collect();
+    Ok(NativeRun {
+        counts: enactment.counts(),
+        outputs,
+        failures,
+        enactment,
+    })
+}

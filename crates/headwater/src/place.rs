@@ -1,0 +1,58 @@
+//! Where the store is.
+//!
+//! Law: `--store` wins over `HEADWATER_STORE`, which wins over the nearest `.headwater` in the current
+//! folder or its parents; where there is none, it is made in the current folder.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use headwater_remember::{Mode, Store};
+
+use crate::Error;
+
+/// Which store to use.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StorePlace {
+    /// What `--store` or `HEADWATER_STORE` says.
+    pub url: Option<String>,
+    /// Write nothing to it.
+    pub read_only: bool,
+}
+
+impl StorePlace {
+    /// Its folder.
+    pub fn folder(&self, current: &Path) -> Result<PathBuf, Error> {
+        let Some(url) = &self.url else {
+            let near = current
+                .ancestors()
+                .map(|folder| folder.join(".headwater"))
+                .find(|path| path.is_dir());
+            return Ok(near.unwrap_or_else(|| current.join(".headwater")));
+        };
+        match url.split_once("://") {
+            None => Ok(current.join(url)),
+            Some(("file", path)) => Ok(current.join(path)),
+            Some((scheme, _)) => Err(Error::usage(
+                format!("stores of kind `{scheme}` are not known"),
+                Some("give a folder".to_owned()),
+            )),
+        }
+    }
+}
+
+/// Opens the store that `place` means.
+pub fn open_store(place: &StorePlace, current: &Path) -> Result<Arc<Store>, Error> {
+    let mode = if place.read_only {
+        Mode::ReadOnly
+    } else {
+        Mode::ReadWrite
+    };
+    let folder = place.folder(current)?;
+    if folder.exists() && !folder.is_dir() {
+        return Err(Error::usage(
+            format!("the store `{}` is a file", folder.display()),
+            Some("a store is a folder; name one, or a place where one can be made".to_owned()),
+        ));
+    }
+    Ok(Arc::new(Store::open(&folder, mode)?))
+}

@@ -1,0 +1,226 @@
+//! How far a run is: written by the workers, read by whoever shows it.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use headwater_enact::{Enactment, Start};
+use headwater_execute::{Execution, Failure, FailureKind, Finished, Observer};
+use headwater_graph::TaskId;
+
+use headwater_enact::State;
+
+/// How far one stage is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StageSnapshot {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Tasks that have to run, as far as is known.
+    pub planned: usize,
+    /// Tasks that have ended, well or not.
+    pub ended: usize,
+    /// Tasks that failed.
+    pub failed: usize,
+    /// Tasks that run now.
+    pub running: usize,
+}
+
+/// How far the run is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Snapshot {
+    /// By stage, in the order of the file.
+    pub stages: Vec<StageSnapshot>,
+    /// Tasks that need not run.
+    pub reused: usize,
+    /// Since the first task could start.
+    pub elapsed: Duration,
+    /// Lines about failures since the last snapshot was taken.
+    pub news: Vec<String>,
+    /// The run has ended.
+    pub over: bool,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    snapshot: Snapshot,
+    began: Option<Instant>,
+    failures: usize,
+}
+
+/// So many failures are told as they happen.
+const MOST_NEWS: usize = 10;
+
+/// A place where a run says how far it is. Clones are the same place.
+#[derive(Debug, Clone, Default)]
+pub struct Progress(Arc<Mutex<Inner>>);
+
+impl Progress {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How far it is. The news are handed out once.
+    pub fn snapshot(&self) -> Snapshot {
+        let mut inner = self.lock();
+        if let Some(began) = inner.began {
+            inner.snapshot.elapsed = began.elapsed();
+        }
+        let news = std::mem::take(&mut inner.snapshot.news);
+        Snapshot {
+            news,
+            ..inner.snapshot.clone()
+        }
+    }
+
+    pub(crate) fn begin(&self, names: &[Arc<str>], enactment: &Enactment) {
+        let mut inner = self.lock();
+        let stage = |name: &Arc<str>| StageSnapshot {
+            name: Arc::clone(name),
+            ..StageSnapshot::default()
+        };
+        inner.snapshot.stages = names.iter().map(stage).collect();
+        inner.began = Some(Instant::now());
+        update(&mut inner.snapshot, enactment);
+    }
+
+    /// Says that the run is over, whether it ever began or not.
+    pub fn finish(&self) {
+        self.lock().snapshot.over = true;
+    }
+}
+
+fn update(snapshot: &mut Snapshot, enactment: &Enactment) {
+    for (stage, (planned, unsettled)) in snapshot
+        .stages
+        .iter_mut()
+        .zip(enactment.coordinator().stage_progress())
+    {
+        stage.planned = planned;
+        stage.ended = planned - unsettled;
+    }
+    snapshot.reused = enactment.counts().reused();
+}
+
+/// A task that failed for good.
+#[derive(Debug, Clone)]
+pub(crate) struct SeenFailure {
+    pub(crate) task: TaskId,
+    pub(crate) failure: Failure,
+    pub(crate) attempts: u32,
+}
+
+/// Hears what the workers do: keeps the progress, the trace and the failures.
+pub(crate) struct Listener {
+    pub(crate) progress: Progress,
+    pub(crate) trace: Mutex<Option<Box<dyn Write + Send>>>,
+    pub(crate) failures: Mutex<Vec<SeenFailure>>,
+    pub(crate) tasks: Mutex<Vec<(TaskId, u64, u64)>>,
+}
+
+pub(crate) const TRACE_HEADER: &str =
+    "task\tstate\tattempt\tstart_seconds\twall_seconds\tcpu_seconds\tpeak_bytes\trecipe";
+
+impl Observer for Listener {
+    fn started(&self, enactment: &Enactment, start: &Start) {
+        if let Some(stage) = enactment.coordinator().stage(start.task)
+            && let Some(stage) = self.progress.lock().snapshot.stages.get_mut(stage)
+        {
+            stage.running += 1;
+        }
+    }
+
+    fn finished(&self, enactment: &Enactment, execution: &Execution, how: &Finished<'_>) {
+        let task = execution.task;
+        let Some(stage) = enactment.coordinator().stage(task) else {
+            return;
+        };
+        let address = enactment
+            .address(task)
+            .map(|address| address.text)
+            .unwrap_or_default();
+        let state = match (how, enactment.coordinator().state(task)) {
+            (Finished::Success(_), _) => "executed",
+            (Finished::Failure(_), State::Failed) => "failed",
+            (Finished::Failure(failure), _) if failure.kind == FailureKind::Cancelled => {
+                "cancelled"
+            }
+            (Finished::Failure(_), _) => "retried",
+        };
+        {
+            let mut inner = self.progress.lock();
+            if let Some(stage) = inner.snapshot.stages.get_mut(stage) {
+                stage.running = stage.running.saturating_sub(1);
+                stage.failed += usize::from(state == "failed");
+            }
+            update(&mut inner.snapshot, enactment);
+            if let Finished::Failure(failure) = how
+                && state != "cancelled"
+            {
+                let again = if state == "retried" {
+                    "; it is tried again"
+                } else {
+                    ""
+                };
+                inner.failures += 1;
+                // Of a flood of failures the first ones tell enough.
+                if inner.failures <= MOST_NEWS {
+                    inner
+                        .snapshot
+                        .news
+                        .push(format!("task `{address}`: {}{again}", failure.message));
+                } else if inner.failures == MOST_NEWS + 1 {
+                    inner
+                        .snapshot
+                        .news
+                        .push("more tasks fail; they are listed at the end".to_owned());
+                }
+            }
+        }
+        if let (Finished::Failure(failure), "failed") = (how, state) {
+            let seen = SeenFailure {
+                task,
+                failure: (*failure).clone(),
+                attempts: execution.attempt + 1,
+            };
+            self.failures
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(seen);
+        }
+        let nanoseconds =
+            |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        if state == "executed" || state == "failed" {
+            let row = (
+                task,
+                nanoseconds(execution.started),
+                nanoseconds(execution.elapsed),
+            );
+            self.tasks
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(row);
+        }
+        if let Some(trace) = self
+            .trace
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_mut()
+        {
+            let peak = if execution.usage.peak_reliable {
+                execution.usage.peak_memory
+            } else {
+                0
+            };
+            // A trace that cannot be written is no reason to stop the run.
+            let _ = writeln!(
+                trace,
+                "{address}\t{state}\t{}\t{:.6}\t{:.6}\t{:.6}\t{peak}\t{}",
+                execution.attempt,
+                execution.started.as_secs_f64(),
+                execution.elapsed.as_secs_f64(),
+                execution.usage.cpu.as_secs_f64(),
+                enactment.graph().recipe(task)
+            );
+        }
+    }
+}

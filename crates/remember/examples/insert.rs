@@ -1,0 +1,169 @@
+//! Measures the store: `cargo run --release -p headwater-remember --example insert [RECORDS [OBJECTS]]`.
+//!
+//! Law: everything is measured as the engine meets it: records pass through the writer, each batch is looked up in
+//! vain first, and what is printed includes the synchronisation of the disk.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Instant;
+
+use headwater_graph::{
+    Digest, Known, Objects, ProductRecord, Recipe, Records, Scalar, StoredOutput,
+};
+use headwater_remember::{
+    Mode, ObjectSource, Pending, PendingObject, RunRecord, RunStatus, Store, Writer,
+};
+
+/// How many recipes the engine asks for at once.
+const ROUND: u64 = 10_000;
+
+fn recipe(number: u64) -> Recipe {
+    Recipe(Digest::of(&number.to_le_bytes()).0)
+}
+
+/// A small record: three parameters, one input, one output of eight bytes.
+fn record(number: u64) -> ProductRecord {
+    let inline: Arc<[u8]> = number.to_le_bytes().as_slice().into();
+    let output = StoredOutput {
+        digest: Digest::of(&inline),
+        size: 8,
+        inline: Some(inline),
+        encoding: None,
+    };
+    ProductRecord {
+        recipe: recipe(number),
+        operation: "bench/nothing".into(),
+        version: "1".into(),
+        parameters: vec![
+            ("first".into(), Scalar::Int(number.cast_signed())),
+            ("second".into(), Scalar::Float(0.5)),
+            ("third".into(), Scalar::Text("text".into())),
+        ],
+        inputs: vec![("in".into(), format!("{}:out", recipe(number / 4)))],
+        outputs: vec![("out".into(), output)],
+        wall: 1000 + number,
+        cpu: 900,
+        peak_memory: 0,
+        run: "20260101-000000-0000".into(),
+        time: 1_767_225_600,
+    }
+}
+
+fn report(what: &str, count: u64, since: Instant) {
+    let seconds = since.elapsed().as_secs_f64();
+    let rate = count as f64 / seconds;
+    println!(
+        "{what}: {count} in {seconds:.2} s, {:.2} µs each, {rate:.0}/s",
+        seconds * 1e6 / count as f64
+    );
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let records: u64 = arguments
+        .next()
+        .map_or(Ok(1_000_000), |text| text.parse())?;
+    let objects: u64 = arguments.next().map_or(Ok(5_000), |text| text.parse())?;
+    let folder = tempfile::tempdir()?;
+    let store = Arc::new(Store::open(
+        &folder.path().join(".headwater"),
+        Mode::ReadWrite,
+    )?);
+
+    let start = Instant::now();
+    for number in 0..records {
+        std::hint::black_box(record(number));
+    }
+    report("making records (not counted below)", records, start);
+    let making = start.elapsed();
+
+    let writer = Writer::start(Arc::clone(&store), Box::new(|_| {}));
+    let start = Instant::now();
+    let mut submitting = std::time::Duration::ZERO;
+    let mut number = 0;
+    while number < records {
+        let end = (number + ROUND).min(records);
+        let recipes: Vec<Recipe> = (number..end).map(recipe).collect();
+        assert!(store.known(&recipes)?.iter().all(Option::is_none));
+        let round = Instant::now();
+        for number in number..end {
+            writer.submit(Pending {
+                record: record(number),
+                objects: Vec::new(),
+            });
+        }
+        submitting += round.elapsed();
+        number = end;
+    }
+    writer.flush()?;
+    report(
+        "insert with a look-up in vain before",
+        records,
+        start + making,
+    );
+    println!(
+        "  of which the submitting thread spent {:.2} s submitting",
+        (submitting - making.min(submitting)).as_secs_f64()
+    );
+
+    for asked in [100_000.min(records), records] {
+        let recipes: Vec<Recipe> = (0..asked).map(recipe).collect();
+        for time in ["first", "again"] {
+            let start = Instant::now();
+            let known = store.known(&recipes)?;
+            report(&format!("known, {time}"), asked, start);
+            assert!(known.iter().all(Option::is_some));
+        }
+    }
+    let recipes: Vec<Recipe> = (0..100_000.min(records)).map(recipe).collect();
+    let start = Instant::now();
+    assert!(store.fetch(&recipes)?.iter().all(Option::is_some));
+    report("fetch", recipes.len() as u64, start);
+
+    let run = RunRecord {
+        id: "20260101-000000-0001".into(),
+        workflow: "bench".into(),
+        file: "bench.yaml".into(),
+        started: 0,
+        ended: None,
+        status: RunStatus::Running,
+        tasks: 0,
+        executed: 0,
+        reused: 0,
+        failed: 0,
+        outputs: "outputs".into(),
+        command: Vec::new(),
+    };
+    store.begin_run(&run)?;
+    let mut digests = Vec::new();
+    let staged: Vec<_> = (0..objects)
+        .map(|number| {
+            let path = store.staging_folder(&run.id).join(number.to_string());
+            let bytes = number.to_le_bytes().repeat(512);
+            std::fs::write(&path, &bytes)?;
+            digests.push(Digest::of(&bytes));
+            Ok::<_, std::io::Error>(path)
+        })
+        .collect::<Result<_, _>>()?;
+    let start = Instant::now();
+    for (number, (digest, path)) in digests.iter().zip(staged).enumerate() {
+        let object = PendingObject {
+            digest: *digest,
+            source: ObjectSource::Staged(path),
+        };
+        let record = record(records + number as u64);
+        writer.submit(Pending {
+            record,
+            objects: vec![object],
+        });
+    }
+    writer.flush()?;
+    report("staged objects of 4 KiB", objects, start);
+    let start = Instant::now();
+    assert!(digests.iter().all(|digest| store.path(digest).is_some()));
+    report("object path", objects, start);
+    writer.close()?;
+    let size = std::fs::metadata(store.root().join("records.sqlite"))?.len();
+    println!("database: {} bytes per record", size / records.max(1));
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! The value of a directory: its files, sorted, each with its digest.
+//!
+//! Law: two directories with the same files under the same paths have equal values, wherever they lie and however
+//! they are stored. Links are followed as long as they stay inside; one that leads out, nowhere or in a circle is an
+//! error, because then the value would depend on something that is not in the directory.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use headwater_graph::{DirectoryEntry, DirectoryValue, FileValue, Handle, StoreError};
+
+use crate::disk::cannot;
+use crate::store::Store;
+
+/// A file that was found: path below the directory, where it is, whether it may be executed.
+struct Found {
+    relative: String,
+    path: PathBuf,
+    executable: bool,
+}
+
+impl Store {
+    /// The value of a directory. Empty folders are not part of it.
+    pub fn digest_directory(&self, path: &Path) -> Result<DirectoryValue, StoreError> {
+        let absolute = std::path::absolute(path).map_err(cannot("find", path))?;
+        let root = fs::canonicalize(path).map_err(cannot("find", path))?;
+        let mut walk = Walk {
+            root: &root,
+            above: vec![root.clone()],
+            found: Vec::new(),
+        };
+        walk.folder(&absolute, "")?;
+        let mut found = walk.found;
+        found.sort_unstable_by(|one, other| one.relative.as_bytes().cmp(other.relative.as_bytes()));
+        let paths: Vec<PathBuf> = found.iter().map(|found| found.path.clone()).collect();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let digests = self.digest_files(&paths, threads)?;
+        let entry = |(found, (digest, size)): (Found, _)| DirectoryEntry {
+            path: found.relative.into(),
+            executable: found.executable,
+            file: FileValue {
+                digest,
+                size,
+                name: None,
+                handle: Handle::Path(found.path.into()),
+            },
+        };
+        let entries = found.into_iter().zip(digests).map(entry).collect();
+        Ok(DirectoryValue {
+            entries,
+            path: Some(absolute.into()),
+        })
+    }
+}
+
+struct Walk<'a> {
+    root: &'a Path,
+    /// The real paths of the folders that lead to the current one.
+    above: Vec<PathBuf>,
+    found: Vec<Found>,
+}
+
+fn refuse<T>(path: &Path, why: &str) -> Result<T, StoreError> {
+    Err(cannot("take in", path)(io::Error::other(why.to_owned())))
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, folder: &Path, relative: &str) -> Result<(), StoreError> {
+        for entry in fs::read_dir(folder).map_err(cannot("list", folder))? {
+            let entry = entry.map_err(cannot("list", folder))?;
+            let path = entry.path();
+            let Ok(name) = entry.file_name().into_string() else {
+                return refuse(&path, "its name is not UTF-8");
+            };
+            let below = if relative.is_empty() {
+                name
+            } else {
+                format!("{relative}/{name}")
+            };
+            let kind = entry.file_type().map_err(cannot("examine", &path))?;
+            let found = fs::metadata(&path).map_err(cannot("follow", &path))?;
+            if kind.is_symlink()
+                && !fs::canonicalize(&path).is_ok_and(|real| real.starts_with(self.root))
+            {
+                return refuse(&path, "it is a link that leads out of the directory");
+            }
+            if found.is_dir() {
+                let real = fs::canonicalize(&path).map_err(cannot("follow", &path))?;
+                if self.above.contains(&real) {
+                    return refuse(&path, "it is a link to a folder that contains it");
+                }
+                self.above.push(real);
+                self.folder(&path, &below)?;
+                self.above.pop();
+            } else if found.is_file() {
+                let executable = found.mode() & 0o100 != 0;
+                self.found.push(Found {
+                    relative: below,
+                    path,
+                    executable,
+                });
+            } else {
+                return refuse(&path, "it is neither a file nor a folder");
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! The few things a store asks of the file system that the standard library does not offer.
+//!
+//! Law: every failure names what was being done and the path; "durable" here means that the kernel has said so.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use headwater_graph::StoreError;
+
+/// Turns an I/O error into one that says what could not be done.
+pub(crate) fn cannot<'a>(
+    what: &'a str,
+    path: &'a Path,
+) -> impl FnOnce(io::Error) -> StoreError + 'a {
+    move |source| StoreError::Io {
+        what: format!("cannot {what} `{}`", path.display()),
+        source,
+    }
+}
+
+/// Makes the names in a folder durable.
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+    File::open(folder)
+        .and_then(|opened| opened.sync_all())
+        .map_err(cannot("synchronise", folder))
+}
+
+/// Makes everything durable that was written to the file system of this folder, names included.
+pub(crate) fn sync_file_system(folder: &Path) -> Result<(), StoreError> {
+    let opened = File::open(folder).map_err(cannot("open", folder))?;
+    // SAFETY: the descriptor is open for the whole call, and the call takes nothing else.
+    let answer = unsafe { libc::syncfs(opened.as_raw_fd()) };
+    if answer == 0 {
+        Ok(())
+    } else {
+        Err(cannot("synchronise the file system of", folder)(
+            io::Error::last_os_error(),
+        ))
+    }
+}
+
+/// The name of the network file system that the folder, or the nearest parent that exists, is on; `None` on a local
+/// one.
+pub(crate) fn network_file_system(folder: &Path) -> Result<Option<&'static str>, StoreError> {
+    let mut nearest = folder;
+    while !nearest.exists() {
+        match nearest.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => nearest = parent,
+            _ => {
+                nearest = Path::new(".");
+                break;
+            }
+        }
+    }
+    let examine = cannot("examine the file system of", nearest);
+    let Ok(name) = CString::new(nearest.as_os_str().as_bytes()) else {
+        return Err(examine(io::ErrorKind::InvalidInput.into()));
+    };
+    let mut answer = std::mem::MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: the name is a C string and the answer has room for what the call writes.
+    if unsafe { libc::statfs(name.as_ptr(), answer.as_mut_ptr()) } != 0 {
+        return Err(examine(io::Error::last_os_error()));
+    }
+    // SAFETY: the call succeeded, so it has filled the answer.
+    let answer = unsafe { answer.assume_init() };
+    // The kernel's magic numbers have 32 bits; the field is wider on some machines, and signed.
+    Ok(network_name(answer.f_type as u32))
+}
+
+/// The file systems that several machines may write to at once. SQLite's shared index lies in mapped memory, which
+/// machines do not share, so two of them would destroy each other's records.
+fn network_name(magic: u32) -> Option<&'static str> {
+    Some(match magic {
+        0x0000_6969 => "NFS",
+        0x0000_517B | 0xFE53_4D42 | 0xFF53_4D42 => "SMB",
+        0x5346_414F => "AFS",
+        0x7375_7245 => "Coda",
+        0x0102_1997 => "9P",
+        0x00C3_6400 => "Ceph",
+        0x0BD0_0BD0 => "Lustre",
+        0x4750_4653 => "GPFS",
+        0x1983_0326 => "BeeGFS",
+        0xAAD7_AAEA => "PanFS",
+        0x7461_636F => "OCFS2",
+        0x0116_1970 => "GFS2",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_file_systems_are_known_by_their_numbers() {
+        let cases = [
+            (0x6969, Some("NFS")),
+            (0xFF53_4D42, Some("SMB")),
+            (0xEF53, None),
+            (0x0102_1994, None),
+        ];
+        for (magic, expected) in cases {
+            assert_eq!(network_name(magic), expected, "{magic:#x}");
+        }
+    }
+
+    #[test]
+    fn a_folder_to_come_is_judged_by_its_parent() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(
+            network_file_system(&folder.path().join("a/b/c")).unwrap(),
+            None
+        );
+        assert_eq!(
+            network_file_system(Path::new("relative/and/absent")).unwrap(),
+            None
+        );
+    }
+
+    #[test]
+    fn failures_name_the_path() {
+        let error = sync_folder(Path::new("absent")).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("cannot synchronise `absent`: "),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,59 @@
+//! What was made from what, and the bytes: the store of Headwater.
+//!
+//! **What comes in:** [`Pending`] products: a record (recipe, operation, version, parameters, inputs, outputs, times)
+//! together with the staged files and bytes that its outputs consist of; and files whose contents have to be named.
+//! **What goes out:** for each recipe whether it is remembered and what came of it ([`Known`](headwater_graph::Known),
+//! [`Records`](headwater_graph::Records)); the bytes by digest, verified ([`Objects`](headwater_graph::Objects)); the
+//! digests of files and directories; the list of runs.
+//!
+//! ```text
+//!                     submit                 keep                  acknowledge
+//!  finished task ──> Pending ──> Writer ──> objects ──> records ──────────────> the engine may rely on it
+//!                                (groups)   durable     COMMIT
+//! ```
+//!
+//! On disk a store is one folder, usually `.headwater/`:
+//!
+//! | path | what |
+//! | --- | --- |
+//! | `records.sqlite` | records, known objects, digest cache, runs; SQLite in WAL mode |
+//! | `objects/ab/cdef…` | bytes, named by their BLAKE3 digest, never writable |
+//! | `objects/damaged/` | objects that were found not to be what their name says |
+//! | `staging/<claim>/`, `staging/<claim>.lock` | files on their way in; a claim is a run or a writer, alive while its lock is held |
+//! | `work/<run>/`, `runs/<run>/` | belong to the executor and the facade; the store only says where they are |
+//! | `lock` | held for moments, while claims are made or swept |
+//!
+//! | file | noun |
+//! | --- | --- |
+//! | `store` | [`Store`]: opening, the folders, who may write |
+//! | `keep` | the order of steps that makes a batch durable: **read this first** |
+//! | `writer` | [`Writer`]: groups what many threads submit into few commits |
+//! | `records`, `details` | rows of products; `details` has their compact, checked encoding |
+//! | `objects` | placing, finding and verifying bytes |
+//! | `digests`, `directory` | digests of files (cached) and of directories |
+//! | `runs` | [`RunRecord`], [`RunTask`]: what ran when, and how it ended |
+//! | `claims` | who is alive, and what the dead have left behind |
+//! | `database`, `schema` | connections, transactions, tables and the format number |
+//! | `disk` | the few system calls that the standard library does not have |
+//!
+//! **Invariants:** a record is visible only when its objects are durable. Nothing is acknowledged before the commit
+//! that holds it has reached the disk. A reader never waits for a writer. No damaged byte makes this crate panic.
+
+mod claims;
+mod database;
+mod details;
+mod digests;
+mod directory;
+mod disk;
+mod keep;
+mod objects;
+mod records;
+mod runs;
+mod schema;
+mod store;
+mod writer;
+
+pub use keep::{ObjectSource, Pending, PendingObject};
+pub use runs::{FoundRun, RunCounts, RunRecord, RunStatus, RunTask, TaskState};
+pub use store::{Mode, Store};
+pub use writer::Writer;

@@ -1,0 +1,417 @@
+//! What ran when, and how it ended.
+//!
+//! Law: a run is `running` exactly while the process that began it is there; one that has neither ended nor a process
+//! is `interrupted`. That is found out by looking, never written down, so that a crash needs no tidying up.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use headwater_graph::{Recipe, StoreError};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::store::Store;
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunStatus {
+    /// Its process is at it.
+    Running,
+    /// Everything that was wanted is there.
+    Done,
+    /// Some of its tasks failed.
+    Failed,
+    /// Somebody stopped it.
+    Cancelled,
+    /// Its process ended without a word.
+    Interrupted,
+}
+
+impl RunStatus {
+    const ALL: [RunStatus; 5] = [
+        RunStatus::Running,
+        RunStatus::Done,
+        RunStatus::Failed,
+        RunStatus::Cancelled,
+        RunStatus::Interrupted,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            RunStatus::Running => "running",
+            RunStatus::Done => "done",
+            RunStatus::Failed => "failed",
+            RunStatus::Cancelled => "cancelled",
+            RunStatus::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl std::fmt::Display for RunStatus {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.pad(self.name())
+    }
+}
+
+/// How many tasks a run had, and what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RunCounts {
+    /// All of them.
+    pub tasks: u64,
+    /// Those that ran.
+    pub executed: u64,
+    /// Those that were remembered.
+    pub reused: u64,
+    /// Those that failed.
+    pub failed: u64,
+}
+
+/// A run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRecord {
+    /// Its name, `YYYYMMDD-HHMMSS-xxxx`.
+    pub id: String,
+    /// The name of the workflow.
+    pub workflow: String,
+    /// The file of the workflow; empty where there is none.
+    pub file: PathBuf,
+    /// When it began, in seconds since 1970.
+    pub started: i64,
+    /// When it ended, in seconds since 1970.
+    pub ended: Option<i64>,
+    /// How it stands.
+    pub status: RunStatus,
+    /// How many tasks it has.
+    pub tasks: u64,
+    /// Those that ran.
+    pub executed: u64,
+    /// Those that were remembered.
+    pub reused: u64,
+    /// Those that failed.
+    pub failed: u64,
+    /// Where its outputs are; empty where there are none.
+    pub outputs: PathBuf,
+    /// The command that began it, argument by argument.
+    pub command: Vec<String>,
+}
+
+/// What became of a task in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskState {
+    /// It ran.
+    Executed,
+    /// It was remembered.
+    Reused,
+    /// It ran and failed.
+    Failed,
+    /// Something that it needs failed.
+    Blocked,
+}
+
+impl TaskState {
+    /// All of them; the position is the number in the table.
+    const ALL: [TaskState; 4] = [
+        TaskState::Executed,
+        TaskState::Reused,
+        TaskState::Failed,
+        TaskState::Blocked,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            TaskState::Executed => "executed",
+            TaskState::Reused => "reused",
+            TaskState::Failed => "failed",
+            TaskState::Blocked => "blocked",
+        }
+    }
+}
+
+impl std::fmt::Display for TaskState {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.pad(self.name())
+    }
+}
+
+/// A task of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunTask {
+    /// Its address, such as `segment.watershed[3-1]`.
+    pub address: String,
+    /// Its recipe.
+    pub recipe: Recipe,
+    /// What became of it.
+    pub state: TaskState,
+    /// When it began, in nanoseconds since the start of the run.
+    pub started: u64,
+    /// How long it took, in nanoseconds.
+    pub wall: u64,
+}
+
+/// What a person meant by the name of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FoundRun {
+    /// This one.
+    One(Box<RunRecord>),
+    /// There is none of that name.
+    None,
+    /// Several begin like that; these.
+    Several(Vec<String>),
+}
+
+const COLUMNS: &str =
+    "id, workflow, file, started, ended, status, tasks, executed, reused, failed, outputs, command";
+
+impl Store {
+    /// Begins a run: from now on it is listed, its process counts as alive and its staging folder is there.
+    pub fn begin_run(&self, run: &RunRecord) -> Result<(), StoreError> {
+        let database = self.writable()?;
+        let is_plain = |sign: char| sign.is_ascii_alphanumeric() || sign == '-' || sign == '_';
+        if run.id.is_empty() || !run.id.chars().all(is_plain) {
+            // It becomes the name of folders, and must stay inside the store.
+            let message = format!("`{}` cannot be the name of a run", run.id);
+            return Err(StoreError::Database(message));
+        }
+        self.claim_run(&run.id)?;
+        let command: String = run
+            .command
+            .iter()
+            .flat_map(|argument| [argument, "\0"])
+            .collect();
+        let written = database.write(|transaction, _| {
+            transaction.execute(
+                &format!(
+                    "INSERT INTO runs ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                ),
+                (
+                    &run.id,
+                    &run.workflow,
+                    run.file.as_os_str().as_bytes(),
+                    run.started,
+                    run.ended,
+                    run.status.name(),
+                    run.tasks.cast_signed(),
+                    run.executed.cast_signed(),
+                    run.reused.cast_signed(),
+                    run.failed.cast_signed(),
+                    run.outputs.as_os_str().as_bytes(),
+                    command,
+                ),
+            )
+        });
+        match written {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                self.remove_staging(&run.id)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends a run, now. Its staging folder stays until [`Store::remove_staging`].
+    pub fn end_run(
+        &self,
+        id: &str,
+        status: RunStatus,
+        counts: RunCounts,
+    ) -> Result<(), StoreError> {
+        let ended = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_secs()
+            .cast_signed();
+        let changed = self.writable()?.write(|transaction, _| {
+            transaction.execute(
+                "UPDATE runs SET ended = ?, status = ?, tasks = ?, executed = ?, reused = ?, failed = ? WHERE id = ?",
+                (
+                    ended,
+                    status.name(),
+                    counts.tasks.cast_signed(),
+                    counts.executed.cast_signed(),
+                    counts.reused.cast_signed(),
+                    counts.failed.cast_signed(),
+                    id,
+                ),
+            )
+        })?;
+        if changed == 1 {
+            Ok(())
+        } else {
+            Err(no_run(id))
+        }
+    }
+
+    /// The latest runs, the last one first.
+    pub fn runs(&self, limit: usize) -> Result<Vec<RunRecord>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.select_runs(
+            &format!("SELECT {COLUMNS} FROM runs ORDER BY number DESC LIMIT ?"),
+            [limit],
+        )
+    }
+
+    /// The run that a person means: `last`, a whole id, or the beginning of exactly one.
+    pub fn find_run(&self, text: &str) -> Result<FoundRun, StoreError> {
+        let mut runs = if text == "last" {
+            self.runs(1)?
+        } else {
+            let question = format!(
+                "SELECT {COLUMNS} FROM runs WHERE substr(id, 1, length(?1)) = ?1 ORDER BY number"
+            );
+            self.select_runs(&question, [text])?
+        };
+        if let Some(position) = runs.iter().position(|run| run.id == text) {
+            runs = vec![runs.swap_remove(position)];
+        }
+        Ok(match runs.len() {
+            0 => FoundRun::None,
+            1 => runs
+                .pop()
+                .map_or(FoundRun::None, |run| FoundRun::One(Box::new(run))),
+            _ => FoundRun::Several(runs.into_iter().map(|run| run.id).collect()),
+        })
+    }
+
+    /// Adds tasks to a run that was begun; they are listed in the order in which they were added.
+    pub fn put_run_tasks(&self, run: &str, tasks: &[RunTask]) -> Result<(), StoreError> {
+        let found = self.writable()?.note(|transaction| {
+            let Some(number) = run_number(transaction, run)? else {
+                return Ok(false);
+            };
+            let first: i64 = transaction
+                .prepare_cached(
+                    "SELECT coalesce(max(position) + 1, 0) FROM run_tasks WHERE run = ?",
+                )?
+                .query_row([number], |row| row.get(0))?;
+            let mut insert =
+                transaction.prepare_cached("INSERT INTO run_tasks VALUES (?, ?, ?, ?, ?, ?, ?)")?;
+            for (position, task) in (first..).zip(tasks) {
+                insert.execute((
+                    number,
+                    position,
+                    &task.address,
+                    &task.recipe.0[..],
+                    task.state as i64,
+                    task.started.cast_signed(),
+                    task.wall.cast_signed(),
+                ))?;
+            }
+            Ok(true)
+        })?;
+        if found { Ok(()) } else { Err(no_run(run)) }
+    }
+
+    /// The tasks of a run; none where there is no such run.
+    pub fn run_tasks(&self, run: &str) -> Result<Vec<RunTask>, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(Vec::new());
+        };
+        let tasks = database.read(|connection| {
+            let Some(number) = run_number(connection, run)? else { return Ok(Vec::new()) };
+            connection
+                .prepare_cached(
+                    "SELECT address, recipe, state, started, wall FROM run_tasks WHERE run = ? ORDER BY position",
+                )?
+                .query_map([number], read_task)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        })?;
+        tasks
+            .into_iter()
+            .collect::<Option<_>>()
+            .ok_or_else(|| damaged(run))
+    }
+
+    fn select_runs(
+        &self,
+        question: &str,
+        arguments: impl rusqlite::Params,
+    ) -> Result<Vec<RunRecord>, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(Vec::new());
+        };
+        let runs = database.read(|connection| {
+            connection
+                .prepare_cached(question)?
+                .query_map(arguments, |row| {
+                    Ok((row.get::<_, String>(0)?, read_run(row)?))
+                })?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        })?;
+        let look = |(id, run): (String, Option<RunRecord>)| {
+            let mut run = run.ok_or_else(|| damaged(&id))?;
+            if run.status == RunStatus::Running && !self.is_alive(&run.id) {
+                run.status = RunStatus::Interrupted;
+            }
+            Ok(run)
+        };
+        runs.into_iter().map(look).collect()
+    }
+}
+
+fn no_run(id: &str) -> StoreError {
+    StoreError::Database(format!("there is no run `{id}`"))
+}
+
+fn damaged(id: &str) -> StoreError {
+    StoreError::Damaged {
+        what: format!("the record of run `{id}`"),
+    }
+}
+
+fn run_number(connection: &Connection, run: &str) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT number FROM runs WHERE id = ?")?
+        .query_row([run], |row| row.get(0))
+        .optional()
+}
+
+fn read_run(row: &Row<'_>) -> rusqlite::Result<Option<RunRecord>> {
+    let path = |column: usize| -> rusqlite::Result<PathBuf> {
+        Ok(OsStr::from_bytes(row.get_ref(column)?.as_blob()?).into())
+    };
+    let count = |column: usize| row.get::<_, i64>(column).map(i64::cast_unsigned);
+    let name: String = row.get(5)?;
+    let Some(status) = RunStatus::ALL
+        .into_iter()
+        .find(|status| status.name() == name)
+    else {
+        return Ok(None);
+    };
+    let command: String = row.get(11)?;
+    Ok(Some(RunRecord {
+        id: row.get(0)?,
+        workflow: row.get(1)?,
+        file: path(2)?,
+        started: row.get(3)?,
+        ended: row.get(4)?,
+        status,
+        tasks: count(6)?,
+        executed: count(7)?,
+        reused: count(8)?,
+        failed: count(9)?,
+        outputs: path(10)?,
+        command: command.split_terminator('\0').map(str::to_owned).collect(),
+    }))
+}
+
+fn read_task(row: &Row<'_>) -> rusqlite::Result<Option<RunTask>> {
+    let recipe = <[u8; 32]>::try_from(row.get_ref(1)?.as_blob()?)
+        .ok()
+        .map(Recipe);
+    let state = usize::try_from(row.get::<_, i64>(2)?)
+        .ok()
+        .and_then(|state| TaskState::ALL.get(state).copied());
+    let (Some(recipe), Some(state)) = (recipe, state) else {
+        return Ok(None);
+    };
+    Ok(Some(RunTask {
+        address: row.get(0)?,
+        recipe,
+        state,
+        started: row.get::<_, i64>(3)?.cast_unsigned(),
+        wall: row.get::<_, i64>(4)?.cast_unsigned(),
+    }))
+}

@@ -1,0 +1,191 @@
+//! A store: one folder, opened for reading or for both reading and writing.
+//!
+//! Law: a store opened with [`Mode::ReadOnly`] changes no record and no object and makes no folder; where there is
+//! no store it is an empty one. Any number of processes may have one store open at once.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use headwater_graph::StoreError;
+
+use crate::claims::{self, Claim};
+use crate::database::{Database, locked};
+use crate::disk::{cannot, network_file_system, sync_folder};
+
+/// What may be done with a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Anything; the store is made if there is none.
+    ReadWrite,
+    /// Looking only.
+    ReadOnly,
+}
+
+/// A folder of records and objects.
+#[derive(Debug)]
+pub struct Store {
+    root: PathBuf,
+    mode: Mode,
+    /// `None` where there is no store and none may be made.
+    database: Option<Database>,
+    /// The runs of this process.
+    runs: Mutex<HashMap<String, Claim>>,
+    /// Where this store puts objects until they have their name.
+    incoming: Mutex<Option<Claim>>,
+    next_name: AtomicU64,
+    damage: Mutex<Vec<String>>,
+}
+
+impl Store {
+    /// Opens the store whose folder is `root` (usually named `.headwater`). With [`Mode::ReadWrite`] it is made if it
+    /// is not there, and what dead processes have left in `staging/` is removed.
+    pub fn open(root: &Path, mode: Mode) -> Result<Store, StoreError> {
+        let root = std::path::absolute(root).map_err(cannot("find", root))?;
+        if let Some(kind) = network_file_system(&root)? {
+            return Err(StoreError::NetworkFileSystem { path: root, kind });
+        }
+        let path = root.join("records.sqlite");
+        let database = match mode {
+            Mode::ReadWrite => Some(open_or_create(&root, &path)?),
+            Mode::ReadOnly if path.exists() => Some(Database::open_read_only(&path)?),
+            Mode::ReadOnly => None,
+        };
+        Ok(Store {
+            root,
+            mode,
+            database,
+            runs: Mutex::default(),
+            incoming: Mutex::default(),
+            next_name: AtomicU64::new(0),
+            damage: Mutex::default(),
+        })
+    }
+
+    /// Whether there is a store in this folder.
+    pub fn exists(root: &Path) -> bool {
+        root.join("records.sqlite").is_file()
+    }
+
+    /// Its folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// What may be done with it.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Where a run puts files that are to become objects. It is there from [`Store::begin_run`] on.
+    pub fn staging_folder(&self, run: &str) -> PathBuf {
+        self.root.join("staging").join(run)
+    }
+
+    /// Where the tasks of a run work. The store neither makes nor removes it.
+    pub fn work_folder(&self, run: &str) -> PathBuf {
+        self.root.join("work").join(run)
+    }
+
+    /// Where a run keeps what belongs to it as a whole. The store neither makes nor removes it.
+    pub fn run_folder(&self, run: &str) -> PathBuf {
+        self.root.join("runs").join(run)
+    }
+
+    /// Removes the staging folder of a run of this process. Staged paths are no longer valid; objects are not touched.
+    pub fn remove_staging(&self, run: &str) -> Result<(), StoreError> {
+        let claim = locked(&self.runs).remove(run);
+        claim.map_or(Ok(()), Claim::release)
+    }
+
+    /// What was found damaged since the last call, in words. Damaged records count as not remembered and damaged
+    /// objects are set aside, so that both are made anew.
+    pub fn take_damage(&self) -> Vec<String> {
+        std::mem::take(&mut *locked(&self.damage))
+    }
+
+    /// Adds to what [`Store::take_damage`] tells.
+    pub(crate) fn note_damage(&self, what: String) {
+        locked(&self.damage).push(what);
+    }
+
+    /// The database, unless there is none.
+    pub(crate) fn database(&self) -> Option<&Database> {
+        self.database.as_ref()
+    }
+
+    /// The database, for those who want to change it.
+    pub(crate) fn writable(&self) -> Result<&Database, StoreError> {
+        match (&self.database, self.mode) {
+            (Some(database), Mode::ReadWrite) => Ok(database),
+            _ => Err(StoreError::ReadOnly),
+        }
+    }
+
+    /// Makes a run of this process known to be alive.
+    pub(crate) fn claim_run(&self, run: &str) -> Result<(), StoreError> {
+        let claim = Claim::take(&self.root, run)?;
+        locked(&self.runs).insert(run.to_owned(), claim);
+        Ok(())
+    }
+
+    /// Whether the process that began a run is still there.
+    pub(crate) fn is_alive(&self, run: &str) -> bool {
+        claims::is_alive(&self.root, run)
+    }
+
+    /// A path that nobody else uses, on the file system of the objects.
+    pub(crate) fn incoming_path(&self) -> Result<PathBuf, StoreError> {
+        let number = self.next_name.fetch_add(1, Ordering::Relaxed);
+        let mut incoming = locked(&self.incoming);
+        let claim = match &mut *incoming {
+            Some(claim) => claim,
+            none => none.insert(Claim::take(&self.root, &unique_name())?),
+        };
+        Ok(claim.folder().join(number.to_string()))
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if let Some(claim) = locked(&self.incoming).take() {
+            // What cannot be removed now is swept by the next one to open the store.
+            let _ = claim.release();
+        }
+    }
+}
+
+fn open_or_create(root: &Path, path: &Path) -> Result<Database, StoreError> {
+    fs::create_dir_all(root).map_err(cannot("make", root))?;
+    // Two processes that make one store at once would both find it empty.
+    let _gate = claims::gate(root)?;
+    let is_new = !path.exists();
+    let database = Database::open(path)?;
+    for folder in [root.join("objects"), root.join("staging")] {
+        fs::create_dir_all(&folder).map_err(cannot("make", &folder))?;
+    }
+    if is_new {
+        let ignore = root.join(".gitignore");
+        fs::write(&ignore, "*\n").map_err(cannot("write", &ignore))?;
+        sync_folder(root)?;
+        if let Some(parent) = root.parent() {
+            sync_folder(parent)?;
+        }
+    }
+    claims::sweep(root)?;
+    Ok(database)
+}
+
+/// A name for a claim that is not a run: no two stores that are open at once, in any process, share one.
+fn unique_name() -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_nanos();
+    format!("incoming-{}-{now:x}-{number}", std::process::id())
+}

@@ -1,0 +1,141 @@
+//! What the tests of the store share.
+//!
+//! Law: everything made here follows from a number, so that two processes can speak of the same product.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use headwater_graph::{Digest, ProductRecord, Recipe, Scalar, StoredOutput};
+use headwater_remember::{
+    Mode, ObjectSource, Pending, PendingObject, RunRecord, RunStatus, Store, Writer,
+};
+
+/// A store in a temporary folder.
+pub(crate) struct Case {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) store: Arc<Store>,
+}
+
+impl Case {
+    pub(crate) fn new() -> Case {
+        let folder = tempfile::tempdir().unwrap();
+        let store =
+            Arc::new(Store::open(&folder.path().join(".headwater"), Mode::ReadWrite).unwrap());
+        Case { folder, store }
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.folder.path().join(".headwater")
+    }
+
+    pub(crate) fn open(&self, mode: Mode) -> Store {
+        Store::open(&self.root(), mode).unwrap()
+    }
+
+    /// Keeps products and returns the tickets that were acknowledged.
+    pub(crate) fn keep(&self, pending: impl IntoIterator<Item = Pending>) -> Vec<u64> {
+        let (tickets, closed) = self.try_keep(pending);
+        closed.unwrap();
+        tickets
+    }
+
+    pub(crate) fn try_keep(
+        &self,
+        pending: impl IntoIterator<Item = Pending>,
+    ) -> (Vec<u64>, Result<(), headwater_graph::StoreError>) {
+        let acknowledged = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&acknowledged);
+        let acknowledge = move |tickets: &[u64]| seen.lock().unwrap().extend_from_slice(tickets);
+        let writer = Writer::start(Arc::clone(&self.store), Box::new(acknowledge));
+        for pending in pending {
+            writer.submit(pending);
+        }
+        let closed = writer.close();
+        let tickets = acknowledged.lock().unwrap().clone();
+        (tickets, closed)
+    }
+}
+
+pub(crate) fn recipe(number: u64) -> Recipe {
+    Recipe(Digest::of(&number.to_le_bytes()).0)
+}
+
+/// The bytes of the object of a product; neighbours share one.
+pub(crate) fn bytes(number: u64) -> Vec<u8> {
+    (number / 2)
+        .to_le_bytes()
+        .repeat(500 + number as usize % 2000 / 2)
+}
+
+pub(crate) fn record(number: u64) -> ProductRecord {
+    let bytes = bytes(number);
+    let output = StoredOutput {
+        digest: Digest::of(&bytes),
+        size: bytes.len() as u64,
+        inline: None,
+        encoding: Some(Digest::of(&bytes)),
+    };
+    ProductRecord {
+        recipe: recipe(number),
+        operation: format!("test/operation-{}", number % 3).into(),
+        version: "1".into(),
+        parameters: vec![("number".into(), Scalar::Int(number.cast_signed()))],
+        inputs: vec![("in".into(), format!("{}:out", recipe(number / 4)))],
+        outputs: vec![("out".into(), output)],
+        wall: number,
+        cpu: u64::MAX - number,
+        peak_memory: 1 << 40,
+        run: "run".into(),
+        time: -1,
+    }
+}
+
+/// A product whose object is in memory.
+pub(crate) fn pending(number: u64) -> Pending {
+    let bytes = bytes(number);
+    let object = PendingObject {
+        digest: Digest::of(&bytes),
+        source: ObjectSource::Bytes(bytes),
+    };
+    Pending {
+        record: record(number),
+        objects: vec![object],
+    }
+}
+
+/// A product whose object is a staged file.
+pub(crate) fn staged(store: &Store, run: &str, number: u64) -> Pending {
+    let path = store.staging_folder(run).join(number.to_string());
+    let bytes = bytes(number);
+    std::fs::write(&path, &bytes).unwrap();
+    let object = PendingObject {
+        digest: Digest::of(&bytes),
+        source: ObjectSource::Staged(path),
+    };
+    Pending {
+        record: record(number),
+        objects: vec![object],
+    }
+}
+
+pub(crate) fn run(id: &str) -> RunRecord {
+    RunRecord {
+        id: id.to_owned(),
+        workflow: "flow".to_owned(),
+        file: "folder/flow.yaml".into(),
+        started: 1_767_225_600,
+        ended: None,
+        status: RunStatus::Running,
+        tasks: 7,
+        executed: 0,
+        reused: 0,
+        failed: 0,
+        outputs: "outputs/a".into(),
+        command: vec![
+            "headwater".to_owned(),
+            "run".to_owned(),
+            String::new(),
+            "a b\n".to_owned(),
+        ],
+    }
+}

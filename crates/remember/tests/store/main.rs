@@ -1,0 +1,8 @@
+//! The store from outside, one file per promise.
+
+mod common;
+mod crash;
+mod directories;
+mod objects;
+mod opening;
+mod records;

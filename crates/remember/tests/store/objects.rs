@@ -1,0 +1,222 @@
+//! Objects: bytes come back as they were, or not at all.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+
+use crate::common::{Case, bytes, pending, record, run, staged};
+use headwater_graph::{Digest, Known, Objects, StoreError};
+use headwater_remember::{Mode, ObjectSource, Pending, PendingObject};
+
+fn digest(number: u64) -> Digest {
+    Digest::of(&bytes(number))
+}
+
+fn object_path(case: &Case, digest: &Digest) -> PathBuf {
+    let hex = digest.hex();
+    case.root().join("objects").join(&hex[..2]).join(&hex[2..])
+}
+
+/// Replaces the contents of a read-only file, keeping the file.
+fn overwrite(path: &std::path::Path, contents: &[u8]) {
+    fs::set_permissions(path, Permissions::from_mode(0o644)).unwrap();
+    fs::write(path, contents).unwrap();
+}
+
+#[test]
+fn few_and_many_objects_of_both_kinds_are_kept() {
+    // One by one below the limit, with one synchronisation for all above it.
+    for count in [3, 60] {
+        let case = Case::new();
+        case.store.begin_run(&run("run")).unwrap();
+        let of_both_kinds = |number: u64| {
+            if number % 4 < 2 {
+                staged(&case.store, "run", number)
+            } else {
+                pending(number)
+            }
+        };
+        case.keep((0..count).map(of_both_kinds));
+        for number in 0..count {
+            assert_eq!(case.store.read(&digest(number)).unwrap(), bytes(number));
+            let path = case.store.path(&digest(number)).unwrap();
+            assert_eq!(path, object_path(&case, &digest(number)));
+            assert_eq!(case.store.verify_object(&digest(number)).unwrap(), path);
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o444);
+        }
+        case.store.remove_staging("run").unwrap();
+        assert_eq!(case.store.read(&digest(0)).unwrap(), bytes(0));
+    }
+}
+
+#[test]
+fn a_staged_file_becomes_the_object_and_keeps_its_path() {
+    let case = Case::new();
+    case.store.begin_run(&run("run")).unwrap();
+    let pending = staged(&case.store, "run", 0);
+    let path = case.store.staging_folder("run").join("0");
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    case.keep([pending]);
+    let (one, other) = (
+        fs::metadata(&path).unwrap(),
+        fs::metadata(object_path(&case, &digest(0))).unwrap(),
+    );
+    assert_eq!(one.ino(), other.ino());
+    assert_eq!(
+        one.mode() & 0o777,
+        0o555,
+        "what could be executed still can"
+    );
+    // What was brought in has left nothing behind.
+    let left = fs::read_dir(case.root().join("staging")).unwrap().flatten();
+    let incoming = left.filter(|entry| entry.file_name().to_str().unwrap().starts_with("incoming"));
+    let files: usize = incoming
+        .filter_map(|entry| fs::read_dir(entry.path()).ok())
+        .map(Iterator::count)
+        .sum();
+    assert_eq!(files, 0);
+}
+
+#[test]
+fn a_file_with_other_names_is_copied_and_left_alone() {
+    let case = Case::new();
+    let theirs = case.folder.path().join("theirs");
+    fs::write(&theirs, bytes(0)).unwrap();
+    let second = case.folder.path().join("second");
+    fs::hard_link(&theirs, &second).unwrap();
+    let link = case.folder.path().join("link");
+    std::os::unix::fs::symlink(&theirs, &link).unwrap();
+    for (number, path) in [(0, second), (1, link)] {
+        let object = PendingObject {
+            digest: digest(number),
+            source: ObjectSource::Staged(path),
+        };
+        let _ = fs::remove_file(object_path(&case, &digest(0)));
+        case.keep([Pending {
+            record: record(number),
+            objects: vec![object],
+        }]);
+        fs::write(&theirs, "changed by its owner").unwrap();
+        assert_eq!(case.store.read(&digest(number)).unwrap(), bytes(number));
+        fs::write(&theirs, bytes(number)).unwrap();
+    }
+    assert_eq!(fs::metadata(&theirs).unwrap().mode() & 0o200, 0o200);
+}
+
+#[test]
+fn a_file_of_another_file_system_is_copied() {
+    let Ok(elsewhere) = tempfile::tempdir_in("/dev/shm") else {
+        return;
+    };
+    let case = Case::new();
+    let path = elsewhere.path().join("file");
+    fs::write(&path, bytes(0)).unwrap();
+    let object = PendingObject {
+        digest: digest(0),
+        source: ObjectSource::Staged(path),
+    };
+    case.keep([Pending {
+        record: record(0),
+        objects: vec![object],
+    }]);
+    assert_eq!(case.store.read(&digest(0)).unwrap(), bytes(0));
+    assert!(case.store.path(&digest(0)).is_some());
+}
+
+#[test]
+fn what_is_no_file_is_refused() {
+    let case = Case::new();
+    let source = ObjectSource::Staged(case.folder.path().to_owned());
+    let (tickets, closed) = case.try_keep([Pending {
+        record: record(0),
+        objects: vec![PendingObject {
+            digest: digest(0),
+            source,
+        }],
+    }]);
+    assert_eq!(tickets, [0; 0]);
+    assert!(
+        closed
+            .unwrap_err()
+            .to_string()
+            .ends_with("it is not a regular file")
+    );
+    assert_eq!(case.store.known(&[record(0).recipe]).unwrap(), [None]);
+}
+
+#[test]
+fn a_damaged_object_is_set_aside_and_can_be_made_anew() {
+    for read in [
+        |case: &Case| case.store.read(&digest(0)).map(|_| ()),
+        |case: &Case| case.store.verify_object(&digest(0)).map(|_| ()),
+    ] {
+        let case = Case::new();
+        case.keep([pending(0)]);
+        let mut wrong = bytes(0);
+        wrong[17] ^= 1;
+        overwrite(&object_path(&case, &digest(0)), &wrong);
+        let error = read(&case).unwrap_err();
+        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+        assert_eq!(
+            error.to_string(),
+            format!("object {} is damaged", digest(0))
+        );
+        assert_eq!(
+            fs::read(case.root().join("objects/damaged").join(digest(0).hex())).unwrap(),
+            wrong
+        );
+        assert_eq!(case.store.take_damage(), [format!("object {}", digest(0))]);
+        assert!(matches!(read(&case), Err(StoreError::Missing(_))));
+        assert_eq!(case.store.path(&digest(0)), None);
+        case.keep([pending(0)]);
+        read(&case).unwrap();
+    }
+}
+
+#[test]
+fn an_object_of_the_wrong_size_has_no_path_and_is_replaced() {
+    let case = Case::new();
+    case.keep([pending(0)]);
+    overwrite(&object_path(&case, &digest(0)), b"torn");
+    assert_eq!(case.store.path(&digest(0)), None);
+    case.keep([pending(0)]);
+    assert_eq!(case.store.read(&digest(0)).unwrap(), bytes(0));
+}
+
+#[test]
+fn a_left_over_under_the_name_of_an_object_is_not_trusted() {
+    let case = Case::new();
+    let path = object_path(&case, &digest(0));
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    // Of the right size, as after a power failure: only the list of durable objects tells.
+    fs::write(&path, vec![1; bytes(0).len()]).unwrap();
+    assert_eq!(case.store.path(&digest(0)), None);
+    case.keep([pending(0)]);
+    assert_eq!(case.store.read(&digest(0)).unwrap(), bytes(0));
+}
+
+#[test]
+fn a_deleted_object_is_missing_and_can_be_made_anew() {
+    let case = Case::new();
+    case.keep([pending(0)]);
+    fs::remove_dir_all(object_path(&case, &digest(0)).parent().unwrap()).unwrap();
+    assert_eq!(case.store.path(&digest(0)), None);
+    assert!(
+        matches!(case.store.read(&digest(0)), Err(StoreError::Missing(missing)) if missing == digest(0))
+    );
+    case.keep([pending(0)]);
+    assert_eq!(case.store.read(&digest(0)).unwrap(), bytes(0));
+}
+
+#[test]
+fn a_reader_reports_damage_and_moves_nothing() {
+    let case = Case::new();
+    case.keep([pending(0)]);
+    overwrite(&object_path(&case, &digest(0)), b"wrong");
+    let reader = case.open(Mode::ReadOnly);
+    assert!(matches!(
+        reader.read(&digest(0)),
+        Err(StoreError::Damaged { .. })
+    ));
+    assert!(object_path(&case, &digest(0)).exists());
+}

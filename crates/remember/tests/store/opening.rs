@@ -1,0 +1,279 @@
+//! Opening stores: new ones, absent ones, those of other formats, and what the dead have left; the list of runs.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::{Case, pending, recipe, record, run};
+use headwater_graph::{Fault, Known, Objects, Records, StoreError};
+use headwater_remember::{FoundRun, Mode, RunCounts, RunStatus, RunTask, Store, TaskState};
+
+#[test]
+fn a_new_store_is_ignored_by_git_and_knows_its_folders() {
+    let case = Case::new();
+    assert!(Store::exists(&case.root()));
+    assert_eq!(case.store.root(), case.root());
+    assert_eq!(
+        fs::read_to_string(case.root().join(".gitignore")).unwrap(),
+        "*\n"
+    );
+    assert_eq!(
+        case.store.staging_folder("a"),
+        case.root().join("staging/a")
+    );
+    assert_eq!(case.store.work_folder("a"), case.root().join("work/a"));
+    assert_eq!(case.store.run_folder("a"), case.root().join("runs/a"));
+}
+
+#[test]
+fn an_absent_store_can_be_read_and_is_not_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("absent");
+    assert!(!Store::exists(&root));
+    let store = Store::open(&root, Mode::ReadOnly).unwrap();
+    assert_eq!(store.known(&[recipe(1)]).unwrap(), [None]);
+    assert_eq!(store.fetch(&[recipe(1)]).unwrap(), [None]);
+    assert_eq!(store.path(&record(1).outputs[0].1.digest), None);
+    assert_eq!(store.runs(10).unwrap(), []);
+    assert_eq!(store.find_run("last").unwrap(), FoundRun::None);
+    let file = folder.path().join("file");
+    fs::write(&file, "text").unwrap();
+    assert_eq!(store.digest_file(&file).unwrap().1, 4);
+    assert!(matches!(
+        store.register(&[record(1)]),
+        Err(StoreError::ReadOnly)
+    ));
+    assert!(!root.exists());
+}
+
+#[test]
+fn a_read_only_store_sees_everything_and_changes_nothing() {
+    let case = Case::new();
+    case.keep([pending(1)]);
+    let reader = case.open(Mode::ReadOnly);
+    assert_eq!(reader.fetch(&[recipe(1)]).unwrap(), [Some(record(1))]);
+    for refused in [
+        reader.register(&[record(2)]),
+        reader.begin_run(&run("a")),
+        reader.end_run("a", RunStatus::Done, RunCounts::default()),
+        reader.put_run_tasks("a", &[]),
+    ] {
+        assert!(matches!(refused, Err(StoreError::ReadOnly)), "{refused:?}");
+    }
+    // What is written later is seen as well.
+    case.keep([pending(2)]);
+    assert_eq!(reader.known(&[recipe(2)]).unwrap(), [Some(2)]);
+}
+
+#[test]
+fn a_store_of_another_format_is_refused_in_words() {
+    let case = Case::new();
+    let database = case.root().join("records.sqlite");
+    rusqlite::Connection::open(&database)
+        .unwrap()
+        .pragma_update(None, "user_version", 99)
+        .unwrap();
+    for mode in [Mode::ReadWrite, Mode::ReadOnly] {
+        let error = Store::open(&case.root(), mode).unwrap_err();
+        let expected = format!(
+            "the store at {} has format 99; this program reads format 1",
+            database.display()
+        );
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(error.fault(), Fault::User);
+        assert!(error.hint().is_some());
+    }
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("records.sqlite"), "text ".repeat(1000)).unwrap();
+    for mode in [Mode::ReadWrite, Mode::ReadOnly] {
+        assert!(matches!(
+            Store::open(folder.path(), mode),
+            Err(StoreError::Database(_))
+        ));
+    }
+}
+
+#[test]
+fn many_may_make_one_store_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let folder = &folder;
+            scope.spawn(move || {
+                let store = Store::open(&folder.path().join("store"), Mode::ReadWrite).unwrap();
+                store.register(&[record(number)]).unwrap();
+            });
+        }
+    });
+    let store = Store::open(&folder.path().join("store"), Mode::ReadOnly).unwrap();
+    let recipes: Vec<_> = (0..8).map(recipe).collect();
+    assert!(store.known(&recipes).unwrap().iter().all(Option::is_some));
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn left_overs_of_the_dead_are_removed_and_the_living_are_left_alone() {
+    let case = Case::new();
+    let other = case.open(Mode::ReadWrite);
+    case.store.begin_run(&run("alive")).unwrap();
+    other.begin_run(&run("dead")).unwrap();
+    for id in ["alive", "dead"] {
+        fs::write(case.store.staging_folder(id).join("file"), "bytes").unwrap();
+        fs::create_dir_all(case.store.work_folder(id)).unwrap();
+    }
+    drop(other);
+    drop(case.open(Mode::ReadOnly));
+    assert!(
+        case.store.staging_folder("dead").exists(),
+        "a reader removes nothing"
+    );
+    drop(case.open(Mode::ReadWrite));
+    assert_eq!(names(&case.root().join("staging")), ["alive", "alive.lock"]);
+    assert!(case.store.staging_folder("alive").join("file").exists());
+    assert!(
+        case.store.work_folder("dead").exists(),
+        "the work of a dead run may be looked at"
+    );
+    case.store.remove_staging("alive").unwrap();
+    case.store.remove_staging("alive").unwrap();
+    assert_eq!(names(&case.root().join("staging")), [""; 0]);
+}
+
+#[test]
+fn a_run_goes_from_running_to_its_end() {
+    let case = Case::new();
+    let mut begun = run("20260101-000000-00aa");
+    case.store.begin_run(&begun).unwrap();
+    assert_eq!(case.store.runs(10).unwrap(), [begun.clone()]);
+    let counts = RunCounts {
+        tasks: 9,
+        executed: 4,
+        reused: 3,
+        failed: 2,
+    };
+    case.store
+        .end_run(&begun.id, RunStatus::Failed, counts)
+        .unwrap();
+    let ended = case.store.runs(10).unwrap().remove(0);
+    assert!(ended.ended.is_some_and(|ended| ended > begun.started));
+    (begun.ended, begun.status) = (ended.ended, RunStatus::Failed);
+    (begun.tasks, begun.executed, begun.reused, begun.failed) = (9, 4, 3, 2);
+    assert_eq!(ended, begun);
+    let unknown = case
+        .store
+        .end_run("absent", RunStatus::Done, counts)
+        .unwrap_err()
+        .to_string();
+    assert!(unknown.ends_with("there is no run `absent`"), "{unknown}");
+}
+
+#[test]
+fn a_run_without_its_process_is_interrupted() {
+    let case = Case::new();
+    let other = case.open(Mode::ReadWrite);
+    other.begin_run(&run("a")).unwrap();
+    other.begin_run(&run("b")).unwrap();
+    other
+        .end_run("b", RunStatus::Done, RunCounts::default())
+        .unwrap();
+    let statuses = |store: &Store| {
+        store
+            .runs(10)
+            .unwrap()
+            .iter()
+            .map(|run| run.status)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(statuses(&case.store), [RunStatus::Done, RunStatus::Running]);
+    drop(other);
+    assert_eq!(
+        statuses(&case.store),
+        [RunStatus::Done, RunStatus::Interrupted]
+    );
+    assert_eq!(
+        statuses(&case.open(Mode::ReadOnly)),
+        [RunStatus::Done, RunStatus::Interrupted]
+    );
+}
+
+#[test]
+fn runs_are_found_by_what_people_type() {
+    let case = Case::new();
+    for id in ["20260101-1", "20260101-12", "20260102-3"] {
+        case.store.begin_run(&run(id)).unwrap();
+    }
+    let found = |text: &str| match case.store.find_run(text).unwrap() {
+        FoundRun::One(run) => vec![run.id],
+        FoundRun::None => Vec::new(),
+        FoundRun::Several(ids) => ids,
+    };
+    for (text, expected) in [
+        ("last", vec!["20260102-3"]),
+        ("20260102", vec!["20260102-3"]),
+        ("20260101-1", vec!["20260101-1"]),
+        ("20260101", vec!["20260101-1", "20260101-12"]),
+        ("2027", vec![]),
+        ("%", vec![]),
+    ] {
+        assert_eq!(found(text), expected, "{text}");
+    }
+    assert_eq!(case.store.runs(2).unwrap().len(), 2);
+}
+
+#[test]
+fn names_that_are_no_names_and_names_taken_are_refused() {
+    let case = Case::new();
+    for id in ["", "../a", "a/b", "a.lock"] {
+        assert!(case.store.begin_run(&run(id)).is_err(), "{id}");
+    }
+    case.store.begin_run(&run("a")).unwrap();
+    case.store
+        .end_run("a", RunStatus::Done, RunCounts::default())
+        .unwrap();
+    case.store.remove_staging("a").unwrap();
+    assert!(case.store.begin_run(&run("a")).is_err());
+    assert_eq!(
+        names(&case.root().join("staging")),
+        [""; 0],
+        "a run that was not begun has no folder"
+    );
+}
+
+#[test]
+fn the_tasks_of_a_run_are_listed_as_they_were_put() {
+    let case = Case::new();
+    case.store.begin_run(&run("a")).unwrap();
+    let states = [
+        TaskState::Executed,
+        TaskState::Reused,
+        TaskState::Failed,
+        TaskState::Blocked,
+    ];
+    let tasks: Vec<RunTask> = (0..100)
+        .map(|number| RunTask {
+            address: format!("stage.task[{number}]"),
+            recipe: recipe(number),
+            state: states[number as usize % 4],
+            started: number * 10,
+            wall: u64::MAX - number,
+        })
+        .collect();
+    let (first, rest) = tasks.split_at(33);
+    case.store.put_run_tasks("a", first).unwrap();
+    case.store.put_run_tasks("a", &[]).unwrap();
+    case.store.put_run_tasks("a", rest).unwrap();
+    assert_eq!(case.store.run_tasks("a").unwrap(), tasks);
+    assert_eq!(case.store.run_tasks("b").unwrap(), []);
+    assert!(case.store.put_run_tasks("b", first).is_err());
+}

@@ -1,0 +1,266 @@
+//! The workspace as plain data: its text files and its packages.
+//!
+//! Law: this is the only file of `tidy` that touches the disk or starts a program. The checkers take a
+//! [`Workspace`], which a test writes down in a few lines.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::process;
+
+/// Folders that never belong to the sources, for trees without version control.
+const NOT_SOURCES: [&str; 4] = [".git", "target", ".headwater", "outputs"];
+
+/// The files and packages that the checkers look at.
+#[derive(Debug, Default)]
+pub(crate) struct Workspace {
+    /// All text files that are or would be tracked, sorted by path.
+    pub(crate) files: Vec<SourceFile>,
+    /// The packages under `crates/`.
+    pub(crate) packages: Vec<Package>,
+}
+
+/// A text file.
+#[derive(Debug)]
+pub(crate) struct SourceFile {
+    /// Relative to the root, with `/`.
+    pub(crate) path: String,
+    /// All of it.
+    pub(crate) text: String,
+}
+
+/// A package of the workspace.
+#[derive(Debug)]
+pub(crate) struct Package {
+    /// The name of its folder under `crates/`.
+    pub(crate) folder: String,
+    /// The packages of the workspace that it asks for.
+    pub(crate) dependencies: Vec<Dependency>,
+}
+
+/// A dependency on another package of the workspace.
+#[derive(Debug)]
+pub(crate) struct Dependency {
+    /// The folder of the other package.
+    pub(crate) folder: String,
+    /// The name of the other package, as the manifest writes it.
+    pub(crate) package: String,
+    /// Whether only tests and benches use it.
+    pub(crate) is_dev: bool,
+}
+
+/// The root of the workspace that this tool was built in.
+pub(crate) fn root() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.ancestors().nth(2).unwrap_or(own).to_owned()
+}
+
+impl Workspace {
+    /// Reads the workspace at the root.
+    pub(crate) fn read(root: &Path) -> Result<Workspace, Failure> {
+        let mut paths = match tracked(root) {
+            Some(paths) => paths,
+            None => walk(root)?,
+        };
+        paths.sort();
+        paths.dedup();
+        let mut files = Vec::new();
+        for path in paths {
+            let full = root.join(&path);
+            // A tracked file may be deleted in the working tree, and a link may lead anywhere.
+            if !fs::symlink_metadata(&full).is_ok_and(|data| data.is_file()) {
+                continue;
+            }
+            let bytes = fs::read(&full).map_err(|source| Failure::Read { path: full, source })?;
+            // What is not UTF-8 is a picture or the like, and no rule is about those.
+            if let Ok(text) = String::from_utf8(bytes) {
+                files.push(SourceFile { path, text });
+            }
+        }
+        Ok(Workspace {
+            files,
+            packages: packages(&metadata(root)?)?,
+        })
+    }
+
+    /// The file at this path.
+    pub(crate) fn file(&self, path: &str) -> Option<&SourceFile> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    /// All Rust files.
+    pub(crate) fn rust_files(&self) -> impl Iterator<Item = &SourceFile> {
+        self.files.iter().filter(|file| file.path.ends_with(".rs"))
+    }
+}
+
+impl SourceFile {
+    /// The crate folder and the rest of the path, for files under `crates/`.
+    pub(crate) fn in_crate(&self) -> Option<(&str, &str)> {
+        self.path.strip_prefix("crates/")?.split_once('/')
+    }
+}
+
+/// The files that version control tracks or would track; none where it is not in use.
+fn tracked(root: &Path) -> Option<Vec<String>> {
+    let output = Command::new("git")
+        .args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ])
+        .current_dir(root)
+        .output()
+        .ok()
+        .filter(|output| output.status.success())?;
+    let names = String::from_utf8(output.stdout).ok()?;
+    Some(
+        names
+            .split('\0')
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect(),
+    )
+}
+
+/// All files below the root except in folders that never belong to the sources.
+fn walk(root: &Path) -> Result<Vec<String>, Failure> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let unreadable = |source| Failure::Read {
+            path: folder.clone(),
+            source,
+        };
+        for entry in fs::read_dir(&folder).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let path = entry.path();
+            let kind = entry.file_type().map_err(unreadable)?;
+            if kind.is_dir() {
+                let name = entry.file_name();
+                if !NOT_SOURCES.iter().any(|other| name == *other) {
+                    folders.push(path);
+                }
+            } else if let Some(name) = path.strip_prefix(root).ok().and_then(Path::to_str) {
+                found.push(name.to_owned());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// What `cargo metadata` prints.
+fn metadata(root: &Path) -> Result<Value, Failure> {
+    let shown = "cargo metadata --format-version 1 --no-deps";
+    let output = Command::new(process::cargo())
+        .args(shown.split(' ').skip(1))
+        .current_dir(root)
+        .output()
+        .map_err(|source| Failure::Start {
+            command: shown.to_owned(),
+            source,
+        })?;
+    if !output.status.success() {
+        eprint!("{}", String::from_utf8_lossy(&output.stderr));
+        return Err(Failure::Step {
+            command: shown.to_owned(),
+            code: output.status.code(),
+            hint: "mend the manifest that cargo names above",
+        });
+    }
+    serde_json::from_slice(&output.stdout).map_err(|_| missing("JSON document"))
+}
+
+/// The packages under `crates/` in the metadata.
+fn packages(metadata: &Value) -> Result<Vec<Package>, Failure> {
+    let root = text(metadata, "workspace_root")?;
+    let crates = Path::new(root).join("crates");
+    let folder_of = |path: &str| -> Option<String> {
+        let inside = Path::new(path).strip_prefix(&crates).ok()?;
+        Some(inside.iter().next()?.to_str()?.to_owned())
+    };
+    let mut packages = Vec::new();
+    for package in list(metadata, "packages")? {
+        let Some(folder) = folder_of(text(package, "manifest_path")?) else {
+            continue;
+        };
+        let mut dependencies = Vec::new();
+        for dependency in list(package, "dependencies")? {
+            // Only dependencies by path have the field.
+            let Some(folder) = dependency["path"].as_str().and_then(folder_of) else {
+                continue;
+            };
+            dependencies.push(Dependency {
+                folder,
+                package: text(dependency, "name")?.to_owned(),
+                is_dev: dependency["kind"] == "dev",
+            });
+        }
+        packages.push(Package {
+            folder,
+            dependencies,
+        });
+    }
+    packages.sort_by(|left, right| left.folder.cmp(&right.folder));
+    Ok(packages)
+}
+
+/// A text field of the metadata.
+fn text<'a>(value: &'a Value, field: &str) -> Result<&'a str, Failure> {
+    value[field].as_str().ok_or_else(|| missing(field))
+}
+
+/// A list field of the metadata.
+fn list<'a>(value: &'a Value, field: &str) -> Result<&'a Vec<Value>, Failure> {
+    value[field].as_array().ok_or_else(|| missing(field))
+}
+
+/// The failure for a field that is not there.
+fn missing(field: &str) -> Failure {
+    Failure::Metadata {
+        missing: field.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::packages;
+
+    #[test]
+    fn packages_are_known_by_their_folder() {
+        let metadata = json!({
+            "workspace_root": "/r",
+            "packages": [{
+                "manifest_path": "/r/crates/flow/Cargo.toml",
+                "dependencies": [
+                    {"name": "headwater-graph", "kind": null, "path": "/r/crates/graph"},
+                    {"name": "headwater-enact", "kind": "dev", "path": "/r/crates/enact"},
+                    {"name": "csv", "kind": null},
+                ],
+            }],
+        });
+        let found = packages(&metadata).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].folder, "flow");
+        let edges: Vec<(&str, bool)> = found[0]
+            .dependencies
+            .iter()
+            .map(|dependency| (dependency.folder.as_str(), dependency.is_dev))
+            .collect();
+        assert_eq!(edges, [("graph", false), ("enact", true)]);
+    }
+
+    #[test]
+    fn a_missing_field_is_named() {
+        let failure = packages(&json!({"workspace_root": "/r"})).unwrap_err();
+        assert_eq!(failure.to_string(), "`cargo metadata` gave no packages");
+    }
+}
