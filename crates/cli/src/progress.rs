@@ -89,6 +89,9 @@ fn message(stage: &StageSnapshot, elapsed: Duration) -> String {
     if stage.running > 0 {
         parts.push(format!("{} running", stage.running));
     }
+    if stage.blocked > 0 {
+        parts.push(format!("{} cannot run", stage.blocked));
+    }
     if stage.failed > 0 {
         parts.push(show::paint(&format!("{} failed", stage.failed), "31"));
     }

@@ -23,7 +23,7 @@ pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Resul
         return Ok(ExitCode::SUCCESS);
     }
     let (shown, stop) = (Progress::default(), Stop::default());
-    signals::watch(&stop);
+    signals::watch(&stop, &shown, common.json);
     let thread = progress::show(&shown, common.json);
     let report = headwater::run(&request, libraries, &current, &shown, &stop);
     shown.finish();

@@ -5,7 +5,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use headwater::Stop;
+use headwater::{Progress, Stop};
+
+const STOPPING: &str =
+    "stopping: running tasks are ended, finished work is kept (Ctrl-C again stops at once)";
 
 static INTERRUPTS: AtomicUsize = AtomicUsize::new(0);
 
@@ -18,23 +21,30 @@ extern "C" fn interrupted(_: libc::c_int) {
 }
 
 /// From now on SIGINT and SIGTERM stop the run.
-pub(crate) fn watch(stop: &Stop) {
+pub(crate) fn watch(stop: &Stop, progress: &Progress, quiet: bool) {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: the handler only touches an atomic and `_exit`, both of which are safe in a handler.
         unsafe {
             libc::signal(signal, interrupted as *const () as libc::sighandler_t);
         }
     }
-    let stop = stop.clone();
+    let (stop, progress) = (stop.clone(), progress.clone());
     // Without the thread Ctrl-C has to be pressed twice.
-    let _ = std::thread::Builder::new().name("headwater-signals".to_owned()).spawn(move || {
-        loop {
-            std::thread::sleep(Duration::from_millis(20));
-            if INTERRUPTS.load(Ordering::SeqCst) > 0 {
-                crate::show::talk("stopping: running tasks are ended, finished work is kept (press Ctrl-C again to stop at once)");
-                stop.now();
-                return;
+    let _ = std::thread::Builder::new()
+        .name("headwater-signals".to_owned())
+        .spawn(move || {
+            loop {
+                std::thread::sleep(Duration::from_millis(20));
+                if INTERRUPTS.load(Ordering::SeqCst) > 0 {
+                    // Bars would draw over a line that is not theirs.
+                    if quiet {
+                        crate::show::talk(STOPPING);
+                    } else {
+                        progress.tell(STOPPING);
+                    }
+                    stop.now();
+                    return;
+                }
             }
-        }
-    });
+        });
 }

@@ -370,6 +370,7 @@ impl Expander {
             }
             fed.fed = data.items.len();
         }
+        graph.reserve(rows.len() * run.tasks.len());
         // Index order, whatever order the parts came in.
         rows.sort_by(|a, b| a.path.cmp(&b.path));
         let complete = run.units.iter().all(|unit| self.data[unit.data].complete);

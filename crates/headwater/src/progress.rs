@@ -21,6 +21,8 @@ pub struct StageSnapshot {
     pub ended: usize,
     /// Tasks that failed.
     pub failed: usize,
+    /// Tasks that cannot run, because something before them failed.
+    pub blocked: usize,
     /// Tasks that run now.
     pub running: usize,
 }
@@ -32,6 +34,8 @@ pub struct Snapshot {
     pub stages: Vec<StageSnapshot>,
     /// Tasks that need not run.
     pub reused: usize,
+    /// Tasks that cannot run any more.
+    pub blocked: usize,
     /// Since the first task could start.
     pub elapsed: Duration,
     /// Lines about failures since the last snapshot was taken.
@@ -83,6 +87,11 @@ impl Progress {
         update(&mut inner.snapshot, enactment);
     }
 
+    /// Has a line shown with the next snapshot.
+    pub fn tell(&self, line: &str) {
+        self.lock().snapshot.news.push(line.to_owned());
+    }
+
     /// Says that the run is over, whether it ever began or not.
     pub fn finish(&self) {
         self.lock().snapshot.over = true;
@@ -98,6 +107,13 @@ fn update(snapshot: &mut Snapshot, enactment: &Enactment) {
         stage.planned = planned;
         stage.ended = planned - unsettled;
     }
+    for (task, _) in enactment.blocked().iter().skip(snapshot.blocked) {
+        let stage = enactment.coordinator().stage(*task);
+        if let Some(stage) = stage.and_then(|stage| snapshot.stages.get_mut(stage)) {
+            stage.blocked += 1;
+        }
+    }
+    snapshot.blocked = enactment.blocked().len();
     snapshot.reused = enactment.counts().reused();
 }
 

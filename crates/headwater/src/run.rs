@@ -366,37 +366,25 @@ pub fn run(
     let fetcher = keeper.resting_fetcher();
     let executed = execute(&mut prepared, &mut keeper, progress, stop, &places, &folder);
     let kept = keeper.close();
-    let mut report = match (executed, kept) {
-        (Ok(listener), Ok(())) => finish(
+    let listener = executed.and_then(|listener| match kept {
+        Ok(()) => Ok(listener),
+        Err(error) => Err(Error::Pool(PoolError::Keeper(error))),
+    });
+    let report = listener.and_then(|listener| {
+        finish(
             &mut prepared,
             request,
             &listener,
             &fetcher,
-            run,
+            &run,
             folder,
             stop,
-        )?,
-        (Err(error), _) => {
-            end_run(
-                &store,
-                read_only,
-                &run,
-                RunStatus::Failed,
-                prepared.enactment.counts(),
-            );
-            return Err(error);
-        }
-        (Ok(_), Err(error)) => {
-            end_run(
-                &store,
-                read_only,
-                &run,
-                RunStatus::Failed,
-                prepared.enactment.counts(),
-            );
-            return Err(Error::Pool(PoolError::Keeper(error)));
-        }
-    };
+        )
+    });
+    let mut report = report.inspect_err(|_| {
+        let counts = prepared.enactment.counts();
+        end_run(&store, read_only, &run, RunStatus::Failed, counts);
+    })?;
     report.seconds = began.elapsed().as_secs_f64();
     let status = if report.stopped {
         RunStatus::Cancelled
@@ -593,12 +581,12 @@ fn finish(
     request: &RunRequest,
     listener: &Listener,
     fetcher: &StoreFetcher,
-    run: String,
+    run: &str,
     folder: PathBuf,
     stop: &Stop,
 ) -> Result<RunReport, Error> {
     let failures = failures(prepared, listener);
-    record_tasks(prepared, listener, &run, request.store.read_only)?;
+    record_tasks(prepared, listener, run, request.store.read_only)?;
     let outputs = deliver(prepared, fetcher, &folder)?;
     write(
         &folder.join("outputs.csv"),
@@ -608,7 +596,7 @@ fn finish(
     let enactment = &mut prepared.enactment;
     let errors = enactment.errors().iter().map(ToString::to_string).collect();
     Ok(RunReport {
-        run,
+        run: run.to_owned(),
         workflow: Arc::clone(&prepared.loaded.workflow.name),
         counts: enactment.counts(),
         seconds: 0.0,

@@ -92,7 +92,6 @@ impl Coordinator {
 
     pub(super) fn block(&mut self, graph: &TaskGraph, task: TaskId, cause: TaskId) {
         self.counts.blocked += usize::from(!self.slots[task.index()].implicit);
-        self.unpark(task);
         self.settle(task, State::Blocked);
         self.inputs_were_read(graph, task);
         self.causes.insert(task, cause);

@@ -445,13 +445,18 @@ impl Expander {
         };
         let mut notes = Vec::new();
         for (before, maps) in &run.after {
-            let complete = self.stages[*before].complete;
-            let paired = maps.as_ref().filter(|_| complete).and_then(|maps| {
+            // An instance of which a part is yet to be made is not one to pair with.
+            let unfinished = |path: &Index| {
+                self.stages[*before].unfinished > 0
+                    && self
+                        .unfinished
+                        .values()
+                        .any(|other| other.stage == *before && other.path == *path)
+            };
+            let paired = maps.as_ref().and_then(|maps| {
                 let key = follow(maps, path, &self.groups);
-                self.stages[*before]
-                    .made
-                    .as_ref()
-                    .and_then(|made| made.get(&key))
+                let made = self.stages[*before].made.as_ref()?.get(&key)?;
+                (!unfinished(&key)).then_some(made)
             });
             let Some(tasks) = paired else {
                 occurrence.after_stages.push(*before);

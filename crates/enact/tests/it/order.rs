@@ -46,7 +46,46 @@ fn after_waits_for_the_whole_stage_where_items_do_not_pair() {
     assert_eq!(ran.start("M"), 9);
 }
 
-/// A stage of groups comes after the items of its group.
+/// Items of lists pair as they come.
+#[test]
+fn after_pairs_items_of_lists() {
+    let flow = Flow::new()
+        .items("a", 2)
+        .stage("S(a) -> list*")
+        .stage("P(list) -> b")
+        .stage("Q(list) -> c")
+        .after(&["P"]);
+    let mut play = Play::default().seconds(|address, _| match address {
+        "S[1]" => 9,
+        "P[0-1]" => 3,
+        _ => 1,
+    });
+    let ran = flow.run(&Options::default(), &mut play);
+    assert_eq!(
+        (
+            ran.start("Q[0-0]"),
+            ran.start("Q[0-1]"),
+            ran.start("Q[1-0]")
+        ),
+        (2, 4, 10)
+    );
+}
+
+/// An instance ends with its last task, also where an impure task delays that.
+#[test]
+fn after_waits_for_all_parts_of_an_instance() {
+    let mut flow = Flow::new()
+        .items("a", 1)
+        .stage("P: get(a) -> b; read(b) -> c")
+        .stage("Q(a) -> d")
+        .after(&["P"]);
+    flow.signatures[0].pure = false;
+    assert_eq!(
+        flow.run_plainly().story(),
+        ["P.get[0] 0-1", "P.read[0] 1-2", "Q[0] 2-3"]
+    );
+}
+
 #[test]
 fn after_a_stage_whose_items_are_not_known_yet_waits_for_all_of_it() {
     let flow = Flow::new()
