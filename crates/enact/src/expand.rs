@@ -142,6 +142,8 @@ struct StageRun {
     join: Join,
     shape: Shape,
     tasks: Vec<TaskPlan>,
+    /// Its tasks in an order in which each comes after those it reads.
+    turns: Vec<usize>,
     wait: Wait,
     tolerate: Option<Tolerance>,
     /// It leads to something wanted.
@@ -627,6 +629,7 @@ impl StageRun {
             join: Join::Unit(0),
             shape: Shape::new(),
             tasks: Vec::new(),
+            turns: Vec::new(),
             wait: Wait::No,
             tolerate: None,
             needed: false,

@@ -4,6 +4,8 @@
 //! is overwritten, since every run has a folder of its own. `<output>/<index>.<extension>`, or
 //! `<output>.<extension>` for an output that is there once.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +16,8 @@ use headwater_graph::{Collect, Index, Kind, Part, Registry, Source, TaskId, Text
 
 use crate::Error;
 use crate::keep::StoreFetcher;
-use crate::run::{Delivered, OutputItem};
+use crate::plan::Prepared;
+use crate::{Delivered, OutputItem, RunRequest};
 
 /// Writes outputs below a folder.
 pub(crate) struct Deliverer<'a> {
@@ -204,4 +207,122 @@ fn suffix(name: &str) -> Option<String> {
     let (_, suffix) = name.rsplit('/').next()?.rsplit_once('.')?;
     let plain = !suffix.is_empty() && suffix.chars().all(|c| c.is_ascii_alphanumeric());
     plain.then(|| suffix.to_owned())
+}
+
+pub(crate) fn deliver(
+    prepared: &Prepared,
+    fetcher: &StoreFetcher,
+    folder: &Path,
+) -> Result<BTreeMap<Arc<str>, Vec<OutputItem>>, Error> {
+    let mut deliverer = Deliverer {
+        folder,
+        registry: &prepared.loaded.registry,
+        fetcher,
+        last: None,
+    };
+    let wanted = prepared.loaded.workflow.wanted();
+    let mut outputs: BTreeMap<Arc<str>, Vec<OutputItem>> = wanted
+        .iter()
+        .map(|output| (Arc::clone(&output.name), Vec::new()))
+        .collect();
+    let data: BTreeMap<&Arc<str>, &Arc<str>> = wanted
+        .iter()
+        .map(|output| (&output.name, &output.data))
+        .collect();
+    for requested in prepared.enactment.requested() {
+        let name = data.get(&requested.output).map_or("", |data| data);
+        if let Some(item) = deliverer.deliver(&prepared.enactment, requested, name)? {
+            outputs
+                .entry(Arc::clone(&requested.output))
+                .or_default()
+                .push(item);
+        }
+    }
+    outputs
+        .values_mut()
+        .for_each(|items| items.sort_by(|a, b| a.index.cmp(&b.index)));
+    Ok(outputs)
+}
+
+/// All outputs as a table: a row per item, with what it was made from.
+pub(crate) fn table(outputs: &BTreeMap<Arc<str>, Vec<OutputItem>>, folder: &Path) -> String {
+    let sources: BTreeSet<&Arc<str>> = outputs
+        .values()
+        .flatten()
+        .flat_map(|item| item.from.iter().map(|(input, _)| input))
+        .collect();
+    let mut out = String::from("output,index,path,value");
+    for source in &sources {
+        let _ = write!(out, ",{}", quoted(&format!("from {source}")));
+    }
+    out.push('\n');
+    for (name, items) in outputs {
+        for item in items {
+            let (path, value) = match &item.what {
+                Delivered::Path(path) => (
+                    path.strip_prefix(folder)
+                        .unwrap_or(path)
+                        .to_string_lossy()
+                        .into_owned(),
+                    String::new(),
+                ),
+                Delivered::Value(value) => (
+                    String::new(),
+                    value
+                        .as_scalar()
+                        .map(|scalar| scalar.to_string())
+                        .unwrap_or_default(),
+                ),
+            };
+            let _ = write!(
+                out,
+                "{},{},{},{}",
+                quoted(name),
+                item.index,
+                quoted(&path),
+                quoted(&value)
+            );
+            for source in &sources {
+                let from = item.from.iter().filter(|(input, _)| input == *source);
+                let indices: Vec<String> = from
+                    .map(|(_, index)| {
+                        if index.0.is_empty() {
+                            "all".to_owned()
+                        } else {
+                            index.to_string()
+                        }
+                    })
+                    .collect();
+                let _ = write!(out, ",{}", indices.join(" "));
+            }
+            out.push('\n');
+        }
+    }
+    out
+}
+
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+/// `outputs/last` points to the newest run.
+pub(crate) fn link_last(folder: &Path, request: &RunRequest) {
+    if request.outputs.is_some() {
+        return;
+    }
+    let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
+        return;
+    };
+    let last = parent.join("last");
+    let is_ours = fs::symlink_metadata(&last).map_or(true, |metadata| metadata.is_symlink());
+    if is_ours {
+        let fresh = parent.join(format!(".last-{}", name.to_string_lossy()));
+        if std::os::unix::fs::symlink(name, &fresh).is_ok() && fs::rename(&fresh, &last).is_err() {
+            let _ = fs::remove_file(&fresh);
+        }
+    }
 }

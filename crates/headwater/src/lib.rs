@@ -13,7 +13,9 @@
 //! | `data` | reads the data of a run: globs, tables, single values |
 //! | `place` | where the store is |
 //! | `keep` | gives products to the store and takes them back |
-//! | `run` | one run, from request to report |
+//! | `report` | what is asked of a run, and what it comes to |
+//! | `plan` | from a request to a planned run; dry runs |
+//! | `run` | one run, from plan to report |
 //! | `progress` | how far a run is |
 //! | `deliver` | writes outputs where the user finds them |
 //! | `native` | runs a [`TaskGraph`](graph::TaskGraph) of native operations, without files |
@@ -28,7 +30,9 @@ mod keep;
 mod load;
 mod native;
 mod place;
+mod plan;
 mod progress;
+mod report;
 mod run;
 
 pub use error::Error;
@@ -41,10 +45,10 @@ pub use keep::StoreKeeper;
 pub use load::{Checked, Loaded, check_file, load};
 pub use native::{NativeRun, run_graph, run_graph_with};
 pub use place::{StorePlace, open_store};
+pub use plan::{DryRun, StagePlan, dry_run};
 pub use progress::{Progress, Snapshot, StageSnapshot};
-pub use run::{
-    Delivered, DryRun, FailedTask, OutputItem, RunReport, RunRequest, StagePlan, dry_run, run,
-};
+pub use report::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};
+pub use run::run;
 
 /// Starts the small helper process that starts programs. Call it first in `main`: in the helper it does not
 /// return. Without it programs are started directly, and their peak memory is not reliable.

@@ -43,8 +43,6 @@ pub(super) struct TaskPlan {
     pub(super) feeds: Vec<(u16, Feed)>,
     /// (position of the port, data).
     pub(super) outputs: Vec<(u16, usize)>,
-    /// Its place in the order in which the tasks of the stage are added.
-    pub(super) turn: usize,
 }
 
 impl TaskPlan {
@@ -275,11 +273,15 @@ impl Expander {
                     .extend(&occurrence.tasks);
             }
             expansion.occurrences.push(occurrence);
+            let inputs = match instance.is_unfinished() {
+                true => instance.inputs.clone(),
+                false => std::mem::take(&mut instance.inputs),
+            };
             self.occurrences.push(Made {
                 stage,
                 path,
                 tasks,
-                inputs: instance.inputs.clone(),
+                inputs,
             });
         }
         result
@@ -301,9 +303,8 @@ impl Expander {
         lost: &mut Vec<usize>,
     ) -> Result<(), ShapeError> {
         let occurrence = self.occurrences.len() as u32;
-        let mut order: Vec<usize> = (0..plans.len()).collect();
-        order.sort_by_key(|task| plans[*task].turn);
-        for position in order {
+        for turn in 0..self.stages[instance.stage].turns.len() {
+            let position = self.stages[instance.stage].turns[turn];
             let plan = &plans[position];
             let was_deferred = match instance.steps[position] {
                 Step::New => false,

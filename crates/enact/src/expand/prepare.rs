@@ -175,6 +175,7 @@ impl Expander {
         let mut run = StageRun {
             name: Arc::clone(&stage.name),
             units: units.iter().map(unit).collect(),
+            turns: order_tasks(&tasks),
             tasks,
             wait: stage.wait.clone(),
             tolerate: stage.tolerate,
@@ -349,10 +350,8 @@ impl Expander {
                 parameters: values,
                 feeds,
                 outputs,
-                turn: 0,
             });
         }
-        assign_turns(&mut tasks);
         Ok((tasks, units, absent))
     }
 
@@ -496,16 +495,16 @@ fn bind_parameters(
     Ok(values)
 }
 
-/// Numbers the tasks of a stage so that each comes after those it reads.
-fn assign_turns(tasks: &mut [TaskPlan]) {
+/// The tasks of a stage in an order in which each comes after those it reads.
+fn order_tasks(tasks: &[TaskPlan]) -> Vec<usize> {
     let mut done = vec![false; tasks.len()];
-    for turn in 0..tasks.len() {
-        let ready = (0..tasks.len()).find(|position| {
-            let reads = |feed: &Feed| matches!(feed, Feed::Inside { task, .. } if !done[*task]);
-            !done[*position] && !tasks[*position].feeds.iter().any(|(_, feed)| reads(feed))
-        });
-        let Some(position) = ready else { return };
+    let mut order = Vec::with_capacity(tasks.len());
+    while let Some(position) = (0..tasks.len()).find(|position| {
+        let reads = |feed: &Feed| matches!(feed, Feed::Inside { task, .. } if !done[*task]);
+        !done[*position] && !tasks[*position].feeds.iter().any(|(_, feed)| reads(feed))
+    }) {
         done[position] = true;
-        tasks[position].turn = turn;
+        order.push(position);
     }
+    order
 }

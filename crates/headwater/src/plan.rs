@@ -1,0 +1,254 @@
+//! From a request to a planned run, and what a plan says when it is all that is wanted.
+//!
+//! Law: planning executes no task and writes nothing to the store; everything that can be wrong with the
+//! files, the data or the machine is found here.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use headwater_enact::{Backoff, Capacity, Enactment, Expander, OpenError, Options, State};
+use headwater_execute::Keeper;
+use headwater_graph::{Diagnostic, Recipe, Registry, TaskId};
+use headwater_remember::Store;
+
+use crate::{Error, Loaded, RunRequest, StoreKeeper, StorePlace};
+
+/// What a stage would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StagePlan {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its tasks.
+    pub tasks: usize,
+    /// Those that would run.
+    pub execute: usize,
+}
+
+/// What a run would do.
+#[derive(Debug)]
+pub struct DryRun {
+    /// The name of the workflow.
+    pub workflow: Arc<str>,
+    /// All tasks that are known before anything runs.
+    pub tasks: usize,
+    /// Those that would run.
+    pub execute: usize,
+    /// By stage.
+    pub stages: Vec<StagePlan>,
+    /// The tasks that would run: address and recipe.
+    pub to_run: Vec<(String, Recipe)>,
+    /// Stages whose tasks depend on what others make; more may come.
+    pub open: Vec<Arc<str>>,
+    /// Notes.
+    pub notes: Vec<String>,
+    /// Warnings about the files.
+    pub diagnostics: Vec<(PathBuf, String, Vec<Diagnostic>)>,
+}
+
+pub(crate) struct Prepared {
+    pub(crate) loaded: Loaded,
+    pub(crate) store: Arc<Store>,
+    pub(crate) enactment: Enactment,
+    pub(crate) saved: String,
+    pub(crate) diagnostics: Vec<(PathBuf, String, Vec<Diagnostic>)>,
+    pub(crate) cores: usize,
+}
+
+fn machine_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The memory of this machine in bytes.
+fn machine_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+    line.split_whitespace()
+        .nth(1)?
+        .parse::<u64>()
+        .ok()
+        .map(|kilobytes| kilobytes * 1024)
+}
+
+pub(crate) fn prepare(
+    request: &RunRequest,
+    libraries: &Registry,
+    place: &StorePlace,
+    current: &Path,
+) -> Result<Prepared, Error> {
+    // Mistakes in the files are told before a store is made.
+    let parsed = crate::load::parse(&request.flow, libraries)?;
+    let data = crate::data::bind(
+        &parsed.workflow,
+        libraries,
+        request.inputs.as_deref(),
+        &request.settings,
+    )?;
+    let store = crate::open_store(place, current)?;
+    let loaded = parsed.with_versions(libraries, &store)?;
+    let data = data.identify(&store, machine_cores())?;
+    let cores = request.cores.unwrap_or_else(machine_cores);
+    let open = |error| OpenError::Shape(error);
+    let expander = Expander::new(
+        &loaded.workflow,
+        &loaded.registry,
+        &data.data_set,
+        &data.parameters,
+    )
+    .map_err(|errors| loaded.mistakes(&errors.into_iter().map(open).collect::<Vec<_>>()))?;
+    let options = Options {
+        parallelism: request.parallelism,
+        capacity: Capacity {
+            cores: cores as u64,
+            memory: request.memory.or_else(machine_memory),
+            others: request.resources.clone(),
+        },
+        retries: request.retries,
+        backoff: Backoff::default(),
+        fail_fast: request.fail_fast,
+        remembers: true,
+    };
+    let enactment = Enactment::of_workflow(expander, options);
+    let mut diagnostics = vec![(
+        loaded.file.clone(),
+        loaded.text.clone(),
+        loaded.diagnostics.clone(),
+    )];
+    if let Some(file) = &request.inputs {
+        diagnostics.push((file.clone(), data.text, data.diagnostics));
+    }
+    Ok(Prepared {
+        loaded,
+        store,
+        enactment,
+        saved: data.saved,
+        diagnostics,
+        cores,
+    })
+}
+
+/// What `request` would do; nothing is executed and nothing is written.
+pub fn dry_run(
+    request: &RunRequest,
+    libraries: &Registry,
+    current: &Path,
+) -> Result<DryRun, Error> {
+    let place = StorePlace {
+        read_only: true,
+        ..request.store.clone()
+    };
+    let mut prepared = prepare(request, libraries, &place, current)?;
+    let mut keeper = StoreKeeper::new(Arc::clone(&prepared.store), "");
+    let opened = prepared
+        .enactment
+        .open(&mut keeper)
+        .map_err(|error| prepared.loaded.mistakes(&[error]));
+    let opened = opened.and_then(|()| {
+        while recompute_lost(&mut prepared.enactment, &mut keeper)?
+            || recompute_lost_inputs(&mut prepared.enactment, &mut keeper)?
+        {}
+        Ok(())
+    });
+    let closed = keeper.close();
+    opened?;
+    closed.map_err(|error| Error::Pool(error.into()))?;
+    let enactment = &mut prepared.enactment;
+    let notes = enactment.take_notes();
+    let counts = enactment.counts();
+    let workflow = &prepared.loaded.workflow;
+    let mut stages: Vec<StagePlan> = workflow
+        .stages
+        .iter()
+        .map(|stage| StagePlan {
+            name: Arc::clone(&stage.name),
+            tasks: 0,
+            execute: 0,
+        })
+        .collect();
+    let mut to_run = Vec::new();
+    for task in enactment.graph().ids() {
+        if let Some(stage) = enactment.coordinator().stage(task) {
+            stages[stage].tasks += 1;
+            if !matches!(
+                enactment.coordinator().state(task),
+                State::Known | State::Idle
+            ) {
+                stages[stage].execute += 1;
+                let address = enactment
+                    .address(task)
+                    .map(|address| address.text)
+                    .unwrap_or_default();
+                to_run.push((address, enactment.graph().recipe(task)));
+            }
+        }
+    }
+    let open = enactment
+        .expander()
+        .map(|expander| expander.open_stages())
+        .unwrap_or_default();
+    let name = |stage: &usize| Arc::clone(&workflow.stages[*stage].name);
+    Ok(DryRun {
+        workflow: Arc::clone(&workflow.name),
+        tasks: counts.tasks,
+        execute: counts.planned,
+        open: open.iter().map(name).collect(),
+        stages,
+        to_run,
+        notes,
+        diagnostics: prepared.diagnostics,
+    })
+}
+
+/// Wanted outputs that are remembered, but whose bytes are gone or damaged, have to be made again. Tells
+/// whether there were any.
+pub(crate) fn recompute_lost(
+    enactment: &mut Enactment,
+    keeper: &mut StoreKeeper,
+) -> Result<bool, Error> {
+    let mut wanted: BTreeSet<TaskId> = BTreeSet::new();
+    for requested in enactment.requested() {
+        requested.source.for_each_task(&mut |task| {
+            wanted.insert(task);
+        });
+    }
+    forget_lost(enactment, keeper, wanted)
+}
+
+/// The same for what the tasks that have to run read. A run finds out when it gets there; a plan says so
+/// beforehand.
+fn recompute_lost_inputs(
+    enactment: &mut Enactment,
+    keeper: &mut StoreKeeper,
+) -> Result<bool, Error> {
+    let mut read: BTreeSet<TaskId> = BTreeSet::new();
+    let graph = enactment.graph();
+    for task in graph
+        .ids()
+        .filter(|task| !enactment.coordinator().state(*task).is_settled())
+    {
+        graph.for_each_input_task(task, |input| {
+            read.insert(input);
+        });
+    }
+    forget_lost(enactment, keeper, read)
+}
+
+fn forget_lost(
+    enactment: &mut Enactment,
+    keeper: &mut StoreKeeper,
+    tasks: BTreeSet<TaskId>,
+) -> Result<bool, Error> {
+    let fetcher = keeper.fetcher();
+    let mut any = false;
+    for task in tasks {
+        let known = enactment.coordinator().state(task) == State::Known;
+        if known && fetcher.fetch(&enactment.graph().recipe(task)).is_none() {
+            enactment
+                .lost(task, keeper)
+                .map_err(|error| Error::Open(vec![error]))?;
+            any = true;
+        }
+    }
+    Ok(any)
+}
