@@ -18,11 +18,13 @@ use crate::{Options, Time};
 
 mod choose;
 mod presence;
+mod ready;
 mod round;
 mod sanity;
 mod settle;
 mod stages;
 
+use ready::Ready;
 pub use round::{Occurrence, Round};
 use stages::Stages;
 
@@ -208,7 +210,7 @@ pub struct Coordinator {
     edges: Vec<Edge>,
     needs: Vec<Needs>,
     ledger: Ledger,
-    ready: BinaryHeap<Reverse<(u64, TaskId)>>,
+    ready: Ready,
     /// Tasks whose inputs have been brought back: they start before anything else.
     loaded: Vec<TaskId>,
     /// Inputs to bring back, and the tasks that wait for them.
@@ -244,7 +246,7 @@ impl Coordinator {
             slots: Vec::new(),
             edges: Vec::new(),
             needs: Vec::new(),
-            ready: BinaryHeap::new(),
+            ready: Ready::default(),
             loaded: Vec::new(),
             to_load: Vec::new(),
             loading: HashMap::new(),

@@ -12,9 +12,34 @@ use headwater_graph::{Outputs, Source, TaskGraph, TaskId, Type, Value, decode, e
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     slots: Vec<Option<Arc<Outputs>>>,
+    /// Tasks whose outputs stay to the end, by id.
+    wanted: Vec<bool>,
 }
 
 impl Held {
+    /// The outputs of `wanted` stay to the end.
+    pub(crate) fn new(wanted: &[TaskId]) -> Held {
+        let length = wanted
+            .iter()
+            .map(|task| task.index() + 1)
+            .max()
+            .unwrap_or(0);
+        let mut flags = vec![false; length];
+        wanted.iter().for_each(|task| flags[task.index()] = true);
+        Held {
+            slots: Vec::new(),
+            wanted: flags,
+        }
+    }
+
+    /// Nobody needs these outputs for now; they are given back to be dropped, unless they are wanted.
+    pub(crate) fn release(&mut self, task: TaskId) -> Option<Arc<Outputs>> {
+        if self.wanted.get(task.index()) == Some(&true) {
+            return None;
+        }
+        self.remove(task)
+    }
+
     pub(crate) fn put(&mut self, task: TaskId, outputs: Arc<Outputs>) {
         if self.slots.len() <= task.index() {
             self.slots.resize(task.index() + 1, None);

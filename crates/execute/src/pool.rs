@@ -214,7 +214,7 @@ pub struct Pool {
     pub stop: Stop,
     /// Gets at files for native operations.
     pub files: Option<Arc<dyn ReadFile>>,
-    /// Outputs of these tasks are given back at the end.
+    /// Outputs of these tasks are given back at the end, in this order.
     pub deliver: Vec<TaskId>,
 }
 
@@ -222,7 +222,6 @@ struct State<'a> {
     enactment: &'a mut Enactment,
     keeper: &'a mut dyn Keeper,
     held: Held,
-    delivered: HashMap<TaskId, Arc<Outputs>>,
     failed_folders: HashMap<TaskId, PathBuf>,
     error: Option<PoolError>,
     asleep: usize,
@@ -274,14 +273,13 @@ impl Pool {
         keeper: &mut dyn Keeper,
         observer: &dyn Observer,
         remembers: bool,
-    ) -> Result<HashMap<TaskId, Arc<Outputs>>, PoolError> {
+    ) -> Result<Vec<(TaskId, Arc<Outputs>)>, PoolError> {
         let fetcher = keeper.fetcher();
         let shared = Shared {
             state: Mutex::new(State {
                 enactment,
                 keeper,
-                held: Held::default(),
-                delivered: HashMap::new(),
+                held: Held::new(&self.deliver),
                 failed_folders: HashMap::new(),
                 error: None,
                 asleep: 0,
@@ -310,7 +308,11 @@ impl Pool {
             .unwrap_or_else(PoisonError::into_inner);
         match state.error {
             Some(error) => Err(error),
-            None => Ok(state.delivered),
+            None => {
+                let mut held = state.held;
+                let outputs = |task: &TaskId| Some((*task, held.remove(*task)?));
+                Ok(self.deliver.iter().filter_map(outputs).collect())
+            }
         }
     }
 }
@@ -374,7 +376,7 @@ impl<'a> Shared<'a> {
                     let written = outputs.is_some_and(|outputs| self.spill(task, &outputs));
                     state = self.lock();
                     if written {
-                        garbage.extend(state.held.remove(task));
+                        garbage.extend(state.held.release(task));
                     }
                     state.enactment.spilled(task, written);
                     self.wake(&state);
@@ -526,9 +528,6 @@ impl<'a> Shared<'a> {
                 }
                 let memory = outputs.iter().map(Value::memory).sum();
                 held.put(task, Arc::clone(outputs));
-                if !self.pool.deliver.is_empty() && self.pool.deliver.binary_search(&task).is_ok() {
-                    state.delivered.insert(task, Arc::clone(outputs));
-                }
                 let outcome = Outcome::Success {
                     memory,
                     elapsed: execution.elapsed,
@@ -559,7 +558,7 @@ impl<'a> Shared<'a> {
         state.enactment.take_released(released);
         for task in released.drain(..) {
             // Dropped by this worker after it has let go of the lock.
-            garbage.extend(state.held.remove(task));
+            garbage.extend(state.held.release(task));
         }
         if let Ok(outputs) = result {
             garbage.push(outputs);

@@ -102,26 +102,3 @@ impl ContentHasher {
         Digest(*self.0.finalize().as_bytes())
     }
 }
-
-/// A hasher for maps keyed by [`Digest`] or [`Recipe`]: takes the eight bytes as they are.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct PassThrough(u64);
-
-impl Hasher for PassThrough {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
-    }
-}
-
-/// Builds [`PassThrough`] hashers.
-pub(crate) type PassThroughBuild = std::hash::BuildHasherDefault<PassThrough>;

@@ -7,12 +7,12 @@
 //! The layout is what keeps a million tasks small: a node is a few words, its inputs and parameters lie in
 //! two arenas.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::digest::PassThroughBuild;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+
 use crate::{Identity, Operation, Recipe, RecipeBuilder, Scalar, Signature, Type, Value};
 
 /// A node of a [`TaskGraph`]. Ids count from 0, and inputs have smaller ids than the tasks that read them.
@@ -193,8 +193,16 @@ pub struct TaskGraph {
     inputs: Vec<(u16, Source)>,
     parameters: Vec<Scalar>,
     externals: Vec<External>,
-    by_recipe: HashMap<Recipe, TaskId, PassThroughBuild>,
+    /// Only ids: the recipes are in `tasks`, and a small table stays in the cache.
+    by_recipe: HashTable<TaskId>,
     builder: RecipeBuilder,
+}
+
+/// The place of a recipe in the table. Its bytes are uniformly distributed already.
+fn spread(recipe: &Recipe) -> u64 {
+    let mut first = [0; 8];
+    first.copy_from_slice(&recipe.0[..8]);
+    u64::from_le_bytes(first)
 }
 
 impl TaskGraph {
@@ -206,7 +214,9 @@ impl TaskGraph {
     /// Makes room for that many more tasks.
     pub fn reserve(&mut self, tasks: usize) {
         self.tasks.reserve(tasks);
-        self.by_recipe.reserve(tasks);
+        let known = &self.tasks;
+        self.by_recipe
+            .reserve(tasks, |id| spread(&known[id.index()].recipe));
     }
 
     /// How many tasks there are.
@@ -299,7 +309,10 @@ impl TaskGraph {
             return Err(GraphError::Full);
         }
         let id = TaskId(self.tasks.len() as u32);
-        match self.by_recipe.entry(recipe) {
+        let tasks = &self.tasks;
+        let same = |known: &TaskId| tasks[known.index()].recipe == recipe;
+        let spread_of = |known: &TaskId| spread(&tasks[known.index()].recipe);
+        match self.by_recipe.entry(spread(&recipe), same, spread_of) {
             Entry::Occupied(known) => return Ok((*known.get(), false)),
             Entry::Vacant(place) => place.insert(id),
         };
@@ -459,7 +472,8 @@ impl TaskGraph {
 
     /// The task with that recipe.
     pub fn find(&self, recipe: &Recipe) -> Option<TaskId> {
-        self.by_recipe.get(recipe).copied()
+        let same = |known: &TaskId| self.tasks[known.index()].recipe == *recipe;
+        self.by_recipe.find(spread(recipe), same).copied()
     }
 
     /// The operation of a task.

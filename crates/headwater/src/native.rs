@@ -1,6 +1,6 @@
 //! Running a graph of native operations, without files: for programs that build their own graphs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -39,12 +39,23 @@ impl Observer for Failures {
 pub struct NativeRun {
     /// How many tasks stand where.
     pub counts: Counts,
-    /// The outputs of the wanted tasks that ran.
-    pub outputs: HashMap<TaskId, Arc<Outputs>>,
+    /// The outputs of the wanted tasks that ran, sorted by task.
+    pub outputs: Vec<(TaskId, Arc<Outputs>)>,
     /// The tasks that failed, sorted, and why.
     pub failures: Vec<(TaskId, Failure)>,
     /// The graph, and where each task stands.
     pub enactment: Enactment,
+}
+
+impl NativeRun {
+    /// The outputs of a wanted task that ran.
+    pub fn output(&self, task: TaskId) -> Option<&Outputs> {
+        let place = self
+            .outputs
+            .binary_search_by_key(&task, |(task, _)| *task)
+            .ok()?;
+        Some(&self.outputs[place].1)
+    }
 }
 
 /// Runs `wanted` and what it needs on `workers` threads; with a store, products are looked up and kept.
@@ -85,6 +96,7 @@ pub fn run_graph_with(
     let nowhere = |name: &str| -> PathBuf { scratch.join(name) };
     let mut deliver = wanted.to_vec();
     deliver.sort_unstable();
+    deliver.dedup();
     let pool = Pool {
         workers,
         commands: CommandSettings {

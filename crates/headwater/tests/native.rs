@@ -59,9 +59,9 @@ fn product(task: TaskId) -> Source {
 }
 
 fn int(run: &NativeRun, task: TaskId) -> i64 {
-    match run.outputs[&task][..] {
-        [Value::Int(number)] => number,
-        ref other => panic!("expected a number, found {other:?}"),
+    match run.output(task).map(Vec::as_slice) {
+        Some([Value::Int(number)]) => *number,
+        other => panic!("expected a number, found {other:?}"),
     }
 }
 

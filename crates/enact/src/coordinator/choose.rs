@@ -94,9 +94,9 @@ impl Coordinator {
             return;
         }
         // The others get their share: nobody takes more than half of an even split.
-        let share = (self.ready.len() / (2 * workers.max(1))).min(64);
+        let share = (self.ready.len() / (2 * workers.max(1))).min(256);
         while batch.len() < share {
-            let Some(Reverse((_, task))) = self.ready.peek().copied() else {
+            let Some((_, task)) = self.ready.peek() else {
                 break;
             };
             if self.slots[task.index()].state != State::Ready {
@@ -131,11 +131,11 @@ impl Coordinator {
 
     /// The first ready task, in order, whose resources are free.
     fn pick(&mut self, graph: &TaskGraph) -> Option<Action> {
-        let mut passed: Vec<Reverse<(u64, TaskId)>> = Vec::new();
+        let mut passed = Vec::new();
         let mut chosen = None;
         let mut too_large = None;
         while let Some(entry) = self.ready.pop() {
-            let Reverse((_, task)) = entry;
+            let (_, task) = entry;
             let slot = &self.slots[task.index()];
             if slot.state != State::Ready {
                 continue;
@@ -161,7 +161,7 @@ impl Coordinator {
                 break;
             }
         }
-        self.ready.extend(passed);
+        passed.into_iter().for_each(|entry| self.ready.push(entry));
         if let Some(task) = chosen {
             return Some(self.launch(graph, task, false));
         }

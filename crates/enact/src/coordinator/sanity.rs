@@ -30,7 +30,7 @@ impl Coordinator {
             *pauses.entry(*task).or_insert(0) += 1;
         }
         let offered: std::collections::HashSet<TaskId> =
-            self.ready.iter().map(|Reverse((_, task))| *task).collect();
+            self.ready.iter().map(|(_, task)| *task).collect();
         for task in (0..self.slots.len() as u32).map(TaskId) {
             let slot = &self.slots[task.index()];
             if !slot.state.is_settled() {

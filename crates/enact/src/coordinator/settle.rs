@@ -129,7 +129,7 @@ impl Coordinator {
             let slot = &mut self.slots[task.index()];
             if slot.state == State::Waiting {
                 slot.state = State::Ready;
-                self.ready.push(Reverse((slot.priority, task)));
+                self.ready.push((slot.priority, task));
             }
         }
     }
@@ -146,7 +146,7 @@ impl Coordinator {
             self.admit_waiting();
         } else {
             slot.state = State::Ready;
-            self.ready.push(Reverse((slot.priority, task)));
+            self.ready.push((slot.priority, task));
         }
     }
 
