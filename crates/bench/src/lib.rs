@@ -96,3 +96,12 @@ pub fn resident() -> (u64, u64) {
     };
     (field("VmRSS:").unwrap_or(0), field("VmHWM:").unwrap_or(0))
 }
+
+/// The middle one of several measurements; of an even number, the upper middle.
+pub fn median(mut measurements: Vec<f64>) -> f64 {
+    measurements.sort_by(f64::total_cmp);
+    measurements
+        .get(measurements.len() / 2)
+        .copied()
+        .unwrap_or(f64::NAN)
+}

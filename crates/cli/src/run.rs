@@ -210,8 +210,9 @@ fn show_report(report: &RunReport) {
     }
     if report.failures.len() > 5 {
         show::talk(&format!(
-            "… and {}; see `headwater runs show`",
-            show::count(report.failures.len() - 5, "more failure")
+            "… and {}; all of them are in {}",
+            show::count(report.failures.len() - 5, "more failure"),
+            report.folder.join("failures.txt").display()
         ));
     }
     for error in &report.errors {
@@ -274,7 +275,7 @@ fn output_line(name: &str, items: &[OutputItem], report: &RunReport) -> String {
                 what: Delivered::Value(given),
                 ..
             },
-        ] => format!("{name} = {}", value(given)),
+        ] => format!("{name} = {}", cut(&value(given).to_string(), 200)),
         [
             OutputItem {
                 what: Delivered::Path(path),
@@ -302,43 +303,11 @@ fn output_line(name: &str, items: &[OutputItem], report: &RunReport) -> String {
 }
 
 fn show_failure(failed: &FailedTask) {
-    let failure = &failed.failure;
-    let tries = if failed.attempts > 1 {
-        format!(" (tried {} times)", failed.attempts)
-    } else {
-        String::new()
-    };
-    show::talk(&format!(
-        "{} task `{}`: {}{tries}",
-        show::paint("failed:", "1;31"),
-        failed.address,
-        failure.message
-    ));
-    if let Some(command) = &failure.command {
-        let words: Vec<String> = command.iter().map(|word| quote(word)).collect();
-        show::talk(&format!("  command: {}", cut(&words.join(" "), 2000)));
-    }
-    let lines: Vec<&str> = failure.stderr.lines().collect();
-    if !lines.is_empty() {
-        show::talk("  it said:");
-        for line in &lines[lines.len().saturating_sub(12)..] {
-            show::talk(&format!("    {}", cut(line, 500)));
-        }
-    }
-    if let Some(folder) = &failure.folder {
-        show::talk(&format!("  folder:  {}", folder.display()));
-        if failure.command.is_some() {
-            show::talk(&format!(
-                "  again:   sh {}",
-                quote(&folder.join(".again.sh").display().to_string())
-            ));
-        }
-    }
-    if failed.blocked > 0 {
-        show::talk(&format!(
-            "  {} could not run because of it",
-            show::count(failed.blocked, "task")
-        ));
+    let description = failed.description();
+    let (head, rest) = description.split_once('\n').unwrap_or((&description, ""));
+    show::talk(&format!("{} {head}", show::paint("failed:", "1;31")));
+    for line in rest.lines() {
+        show::talk(&cut(line, 2000));
     }
 }
 
@@ -351,14 +320,5 @@ fn cut(text: &str, most: usize) -> String {
             show::grouped(text.len())
         ),
         None => text.to_owned(),
-    }
-}
-
-fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }

@@ -103,8 +103,9 @@ struct Data {
     complete: bool,
     /// Items that will come when something has run.
     pending: usize,
-    /// Items that never came; of lists that never came, nobody knows how many they would have been.
-    holes: usize,
+    /// Items that never came; of lists that never came, nobody knows how many they would have been. Each by
+    /// the beginning of its index path, where that is known.
+    holes: Vec<Option<Index>>,
     /// The optional input was not given, or something that it needs was not.
     absent: bool,
     /// The view of its list items, if some stage reads them one by one.
@@ -303,7 +304,7 @@ impl Expander {
                     return Err(error);
                 }
                 expansion.errors.push(error);
-                self.add_holes(stage, 1);
+                self.add_holes(stage, &[None]);
                 self.stages[stage].fired = true;
             }
             self.complete_or_keep(stage, &mut expansion);
@@ -384,28 +385,40 @@ impl Expander {
         }
         if complete {
             let run = &self.stages[stage];
-            let holes: usize = run
+            let holes: Vec<Option<Index>> = run
                 .units
                 .iter()
-                .map(|unit| self.data[unit.data].holes)
-                .sum();
-            if holes == 0 {
+                .flat_map(|unit| self.carried_holes(stage, unit.data))
+                .collect();
+            if holes.is_empty() {
                 let name = |unit: usize| Arc::clone(&self.data[run.units[unit].data].name);
                 run.join.check(&run.name, &name)?;
             }
-            self.add_holes(stage, holes);
+            self.add_holes(stage, &holes);
             self.stages[stage].fired = true;
         }
         Ok(())
     }
 
-    fn add_holes(&mut self, stage: usize, holes: usize) {
+    /// The holes of `data` as holes of what `stage` makes of it. Their place stays known where the index
+    /// paths of the stage begin like those of the data.
+    fn carried_holes(&self, stage: usize, data: usize) -> Vec<Option<Index>> {
+        let (own, shape) = (&self.stages[stage].shape, &self.data[data].shape);
+        let alike = |place: usize| match (own.get(place), shape.get(place)) {
+            (Some(own), Some(given)) => !own.lineage.is_disjoint(&given.lineage),
+            _ => false,
+        };
+        let kept = |hole: &Option<Index>| hole.clone().filter(|path| (0..path.0.len()).all(alike));
+        self.data[data].holes.iter().map(kept).collect()
+    }
+
+    fn add_holes(&mut self, stage: usize, holes: &[Option<Index>]) {
         let made = self.stages[stage]
             .tasks
             .iter()
             .flat_map(|task| &task.outputs);
         for (_, data) in made {
-            self.data[*data].holes += holes;
+            self.data[*data].holes.extend_from_slice(holes);
         }
     }
 
@@ -576,7 +589,7 @@ impl Expander {
                         parent: None,
                     });
                 }
-                Settled::Failed => data.holes += 1,
+                Settled::Failed => data.holes.push(Some(late.path)),
             }
             self.update_completeness(late.data);
         }
@@ -590,7 +603,12 @@ impl Expander {
                     };
                     self.unfold(graph, view, parent, &Source::Product { task, port }, length);
                 }
-                Settled::Failed => self.data[view].holes += 1,
+                Settled::Failed => {
+                    let base = self.data[view].of.unwrap_or(view);
+                    let list = self.data[base].items.get(parent as usize);
+                    let path = list.map(|list| list.path.clone());
+                    self.data[view].holes.push(path);
+                }
             }
             self.let_go.push(task);
             self.update_completeness(view);
@@ -609,13 +627,13 @@ impl Expander {
         };
         let holes = match found.of {
             // A list that never came has no items that could come.
-            Some(base) if source_complete && found.pending == 0 => self.data[base].holes,
-            _ => 0,
+            Some(base) if source_complete && found.pending == 0 => self.data[base].holes.clone(),
+            _ => Vec::new(),
         };
         let found = &mut self.data[data];
         let complete = source_complete && found.pending == 0;
         if complete && !found.complete {
-            found.holes += holes;
+            found.holes.extend(holes);
         }
         found.complete = complete;
     }

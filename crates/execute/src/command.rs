@@ -12,43 +12,44 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use headwater_graph::{
-    Collect, CommandTemplate, FileValue, Handle, Outputs, Placeholder, Scalar, Signature, Text,
-    Type, Value,
+    Collect, CommandTemplate, Handle, Outputs, Placeholder, Scalar, Signature, Text, Value,
 };
 
-use crate::folder::{FolderError, below, collect, link_input, link_used};
+use crate::folder::{FolderError, below, collect, hold_links, link_input, link_used};
+use crate::held::speaks_of_files;
 use crate::pool::{Failure, FailureKind, Usage};
 use crate::render::{Fill, Filled, shell_quote};
 use crate::spawn::{Cancel, Exit, ExitStatusKind, Request, SpawnError, Spawner};
+use crate::watch::{Watched, for_each_file};
 
 /// Variables that programs inherit. Everything else has to be said in the file, where it is part of the
 /// recipe.
-const INHERITED: [&str; 10] = [
+const INHERITED: [&str; 7] = [
     "PATH",
     "HOME",
     "USER",
     "LOGNAME",
     "TMPDIR",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
     "LD_LIBRARY_PATH",
     "SHELL",
 ];
 
 /// The part of this process's environment that programs inherit.
 pub fn inherited_environment() -> Vec<(OsString, OsString)> {
-    INHERITED
+    let mut environment: Vec<(OsString, OsString)> = INHERITED
         .iter()
         .filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)))
-        .collect()
+        .collect();
+    // The order of words and the form of numbers must not depend on who runs a task: one locale for all,
+    // unless the operation says otherwise.
+    environment.push(("LC_ALL".into(), "C.UTF-8".into()));
+    environment
 }
 
 /// What programs get.
@@ -62,6 +63,10 @@ pub struct CommandSettings {
     pub logs: PathBuf,
     /// See [`inherited_environment`].
     pub environment: Vec<(OsString, OsString)>,
+    /// What lies below this folder is gone after the run; a folder that is kept holds such files itself.
+    pub temporary: PathBuf,
+    /// The files of the user.
+    pub watched: Arc<Watched>,
 }
 
 /// One attempt at a task.
@@ -175,6 +180,7 @@ impl CommandRunner {
                 } else {
                     let _ = fs::rename(&captures[0], folder.join(".stdout"));
                     let _ = fs::rename(&captures[1], folder.join(".stderr"));
+                    hold_links(&folder, &self.settings.temporary);
                     failure.folder = Some(folder);
                 }
                 Err(failure)
@@ -230,12 +236,15 @@ impl CommandRunner {
         usage: &mut Usage,
     ) -> Result<Outputs, Failure> {
         let not_started = |error: FolderError| Failure::new(FailureKind::NotStarted, error.0);
+        let reading = self
+            .settings
+            .watched
+            .before(attempt.signature, attempt.inputs)?;
         let fill = lay_out(folder, attempt).map_err(not_started)?;
         let arguments = fill.invocation(&attempt.template.invocation);
         let request = self
             .request(folder, captures, attempt, &fill, &arguments)
             .map_err(not_started)?;
-        let before = marks(attempt.inputs);
         let ended = Spawner::global().run(&request, cancel);
         let failed = |failure: Failure| {
             if failure.kind != FailureKind::Cancelled {
@@ -256,12 +265,8 @@ impl CommandRunner {
         if let Some(failure) = exit_failure(&exit, attempt.timeout) {
             return Err(failed(failure));
         }
-        if before != marks(attempt.inputs) {
-            let message =
-                "it changed one of its inputs; inputs are only there to be read".to_owned();
-            return Err(failed(Failure::new(FailureKind::Output, message)));
-        }
-        self.collect_all(folder, attempt.signature, attempt.template, &fill)
+        reading.after().map_err(failed)?;
+        self.collect_all(folder, attempt, &fill)
             .map_err(|error| failed(Failure::new(FailureKind::Output, error.0)))
     }
 
@@ -276,7 +281,13 @@ impl CommandRunner {
         let template = attempt.template;
         let stream = |text: &Option<Text>, capture: &PathBuf| match text {
             Some(text) => {
-                let path = below(folder, &fill.text(text))?;
+                let name = fill.text(text);
+                let path = below(folder, &name)?;
+                if fill.is_laid_out(&name) {
+                    return Err(FolderError(format!(
+                        "what the program says would overwrite the input `{name}`"
+                    )));
+                }
                 if let Some(parent) = path.parent().filter(|parent| *parent != folder) {
                     fs::create_dir_all(parent).map_err(|error| FolderError(error.to_string()))?;
                 }
@@ -315,10 +326,10 @@ impl CommandRunner {
     fn collect_all(
         &self,
         folder: &Path,
-        signature: &Signature,
-        template: &CommandTemplate,
+        attempt: &Attempt<'_>,
         fill: &Fill,
     ) -> Result<Outputs, FolderError> {
+        let (signature, template) = (attempt.signature, attempt.template);
         let mut stage = || {
             let number = STAGED.fetch_add(1, Ordering::Relaxed);
             // A folder per thousand keeps folders small.
@@ -328,15 +339,22 @@ impl CommandRunner {
                 .join(number.to_string())
         };
         let is_input = |path: &Path| {
-            let ports = signature
-                .inputs
-                .iter()
-                .filter(|port| is_file_like(&port.port_type));
-            let names = ports
-                .filter_map(|port| fill.inputs.get(&port.name))
-                .flat_map(Filled::texts);
-            let mut inputs = names.filter_map(|name| fs::canonicalize(folder.join(name)).ok());
-            inputs.any(|input| path.starts_with(input))
+            let mut found = false;
+            for value in attempt.inputs {
+                for_each_file(value, &mut |file| {
+                    if let Handle::Path(input) = &file.handle {
+                        // Most paths are real already, and looking one up costs.
+                        found = found
+                            || **input == *path
+                            || (input.file_name() == path.file_name() || input.is_symlink())
+                                && fs::canonicalize(input).is_ok_and(|input| input == path);
+                    }
+                });
+            }
+            found
+        };
+        let laid_out = |name: &str| {
+            fill.is_laid_out(name) || template.used_files.iter().any(|file| *file.name == *name)
         };
         let mut outputs = Vec::with_capacity(signature.outputs.len());
         for port in &signature.outputs {
@@ -346,34 +364,11 @@ impl CommandRunner {
             };
             let path = fill.outputs.get(&port.name).map_or("", String::as_str);
             outputs.push(collect(
-                folder, &port.name, output, path, &is_input, &mut stage,
+                folder, &port.name, output, path, &is_input, &laid_out, &mut stage,
             )?);
         }
         Ok(outputs)
     }
-}
-
-/// What would change if somebody wrote to the files of these values: size and time of modification.
-fn marks(values: &[Value]) -> Vec<(u64, i64, i64)> {
-    let mark = |file: &FileValue| match &file.handle {
-        Handle::Path(path) => fs::metadata(path).map_or((0, 0, 0), |found| {
-            (found.len(), found.mtime(), found.mtime_nsec())
-        }),
-        Handle::Memory(_) | Handle::Stored => (0, 0, 0),
-    };
-    let mut marks = Vec::new();
-    let mut pending: Vec<&Value> = values.iter().collect();
-    while let Some(value) = pending.pop() {
-        match value {
-            Value::File(file) => marks.push(mark(file)),
-            Value::Directory(directory) => {
-                marks.extend(directory.entries.iter().map(|entry| mark(&entry.file)));
-            }
-            Value::List(items) => pending.extend(items.iter()),
-            _ => {}
-        }
-    }
-    marks
 }
 
 /// Puts everything in its place that the program needs.
@@ -395,6 +390,9 @@ fn lay_out(folder: &Path, attempt: &Attempt<'_>) -> Result<Fill, FolderError> {
             .get(&port.name)
             .and_then(|input| input.extension.as_deref());
         let filled = link_input(folder, &port.name, extension, value, port.keep_name)?;
+        if speaks_of_files(value) {
+            fill.placed.extend_from_slice(filled.texts());
+        }
         fill.inputs.insert(Arc::clone(&port.name), filled);
     }
     for (declared, value) in signature.parameters.iter().zip(*parameters) {
@@ -408,8 +406,7 @@ fn lay_out(folder: &Path, attempt: &Attempt<'_>) -> Result<Fill, FolderError> {
             if let Some(parent) = at.parent().filter(|parent| *parent != folder) {
                 fs::create_dir_all(parent).map_err(|error| FolderError(error.to_string()))?;
             }
-            let taken = |input: &Filled| input.texts().contains(&path);
-            if fs::symlink_metadata(&at).is_ok() && fill.inputs.values().any(taken) {
+            if fs::symlink_metadata(&at).is_ok() && fill.is_laid_out(&path) {
                 return Err(FolderError(format!(
                     "output `{port}` would overwrite the input `{path}`"
                 )));
@@ -439,13 +436,6 @@ fn lay_out(folder: &Path, attempt: &Attempt<'_>) -> Result<Fill, FolderError> {
     Ok(fill)
 }
 
-fn is_file_like(found: &Type) -> bool {
-    matches!(
-        found.element().unwrap_or(found),
-        Type::File | Type::Directory
-    )
-}
-
 /// All texts of a template that may speak of a list file.
 fn texts(template: &CommandTemplate) -> Vec<&Text> {
     let mut texts: Vec<&Text> = match &template.invocation {
@@ -457,7 +447,8 @@ fn texts(template: &CommandTemplate) -> Vec<&Text> {
     texts
 }
 
-/// The file that is read on standard input: a file input as it is, anything else as a text of its own.
+/// The file that is read on standard input: a file input or a list file as it is, anything else as a text of
+/// its own.
 fn stdin(
     folder: &Path,
     text: &Text,
@@ -465,6 +456,9 @@ fn stdin(
     signature: &Signature,
     inputs: &[Value],
 ) -> Result<PathBuf, FolderError> {
+    if let Some(Placeholder::ListFile(_)) = text.only_placeholder() {
+        return below(folder, &fill.text(text));
+    }
     if let Some(Placeholder::Input(port)) = text.only_placeholder() {
         let position = signature.input_index(port);
         if position.is_some_and(|position| matches!(inputs.get(position), Some(Value::File(_)))) {
@@ -590,5 +584,22 @@ fn remove(folders: &[PathBuf]) {
     for folder in folders {
         // What cannot be removed now is removed with the run's folder later.
         let _ = fs::remove_dir_all(folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_graph::Part;
+
+    use super::*;
+
+    #[test]
+    fn a_list_file_alone_is_read_on_standard_input() {
+        let folder = Path::new("work");
+        let mut fill = Fill::default();
+        fill.list_files.insert("n".into(), "n.list".to_owned());
+        let text = Text(vec![Part::Placeholder(Placeholder::ListFile("n".into()))]);
+        let found = stdin(folder, &text, &fill, &Signature::new("r", ""), &[]);
+        assert_eq!(found.ok(), Some(folder.join("n.list")));
     }
 }

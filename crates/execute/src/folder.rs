@@ -1,7 +1,8 @@
 //! Work folders: what a program finds, and what is taken from it afterwards.
 //!
 //! Law: a program sees its inputs under the names of its ports, never under the names that the files had.
-//! What it leaves is collected only from below its folder; a link that leads out of it is refused.
+//! What it leaves is collected only from below its folder; a link that leads out of it is refused. What was
+//! collected is read-only before anybody else sees it.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -112,18 +113,18 @@ fn link_file(file: &FileValue, at: &Path) -> Result<(), FolderError> {
 }
 
 fn link_directory(directory: &DirectoryValue, at: &Path) -> Result<(), FolderError> {
-    if let Some(path) = &directory.path {
-        return symlink(path, at).map_err(|error| said("cannot link", at, &error));
-    }
+    // A folder of its own even for a folder of the user: what a program puts beside its inputs stays here.
     make_folder(at)?;
     for entry in directory.entries.iter() {
         let path = below(at, &entry.path)?;
         if let Some(parent) = path.parent() {
             make_folder(parent)?;
         }
-        // Programs that look for files in a folder often pass over links.
+        // Programs that look for files in a folder often pass over links, so products get another name; the
+        // user's files can be written to and get none.
         match &entry.file.handle {
-            Handle::Path(from) if fs::hard_link(from, &path).is_ok() => {}
+            Handle::Path(from)
+                if directory.path.is_none() && fs::hard_link(from, &path).is_ok() => {}
             _ => link_file(&entry.file, &path)?,
         }
     }
@@ -163,6 +164,7 @@ pub(crate) fn collect(
     output: &CommandOutput,
     path: &str,
     is_input: &dyn Fn(&Path) -> bool,
+    laid_out: &dyn Fn(&str) -> bool,
     stage: &mut dyn FnMut() -> PathBuf,
 ) -> Result<Value, FolderError> {
     let take = |path: &Path, wanted: &Type, stage: &mut dyn FnMut() -> PathBuf| {
@@ -172,6 +174,11 @@ pub(crate) fn collect(
         Collect::Glob(pattern) => {
             let mut items = Vec::new();
             for found in matches(folder, pattern)? {
+                // What was put there for the program is not what it made.
+                let name = found.strip_prefix(folder).unwrap_or(&found);
+                if laid_out(&name.to_string_lossy()) {
+                    continue;
+                }
                 items.push(take(
                     &found,
                     output.output_type.element().unwrap_or(&Type::File),
@@ -252,7 +259,9 @@ fn take(
     let link = fs::symlink_metadata(path)
         .map_err(|error| said("cannot look at", path, &error))?
         .is_symlink();
-    if link {
+    // A folder on the way may be a link too; nothing is ever moved out of a folder that is not ours.
+    let nested = path.parent() != Some(folder);
+    if link || nested {
         let real = fs::canonicalize(path).map_err(|error| said("cannot follow", path, &error))?;
         let home =
             fs::canonicalize(folder).map_err(|error| said("cannot look at", folder, &error))?;
@@ -269,22 +278,33 @@ fn take(
     match wanted {
         Type::Directory if metadata.is_dir() => {
             let place = stage();
+            if !link {
+                copy_inputs(path, is_input).map_err(|error| said("cannot copy", path, &error))?;
+            }
             move_to(path, &place, link)?;
-            directory_value(&place)
-                .map(Value::Directory)
-                .inspect_err(|_| {
-                    // Whoever looks into the folder of the failed task should find it there.
-                    let _ = fs::rename(&place, path);
-                })
+            let value = directory_value(&place).inspect_err(|_| {
+                // Whoever looks into the folder of the failed task should find it there.
+                let _ = fs::rename(&place, path);
+            })?;
+            for entry in value.entries.iter() {
+                seal(&place.join(&*entry.path))?;
+            }
+            Ok(Value::Directory(value))
         }
         Type::Directory => Err(FolderError(format!("`{}` is not a folder", path.display()))),
         _ if metadata.is_dir() => Err(FolderError(format!(
             "`{}` is a folder, not a file",
             path.display()
         ))),
+        // Reading a pipe would wait for ever.
+        _ if !metadata.is_file() => Err(FolderError(format!(
+            "`{}` is not a regular file",
+            path.display()
+        ))),
         Type::File => {
             let place = stage();
             move_to(path, &place, link)?;
+            seal(&place)?;
             Ok(Value::File(Arc::new(file_value(&place)?)))
         }
         other => scalar(path, other),
@@ -321,6 +341,78 @@ fn move_to(path: &Path, place: &Path, link: bool) -> Result<(), FolderError> {
         return Ok(());
     }
     copy_tree(path, place).map_err(|error| said("cannot copy", path, &error))
+}
+
+/// Makes a collected file read-only; it stays a program if it is one.
+fn seal(path: &Path) -> Result<(), FolderError> {
+    let seal = || -> io::Result<()> {
+        let found = fs::metadata(path)?;
+        let mode = found.mode() & 0o7777;
+        let wanted = 0o444 | mode & 0o111;
+        if mode == wanted {
+            return Ok(());
+        }
+        if found.nlink() > 1 {
+            // Its other names may be somebody's who goes on writing.
+            let copy = beside(path);
+            fs::copy(path, &copy)?;
+            fs::rename(&copy, path)?;
+        }
+        fs::set_permissions(path, fs::Permissions::from_mode(wanted))
+    };
+    seal().map_err(|error| said("cannot make read-only", path, &error))
+}
+
+/// A name in the same folder that nobody else uses.
+fn beside(path: &Path) -> PathBuf {
+    path.with_file_name(format!(".headwater-{}-new", std::process::id()))
+}
+
+/// Replaces links to inputs below `folder` by copies: a program that copies a folder copies its links.
+fn copy_inputs(folder: &Path, is_input: &dyn Fn(&Path) -> bool) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        let path = entry.path();
+        if kind.is_dir() {
+            copy_inputs(&path, is_input)?;
+        } else if kind.is_symlink()
+            && let Ok(real) = fs::canonicalize(&path)
+            && real.is_file()
+            && is_input(&real)
+        {
+            fs::remove_file(&path)?;
+            fs::copy(&real, &path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes a folder that is kept independent of `temporary`: links that lead there become files.
+pub(crate) fn hold_links(folder: &Path, temporary: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => hold_links(&path, temporary),
+            Ok(kind) if kind.is_symlink() => {
+                let target = fs::read_link(&path).ok();
+                if let Some(target) = target.filter(|target| target.starts_with(temporary)) {
+                    // The failure is reported anyway; a link that stays is no worse than before.
+                    let new = beside(&path);
+                    let held = fs::hard_link(&target, &new)
+                        .or_else(|_| fs::copy(&target, &new).map(drop))
+                        .and_then(|()| fs::rename(&new, &path));
+                    if held.is_err() {
+                        let _ = fs::remove_file(&new);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {

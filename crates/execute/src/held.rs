@@ -62,11 +62,15 @@ impl Held {
             Source::External(position) => graph.external_at(*position).value.clone(),
             Source::List(sources) => {
                 let element = wanted.element().unwrap_or(&Type::Any);
-                let values: Option<Vec<Value>> = sources
-                    .iter()
-                    .map(|source| self.value(graph, source, element))
-                    .collect();
-                Value::List(values?.into())
+                let mut values = Vec::with_capacity(sources.len());
+                for source in sources.iter() {
+                    // An optional output that was not made has no place in a list.
+                    match self.value(graph, source, element)? {
+                        Value::Null => {}
+                        value => values.push(value),
+                    }
+                }
+                Value::List(values.into())
             }
             Source::Record(fields) => {
                 let values: Option<_> = fields

@@ -12,6 +12,7 @@
 //! | `command` | a program as a task: folder, arguments, outputs, failure |
 //! | `render` | filling in templates |
 //! | `folder` | work folders: linking inputs, collecting outputs |
+//! | `watch` | [`Watched`]: whether anybody has written to what tasks read |
 //! | `spawn` | [`spawn::Spawner`]: the small helper process that starts programs |
 //!
 //! Read `pool.rs` first.
@@ -26,6 +27,7 @@ mod native;
 mod pool;
 mod render;
 pub mod spawn;
+mod watch;
 
 pub use command::{CommandSettings, inherited_environment};
 pub use folder::copy_value;
@@ -33,3 +35,5 @@ pub use pool::{
     Execution, Failure, FailureKind, Fetch, Finished, Keeper, KeeperError, NoObserver, NothingKept,
     Observer, PlainFiles, Pool, PoolError, Stop, Usage,
 };
+pub use render::shell_quote;
+pub use watch::{Mark, Watched};

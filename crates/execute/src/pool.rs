@@ -6,6 +6,7 @@
 //! meanwhile.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -40,6 +41,8 @@ pub enum FailureKind {
     NotStarted,
     /// An output is missing or not what it should be.
     Output,
+    /// An input is no longer what it was.
+    Input,
 }
 
 /// Why a task failed, for people.
@@ -241,6 +244,9 @@ struct Shared<'a> {
 /// A run that could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
+    /// A worker panicked outside of any task.
+    #[error("the engine stopped because of a bug of its own; finished work is kept")]
+    Panicked,
     /// A later round does not fit the data or the machine.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -296,9 +302,9 @@ impl Pool {
             for number in 1..self.workers.max(1) {
                 let worker = std::thread::Builder::new().name(format!("headwater-worker-{number}"));
                 // Without a thread the others do the work.
-                let _ = worker.spawn_scoped(scope, || shared.work());
+                let _ = worker.spawn_scoped(scope, || shared.work_or_break());
             }
-            shared.work();
+            shared.work_or_break();
         });
         shared.runner.clean_up();
         let _ = std::fs::remove_dir_all(&self.scratch);
@@ -327,6 +333,14 @@ impl<'a> Shared<'a> {
         Time::default() + self.began.elapsed()
     }
 
+    /// Works; a panic outside of any task ends the run, not the program.
+    fn work_or_break(&self) {
+        if catch_unwind(AssertUnwindSafe(|| self.work())).is_err() {
+            self.lock().error = Some(PoolError::Panicked);
+            self.changed.notify_all();
+        }
+    }
+
     fn work(&self) {
         let mut batch: Vec<Start> = Vec::new();
         let mut jobs: Vec<Job> = Vec::new();
@@ -335,6 +349,10 @@ impl<'a> Shared<'a> {
         let mut released: Vec<TaskId> = Vec::new();
         let mut state = self.lock();
         loop {
+            if matches!(state.error, Some(PoolError::Panicked)) {
+                // What the dead worker was doing never ends.
+                return;
+            }
             if self.pool.stop.is_stopping() || state.error.is_some() {
                 state.enactment.stop();
             }
@@ -382,6 +400,13 @@ impl<'a> Shared<'a> {
                     self.wake(&state);
                 }
                 Action::Wait(until) => {
+                    if !garbage.is_empty() {
+                        // What was let go has to be gone before anybody counts on its memory.
+                        drop(state);
+                        garbage.clear();
+                        state = self.lock();
+                        continue;
+                    }
                     state.asleep += 1;
                     state = self.sleep(state, until);
                     state.asleep -= 1;
@@ -466,8 +491,21 @@ impl<'a> Shared<'a> {
                         log: Vec::new(),
                         reader: self.pool.files.clone(),
                     };
-                    native::run(body, inputs, &parameters, context, start.timeout)
-                        .and_then(|outputs| complete(&operation, outputs))
+                    let run = |inputs| {
+                        native::run(body, inputs, &parameters, context, start.timeout)
+                            .and_then(|outputs| complete(&operation, outputs))
+                    };
+                    if inputs.iter().any(speaks_of_files) {
+                        let watched = &self.pool.commands.watched;
+                        watched
+                            .before(&operation.signature, &inputs)
+                            .and_then(|reading| {
+                                let outputs = run(inputs.clone())?;
+                                reading.after().map(|()| outputs)
+                            })
+                    } else {
+                        run(inputs)
+                    }
                 }
                 Kind::Command(template) => {
                     let attempt = Attempt {
@@ -539,9 +577,11 @@ impl<'a> Shared<'a> {
                     state.failed_folders.insert(task, folder.clone());
                 }
                 let outcome = match failure.kind {
-                    FailureKind::Cancelled => Outcome::Cancelled,
+                    FailureKind::Cancelled if self.pool.stop.is_stopping() => Outcome::Cancelled,
+                    FailureKind::Cancelled => Outcome::Fatal,
                     // A program that is not there will not be there in a second either.
-                    FailureKind::NotStarted => Outcome::Fatal,
+                    // Nor will a file that somebody wrote to be what it was.
+                    FailureKind::NotStarted | FailureKind::Input => Outcome::Fatal,
                     _ => Outcome::Failure,
                 };
                 enactment.finished(task, outcome, &[], now, &mut AsRecall(*keeper))
@@ -566,6 +606,15 @@ impl<'a> Shared<'a> {
     }
 
     fn materialised(&self, state: &mut State<'_>, task: TaskId, outputs: Option<Outputs>) {
+        // A record of an operation that had other outputs then is no use now.
+        let ports = state
+            .enactment
+            .graph()
+            .operation_at(task)
+            .signature
+            .outputs
+            .len();
+        let outputs = outputs.filter(|outputs| outputs.len() == ports);
         match outputs {
             Some(outputs) => {
                 let memory = outputs.iter().map(Value::memory).sum();

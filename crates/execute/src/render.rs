@@ -17,6 +17,8 @@ pub(crate) struct Fill {
     pub(crate) outputs: BTreeMap<Arc<str>, String>,
     pub(crate) parameters: BTreeMap<Arc<str>, String>,
     pub(crate) list_files: BTreeMap<Arc<str>, String>,
+    /// The names under which files and folders of inputs lie in the work folder.
+    pub(crate) placed: Vec<String>,
     pub(crate) threads: usize,
 }
 
@@ -40,6 +42,19 @@ impl Filled {
 }
 
 impl Fill {
+    /// Whether something of this name was put into the work folder for an input: a file, an item of a list, or
+    /// anything in a folder.
+    pub(crate) fn is_laid_out(&self, name: &str) -> bool {
+        let is = |input: &str| {
+            name == input
+                || name
+                    .strip_prefix(input)
+                    .is_some_and(|rest| rest.starts_with('/'))
+        };
+        let names = self.placed.iter().chain(self.list_files.values());
+        names.into_iter().any(|input| is(input))
+    }
+
     fn values(&self, placeholder: &Placeholder) -> Filled {
         let known = match placeholder {
             Placeholder::Input(port) => {
@@ -111,7 +126,7 @@ impl Fill {
 }
 
 /// `text` as one word of a shell script.
-pub(crate) fn shell_quote(text: &str) -> String {
+pub fn shell_quote(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         text.to_owned()

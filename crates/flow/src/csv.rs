@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use headwater_graph::{Scalar, Span};
 
-use crate::data::{DataFile, DataShape, Datum, DatumValue};
+use crate::data::{DataFile, DataRow, DataShape, Datum, DatumValue};
 use crate::name::NameRule;
 use crate::report::Report;
 use crate::source::Source;
@@ -80,7 +80,7 @@ fn header(row: Vec<Cell>, report: &mut Report) -> Vec<(Arc<str>, Span)> {
     names
 }
 
-fn cells(row: Vec<Cell>, wanted: usize, report: &mut Report) -> Vec<Option<Datum>> {
+fn cells(row: Vec<Cell>, wanted: usize, report: &mut Report) -> DataRow {
     let count = row.len();
     if count != wanted
         && let Some(span) = if count > wanted {
@@ -102,13 +102,15 @@ fn cells(row: Vec<Cell>, wanted: usize, report: &mut Report) -> Vec<Option<Datum
         };
         report.error_with(span, message, hint);
     }
+    let span = match (row.first(), row.last()) {
+        (Some(first), Some(last)) => Source::join(first.span, last.span),
+        _ => Span::default(),
+    };
     let data = row.into_iter().map(|Cell { text, span }| {
-        (!text.is_empty()).then(|| Datum {
-            value: DatumValue::Scalar(Scalar::Text(text.into())),
-            span,
-        })
+        (!text.is_empty()).then(|| Datum::new(DatumValue::Scalar(Scalar::Text(text.into())), span))
     });
-    data.collect()
+    let cells = data.collect();
+    DataRow { cells, span }
 }
 
 struct Reader<'a, 'r> {

@@ -48,6 +48,8 @@ pub struct ParameterSetting {
     pub value: Scalar,
     /// Where the value stands.
     pub span: Span,
+    /// Where the name stands.
+    pub name_span: Span,
 }
 
 /// Separate inputs, or rows of values that belong together.
@@ -59,9 +61,18 @@ pub enum DataShape {
     Rows {
         /// The inputs, and where each is named first.
         names: Vec<(Arc<str>, Span)>,
-        /// One value per name, or nothing.
-        rows: Vec<Vec<Option<Datum>>>,
+        /// One after the other.
+        rows: Vec<DataRow>,
     },
+}
+
+/// Values that belong together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DataRow {
+    /// One value per name, or nothing.
+    pub cells: Vec<Option<Datum>>,
+    /// Where the row stands.
+    pub span: Span,
 }
 
 /// The data of one input.
@@ -89,8 +100,31 @@ pub enum DataValue {
 pub struct Datum {
     /// The value.
     pub value: DatumValue,
+    /// A number or truth value as it is written: `007`, `1.10`. An input that takes a text takes this.
+    pub written: Option<Arc<str>>,
     /// Where it stands.
     pub span: Span,
+}
+
+impl Datum {
+    /// A value that is not written differently.
+    pub fn new(value: DatumValue, span: Span) -> Datum {
+        Datum {
+            value,
+            written: None,
+            span,
+        }
+    }
+
+    /// The text of a single value, as it is written.
+    pub fn text(&self) -> Option<Arc<str>> {
+        match (&self.written, &self.value) {
+            (Some(written), _) => Some(Arc::clone(written)),
+            (None, DatumValue::Scalar(Scalar::Text(text))) => Some(Arc::clone(text)),
+            (None, DatumValue::Scalar(value)) => Some(value.to_string().into()),
+            _ => None,
+        }
+    }
 }
 
 /// A value of an input.
@@ -140,7 +174,14 @@ fn yaml(source: &Source<'_>, report: &mut Report) -> Option<DataFile> {
     report.forget_patched(parsed, &tree.patches);
     let fields = Fields::of(&root, &DATA);
     let shape = match fields.get("rows") {
-        Some(node) => rows(node, report),
+        Some(node) => {
+            let none = node.items().is_some_and(<[Node]>::is_empty);
+            if none && fields.get("inputs").is_none() {
+                let hint = "list at least one row, or use `inputs:`, where an input can have no items: `x: []`";
+                report.error_with(node.span, "there are no rows", hint);
+            }
+            rows(node, report)
+        }
         None => DataShape::Columns(
             fields
                 .get("inputs")
@@ -157,6 +198,7 @@ fn yaml(source: &Source<'_>, report: &mut Report) -> Option<DataFile> {
             name: leaf::text(key)?,
             value: leaf::literal(value).ok()?,
             span: value.span,
+            name_span: key.span,
         })
     });
     Some(DataFile {
@@ -241,7 +283,8 @@ fn rows(node: &Node, report: &mut Report) -> DataShape {
             let datum = datum(value, report);
             row[position] = Some(datum).filter(|datum| datum.value != DatumValue::Null);
         }
-        rows.push(row);
+        let span = item.span;
+        rows.push(DataRow { cells: row, span });
     }
     if names.len() > MOST_COLUMNS {
         let message = format!("these rows name more than {MOST_COLUMNS} different inputs");
@@ -252,7 +295,7 @@ fn rows(node: &Node, report: &mut Report) -> DataShape {
         };
     }
     for row in &mut rows {
-        row.resize(names.len(), None);
+        row.cells.resize(names.len(), None);
     }
     DataShape::Rows { names, rows }
 }
@@ -283,8 +326,14 @@ fn datum(node: &Node, report: &mut Report) -> Datum {
             }
         },
     };
+    let written = match (&node.kind, &value) {
+        (_, DatumValue::Scalar(Scalar::Text(_))) => None,
+        (Kind::Scalar { text, .. }, DatumValue::Scalar(_)) => Some(Arc::clone(text)),
+        _ => None,
+    };
     Datum {
         value,
+        written,
         span: node.span,
     }
 }

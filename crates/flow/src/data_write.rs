@@ -8,8 +8,8 @@ use crate::scalar;
 
 /// Writes a data file as YAML.
 ///
-/// Rows are kept as rows, an input without a value in a row as `null`. (Rows without any row lose the names
-/// of their inputs, as YAML has no place for them.)
+/// Rows are kept as rows, an input without a value in a row as `null`. Without any row YAML has no place for
+/// the names, so each input is written as one without items.
 pub fn write_data(file: &DataFile) -> String {
     let mut out = String::from("headwater: 1\n");
     match &file.shape {
@@ -37,7 +37,18 @@ pub fn write_data(file: &DataFile) -> String {
                 }
             }
         }
-        DataShape::Rows { rows, .. } if rows.is_empty() => out.push_str("rows: []\n"),
+        DataShape::Rows { names, rows } if names.is_empty() || rows.is_empty() => {
+            out.push_str(if names.is_empty() {
+                "inputs: {}\n"
+            } else {
+                "inputs:\n"
+            });
+            for (name, _) in names {
+                out.push_str("  ");
+                scalar::write_text(name, &mut out);
+                out.push_str(": []\n");
+            }
+        }
         DataShape::Rows { names, rows } => {
             out.push_str("rows:\n");
             for row in rows {
@@ -48,7 +59,7 @@ pub fn write_data(file: &DataFile) -> String {
                     }
                     scalar::write_text(name, &mut out);
                     out.push_str(": ");
-                    match row.get(position).and_then(Option::as_ref) {
+                    match row.cells.get(position).and_then(Option::as_ref) {
                         Some(datum) => write_datum(datum, &mut out),
                         None => out.push_str("null"),
                     }

@@ -7,6 +7,7 @@ use crate::name::NameRule;
 use crate::shape::{Field, Shape, Table};
 
 const DATA_NAME: Shape = Shape::Leaf(Leaf::Name(NameRule::Common, "a data name"));
+const OUTPUT_NAME: Shape = Shape::Leaf(Leaf::Name(NameRule::Output, "a data name"));
 const STAGE_NAME: Shape = Shape::Leaf(Leaf::Name(NameRule::Address, "the name of a stage"));
 const TASK_NAME: Shape = Shape::Leaf(Leaf::Name(NameRule::Address, "a name for the task"));
 const LITERAL: Shape = Shape::Leaf(Leaf::Literal);
@@ -421,9 +422,9 @@ pub(crate) static WORKFLOW: Table = Table::new(
         Field::new(
             "outputs",
             Shape::Either(&[
-                Shape::list(&DATA_NAME, "a list of data names"),
+                Shape::list(&OUTPUT_NAME, "a list of data names"),
                 Shape::Map {
-                    names: NameRule::Common,
+                    names: NameRule::Output,
                     of: &DATA_NAME,
                     what: "a mapping of output names to data names",
                 },

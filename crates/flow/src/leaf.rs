@@ -335,9 +335,20 @@ pub(crate) fn inner_span(node: &Node, source: &Source<'_>, start: usize, end: us
     {
         let begin = node.span.start + quotes;
         let end = end.max(start + 1).min(text.len().max(start));
-        source.bytes(begin + start, begin + end)
-    } else {
-        node.span
+        return source.bytes(begin + start, begin + end);
+    }
+    // A block or a text with escapes: the same piece, if it occurs as often there.
+    let piece = text.get(start..end).unwrap_or("");
+    if piece.is_empty() || text.matches(piece).count() != written.matches(piece).count() {
+        return node.span;
+    }
+    let number = text[..start].matches(piece).count();
+    match written.match_indices(piece).nth(number) {
+        Some((at, _)) => {
+            let begin = node.span.start + at;
+            source.bytes(begin, begin + piece.len())
+        }
+        None => node.span,
     }
 }
 

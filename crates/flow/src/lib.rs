@@ -38,6 +38,7 @@ mod parameter;
 mod parse;
 mod places;
 mod quantity;
+mod quoting;
 mod render;
 mod report;
 mod scalar;
@@ -53,8 +54,8 @@ mod validate;
 mod workflow;
 
 pub use data::{
-    DataColumn, DataFile, DataFormat, DataShape, DataValue, Datum, DatumValue, ParameterSetting,
-    read_data,
+    DataColumn, DataFile, DataFormat, DataRow, DataShape, DataValue, Datum, DatumValue,
+    ParameterSetting, read_data,
 };
 pub use data_write::write_data;
 pub use parameter::{SettingError, fit_parameter, read_scalar_setting};

@@ -13,20 +13,25 @@ const LONGEST: usize = 200;
 /// Which rule a name keeps to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NameRule {
-    /// Data, inputs, parameters, ports, outputs, operations, counters.
+    /// Data, inputs, parameters, ports, operations, counters.
     Common,
     /// Stages and tasks: no `.`, which separates them in addresses.
     Address,
+    /// Outputs of the workflow: no `.`, since files are named after them, with an extension.
+    Output,
     /// Variables of the environment.
     Variable,
 }
 
 impl NameRule {
-    /// The rule as a regular expression, for the JSON Schema.
+    /// The rule as a regular expression, for the JSON Schema. Classes such as `\p{L}` are not known to every
+    /// validator, so it says which ASCII characters are wrong and lets all others pass.
     pub(crate) fn pattern(self) -> &'static str {
         match self {
-            NameRule::Common => r"^[\p{L}\p{N}_][\p{L}\p{N}_.-]*$",
-            NameRule::Address => r"^[\p{L}\p{N}_][\p{L}\p{N}_-]*$",
+            NameRule::Common => r"^[^\x00-/:-@\[-\^`{-\x7f][^\x00-,/:-@\[-\^`{-\x7f]*$",
+            NameRule::Address | NameRule::Output => {
+                r"^[^\x00-/:-@\[-\^`{-\x7f][^\x00-,./:-@\[-\^`{-\x7f]*$"
+            }
             NameRule::Variable => "^[A-Za-z_][A-Za-z0-9_]*$",
         }
     }
@@ -35,7 +40,7 @@ impl NameRule {
     pub(crate) fn mistake(self, name: &str) -> Option<(String, String)> {
         let allowed = |sign: char| match self {
             NameRule::Common => sign.is_alphanumeric() || "_-.".contains(sign),
-            NameRule::Address => sign.is_alphanumeric() || "_-".contains(sign),
+            NameRule::Address | NameRule::Output => sign.is_alphanumeric() || "_-".contains(sign),
             NameRule::Variable => sign.is_ascii_alphanumeric() || sign == '_',
         };
         let hint = match self {
@@ -44,6 +49,9 @@ impl NameRule {
             }
             NameRule::Address => {
                 "names of stages and tasks have letters, digits, `_` and `-`, and begin with a letter, a digit or `_`"
+            }
+            NameRule::Output => {
+                "names of outputs have letters, digits, `_` and `-`, and begin with a letter, a digit or `_`; give it another one: `outputs: {NAME: DATA}`"
             }
             NameRule::Variable => {
                 "variables have letters, digits and `_`, and do not begin with a digit"
@@ -64,7 +72,7 @@ impl NameRule {
         } else {
             let first = name.chars().next()?;
             let wrong = match self {
-                NameRule::Common | NameRule::Address => "-.".contains(first),
+                NameRule::Common | NameRule::Address | NameRule::Output => "-.".contains(first),
                 NameRule::Variable => first.is_ascii_digit(),
             };
             if !wrong {
@@ -119,6 +127,8 @@ mod tests {
             "a.b",
             Some("the name `a.b` contains `.`"),
         );
+        check(NameRule::Output, "a.b", Some("the name `a.b` contains `.`"));
+        check(NameRule::Output, "tile-2", None);
         check(NameRule::Variable, "OMP_NUM_THREADS", None);
         check(
             NameRule::Variable,

@@ -221,7 +221,9 @@ impl<'n> Reader<'n, '_, '_> {
                     self.report.error(node.span, message);
                 }
             }
-            self.ports.parameters.insert(Arc::clone(&name));
+            // Whether it is a text matters only if that is known for sure.
+            let known = found.unwrap_or(ScalarType::Int);
+            self.ports.parameters.insert(Arc::clone(&name), known);
             self.signature.parameters.push(ParameterDeclaration {
                 name,
                 scalar_type: declared,

@@ -4,12 +4,13 @@
 //! it forms a placeholder, because scripts are full of braces. A placeholder names a port or parameter that
 //! exists, and one that makes sense where it stands.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use headwater_graph::{Diagnostic, Part, Placeholder, Text, Type};
+use headwater_graph::{Diagnostic, Part, Placeholder, ScalarType, Text, Type};
 
 use crate::leaf::{Scope, inner_span};
+use crate::quoting::{Context, contexts};
 use crate::report::Report;
 use crate::suggest::Suggester;
 use crate::tree::{Node, shorten};
@@ -38,8 +39,8 @@ pub(crate) struct Ports {
     pub(crate) inputs: BTreeMap<Arc<str>, Option<Type>>,
     /// Outputs, and whether they are collected by a pattern.
     pub(crate) outputs: BTreeMap<Arc<str>, bool>,
-    /// Parameters.
-    pub(crate) parameters: BTreeSet<Arc<str>>,
+    /// Parameters and their types.
+    pub(crate) parameters: BTreeMap<Arc<str>, ScalarType>,
 }
 
 /// Reads the text of a node.
@@ -65,8 +66,19 @@ pub(crate) fn template(
     } else {
         argument_pieces(text)
     };
+    let places: Vec<(usize, usize)> = pieces.iter().filter_map(Piece::place).collect();
+    let around = if role == Role::Shell {
+        contexts(text, &places)
+    } else {
+        vec![Context::Words; places.len()]
+    };
+    let mut around = around.into_iter();
     for piece in pieces {
-        reader.piece(piece);
+        let context = match piece.place() {
+            Some(_) => around.next().unwrap_or(Context::Words),
+            None => Context::Words,
+        };
+        reader.piece(piece, context);
     }
     reader.flush();
     let text = Text(reader.parts);
@@ -87,6 +99,16 @@ enum Piece<'t> {
         brace: char,
         at: usize,
     },
+}
+
+impl Piece<'_> {
+    /// The bytes of a placeholder.
+    fn place(&self) -> Option<(usize, usize)> {
+        match self {
+            Piece::Placeholder { start, end, .. } => Some((*start, *end)),
+            _ => None,
+        }
+    }
 }
 
 /// Every single brace counts.
@@ -195,8 +217,12 @@ impl Reader<'_, '_> {
         self.report.push(diagnostic);
     }
 
-    fn piece(&mut self, piece: Piece<'_>) {
+    fn piece(&mut self, piece: Piece<'_>, context: Context) {
         match piece {
+            // A value with a line break would end the comment.
+            Piece::Placeholder { inner, .. } if context == Context::Comment => {
+                self.literal.push_str(&format!("{{{inner}}}"));
+            }
             Piece::Literal(text) => self.literal.push_str(text),
             Piece::Lone { brace, at } => {
                 let message = match brace {
@@ -210,9 +236,9 @@ impl Reader<'_, '_> {
                 match resolve(inner, self.ports) {
                     Err((message, hint)) => self.error(start, end, message, hint),
                     Ok(placeholder) => {
-                        if let Some((message, hint)) =
-                            misplaced(&placeholder, inner, self.role, self.ports)
-                        {
+                        let mistake = misplaced(&placeholder, inner, self.role, self.ports)
+                            .or_else(|| misquoted(&placeholder, inner, context, self.ports));
+                        if let Some((message, hint)) = mistake {
                             self.error(start, end, message, hint);
                         }
                         self.flush();
@@ -250,9 +276,9 @@ fn resolve(inner: &str, ports: &Ports) -> Result<Placeholder, Mistake> {
             )
         }
         "param" => {
-            let parameter = ports.parameters.get(name);
+            let parameter = ports.parameters.get_key_value(name);
             (
-                parameter.map(|name| Placeholder::Parameter(Arc::clone(name))),
+                parameter.map(|(name, _)| Placeholder::Parameter(Arc::clone(name))),
                 "parameter",
             )
         }
@@ -275,7 +301,7 @@ fn near(inner: &str, ports: &Ports) -> Option<String> {
     let mut known: Vec<String> = Vec::new();
     known.extend(ports.inputs.keys().map(|name| format!("in.{name}")));
     known.extend(ports.outputs.keys().map(|name| format!("out.{name}")));
-    known.extend(ports.parameters.iter().map(|name| format!("param.{name}")));
+    known.extend(ports.parameters.keys().map(|name| format!("param.{name}")));
     known.push("threads".to_owned());
     let (_, name) = inner.split_once('.').unwrap_or(("", inner));
     let same = known.iter().find(|known| {
@@ -338,6 +364,66 @@ fn misplaced(placeholder: &Placeholder, inner: &str, role: Role, ports: &Ports) 
             )
         }),
     }
+}
+
+/// Why the value of a placeholder would not reach a script as it is.
+fn misquoted(
+    placeholder: &Placeholder,
+    inner: &str,
+    context: Context,
+    ports: &Ports,
+) -> Option<Mistake> {
+    let variable = format!("put it in a variable first: `x={{{inner}}}`, then write `$x`");
+    let (place, hint) = match context {
+        Context::Words | Context::Comment => return None,
+        Context::Quotes => ("inside quotes", "write it without quotes".to_owned()),
+        Context::Backslash => (
+            "behind a backslash",
+            "write it without the backslash".to_owned(),
+        ),
+        Context::Backquotes => (
+            "inside backquotes",
+            "write `$(…)` instead of backquotes".to_owned(),
+        ),
+        Context::Expansion => ("inside `${…}`", variable),
+        Context::HereDocument => ("inside a here-document", variable),
+        Context::Arithmetic => {
+            let is_number = |found: ScalarType| found != ScalarType::Text;
+            let plain = match placeholder {
+                Placeholder::Threads => true,
+                Placeholder::Parameter(name) => {
+                    ports.parameters.get(name).copied().is_none_or(is_number)
+                }
+                Placeholder::Input(port) => match ports.inputs.get(port) {
+                    Some(Some(found)) => found.scalar().is_some_and(is_number),
+                    _ => true,
+                },
+                Placeholder::ListFile(_) | Placeholder::Output(_) => false,
+            };
+            if plain {
+                return None;
+            }
+            let message =
+                format!("placeholder `{{{inner}}}` stands inside `$((…))` and is not a number");
+            let is_text = match placeholder {
+                Placeholder::Parameter(_) => true,
+                Placeholder::Input(port) => {
+                    let found = ports.inputs.get(port).and_then(Option::as_ref);
+                    found.is_some_and(|found| found.scalar().is_some())
+                }
+                _ => false,
+            };
+            let hint = if is_text {
+                "declare it as `int` or `float`".to_owned()
+            } else {
+                format!("if it holds a number, read it first: `x=$(cat {{{inner}}})`")
+            };
+            return Some((message, Some(hint)));
+        }
+    };
+    let message =
+        format!("placeholder `{{{inner}}}` stands {place}; values are put in quoted already");
+    Some((message, Some(hint)))
 }
 
 fn lists_stand_alone(node: &Node, role: Role, text: &Text, ports: &Ports, report: &mut Report) {

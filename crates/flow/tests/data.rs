@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use headwater_flow::{
-    DataColumn, DataFile, DataFormat, DataShape, DataValue, Datum, DatumValue, ParameterSetting,
-    SettingError, fit_parameter, read_data, read_scalar_setting, write_data,
+    DataColumn, DataFile, DataFormat, DataRow, DataShape, DataValue, Datum, DatumValue,
+    ParameterSetting, SettingError, fit_parameter, read_data, read_scalar_setting, write_data,
 };
 use headwater_graph::{Parameter, Scalar, ScalarType, Span};
 use proptest::prelude::*;
@@ -34,9 +34,14 @@ fn bare(file: DataFile) -> DataFile {
             DataShape::Columns(columns.collect())
         }
         DataShape::Rows { names, rows } => {
-            let rows = rows
-                .into_iter()
-                .map(|row| row.into_iter().map(|cell| cell.map(bare_datum)).collect());
+            let rows = rows.into_iter().map(|row| DataRow {
+                cells: row
+                    .cells
+                    .into_iter()
+                    .map(|cell| cell.map(bare_datum))
+                    .collect(),
+                span: Span::default(),
+            });
             DataShape::Rows {
                 names: names
                     .into_iter()
@@ -48,6 +53,7 @@ fn bare(file: DataFile) -> DataFile {
     };
     let parameters = file.parameters.into_iter().map(|setting| ParameterSetting {
         span: Span::default(),
+        name_span: Span::default(),
         ..setting
     });
     DataFile {
@@ -67,17 +73,11 @@ fn forget(datum: Datum) -> Datum {
         ),
         other => other,
     };
-    Datum {
-        value,
-        span: Span::default(),
-    }
+    Datum::new(value, Span::default())
 }
 
 fn datum(value: DatumValue) -> Datum {
-    Datum {
-        value,
-        span: Span::default(),
-    }
+    Datum::new(value, Span::default())
 }
 
 fn text(text: &str) -> Datum {
@@ -166,6 +166,7 @@ fn show_rows(file: &DataFile) -> Vec<String> {
     let mut shown = vec![names.join("|")];
     for row in rows {
         let cells = row
+            .cells
             .iter()
             .map(|cell| match cell.as_ref().map(|cell| &cell.value) {
                 None => "-".to_owned(),
@@ -207,7 +208,7 @@ fn csv() {
         panic!("expected rows");
     };
     assert_eq!((names[1].1.line, names[1].1.column), (1, 9));
-    let cell = rows[2][1].as_ref().expect("the cell is not empty");
+    let cell = rows[2].cells[1].as_ref().expect("the cell is not empty");
     assert_eq!((cell.span.line, cell.span.column), (6, 4));
 }
 
@@ -272,6 +273,55 @@ fn settings() {
     assert!(fit_parameter("B", &Scalar::Text("3".into()), &parameters).is_err());
 }
 
+#[test]
+fn numbers_keep_the_way_they_are_written() {
+    let file = read(
+        "inputs: {x: [007, 1.10, 1e3, .5, +3, true, \"08\", a]}",
+        DataFormat::Yaml,
+    );
+    let DataShape::Columns(columns) = &file.shape else {
+        panic!("expected columns");
+    };
+    let DataValue::List(items) = &columns[0].value else {
+        panic!("expected a list");
+    };
+    let texts: Vec<_> = items.iter().filter_map(Datum::text).collect();
+    assert_eq!(
+        texts,
+        ["007", "1.10", "1e3", ".5", "+3", "true", "08", "a"].map(Arc::from)
+    );
+    assert_eq!(items[0].value, DatumValue::Scalar(Scalar::Int(7)));
+    let again = texts.iter().map(|item| text(item)).collect();
+    let file = DataFile {
+        shape: DataShape::Columns(vec![DataColumn {
+            name: "x".into(),
+            span: Span::default(),
+            value: DataValue::List(again),
+        }]),
+        parameters: Vec::new(),
+    };
+    assert_eq!(bare(read(&write_data(&file), DataFormat::Yaml)), file);
+}
+
+#[test]
+fn rows_know_where_they_stand() {
+    let check = |text: &str, format, expected: [(usize, usize); 2]| {
+        let file = read(text, format);
+        let DataShape::Rows { rows, .. } = &file.shape else {
+            panic!("expected rows");
+        };
+        let found: Vec<_> = rows
+            .iter()
+            .map(|row| (row.span.line, row.span.column))
+            .collect();
+        assert_eq!(found, expected);
+        assert_eq!(rows[1].cells[1], None);
+    };
+    let yaml = "rows:\n  - {a: 1, b: 2}\n  - {a: 1}\n";
+    check(yaml, DataFormat::Yaml, [(2, 5), (3, 5)]);
+    check("a,b\n1,2\n\n3,\n", DataFormat::Csv, [(2, 1), (4, 1)]);
+}
+
 fn any_name() -> impl Strategy<Value = Arc<str>> {
     "[a-zA-Z_0-9][a-zA-Z_0-9.ü-]{0,6}".prop_map(Arc::from)
 }
@@ -326,7 +376,10 @@ fn any_rows() -> impl Strategy<Value = DataShape> {
     names.prop_flat_map(|names| {
         let cell = prop::option::of(any_datum())
             .prop_map(|cell| cell.filter(|datum| datum.value != DatumValue::Null));
-        let row = prop::collection::vec(cell, names.len());
+        let row = prop::collection::vec(cell, names.len()).prop_map(|cells| DataRow {
+            cells,
+            span: Span::default(),
+        });
         let names: Vec<_> = names
             .into_iter()
             .map(|name| (name, Span::default()))
@@ -345,6 +398,7 @@ fn any_file() -> impl Strategy<Value = DataFile> {
             name,
             value,
             span: Span::default(),
+            name_span: Span::default(),
         });
         DataFile {
             shape,

@@ -117,6 +117,15 @@ fn right_files_are_accepted() {
 }
 
 #[test]
+fn patterns_are_read_by_every_validator() {
+    for schema in [workflow_schema(), data_schema()] {
+        let text = schema.to_string();
+        assert!(text.contains("\\\\x7f"));
+        assert!(!text.contains("\\\\p"));
+    }
+}
+
+#[test]
 fn wrong_files_are_refused() {
     let check = |change: fn(&mut Value)| {
         let mut file = workflow();

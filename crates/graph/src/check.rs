@@ -401,6 +401,22 @@ impl Checker<'_> {
                     self.error(place, message).hint =
                         Some(format!("move task `{}` to a stage of its own", task.name));
                 }
+                // A gathered list leaves out what is missing; a single port has nothing to leave out.
+                Some(link)
+                    if !link.gather
+                        && !signature.inputs[index].optional
+                        && self.may_be_missing(name) =>
+                {
+                    let maker = self.maker(name);
+                    let message = format!(
+                        "`{name}` ({maker}) may be missing, but port `{port}` of `{}` needs it",
+                        task.operation
+                    );
+                    self.error(place, message).hint = Some(
+                        "say `optional: true` at this input too, or take it away at the output"
+                            .to_owned(),
+                    );
+                }
                 Some(_) => {}
             }
         }
@@ -413,6 +429,21 @@ impl Checker<'_> {
             let message = format!("input `{}` of `{}` is not given", port.name, task.operation);
             self.error(place, message).hint = Some(format!("add `{}: NAME` to `in:`", port.name));
         }
+    }
+
+    /// Whether a task makes `name` at a port that is optional.
+    fn may_be_missing(&self, name: &str) -> bool {
+        let Some(DataOrigin::Task { stage, task }) = self.origins.get(name) else {
+            return false;
+        };
+        let task = &self.workflow.stages[*stage].tasks[*task];
+        let port = task.outputs.iter().find(|(_, made)| ***made == *name);
+        port.zip(self.signature(task))
+            .is_some_and(|((port, _), signature)| {
+                signature
+                    .output_index(port)
+                    .is_some_and(|index| signature.outputs[index].optional)
+            })
     }
 
     fn maker(&self, name: &str) -> String {

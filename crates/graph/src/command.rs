@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::{Digest, Type};
+use crate::{Digest, Signature, Type};
 
 /// Something that a value is put in place of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,7 +142,21 @@ pub struct UsedFile {
 }
 
 impl CommandTemplate {
-    /// The version of the operation: a digest of everything that may change what the program does. Not in
+    /// The version of an operation with these ports: that of the template, and how each input is read (a
+    /// number for a float port is written as a float).
+    pub fn version_for(&self, signature: &Signature, tool_version: Option<&str>) -> Arc<str> {
+        let mut text = self.version(tool_version).to_string();
+        for port in &signature.inputs {
+            let (optional, named) = (u8::from(port.optional), u8::from(port.keep_name));
+            text.push_str(&format!(
+                "\n{} {} {optional} {named}",
+                port.name, port.port_type
+            ));
+        }
+        format!("command-{}", Digest::of(text.as_bytes()).hex()).into()
+    }
+
+    /// The version of the template: a digest of everything that may change what the program does. Not in
     /// it: resources, time-outs, retries, and the thread allowance.
     pub fn version(&self, tool_version: Option<&str>) -> Arc<str> {
         let mut out = Vec::new();

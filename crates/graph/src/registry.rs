@@ -42,7 +42,9 @@ impl std::fmt::Debug for Codec {
 impl Codec {
     /// The signature of the implicit task that decodes a file with this codec.
     pub fn read_signature(&self) -> Signature {
-        let mut signature = Signature::new(&format!("{}/read", self.library), &self.version)
+        // A library may read several types; the same file as another type is another value.
+        let version = format!("{} as {}", self.version, self.value_type);
+        let mut signature = Signature::new(&format!("{}/read", self.library), &version)
             .input("file", Type::File)
             .output("value", self.value_type.clone());
         signature.implicit = true;

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use headwater_enact::{Column, DataItem, DataSet};
 use headwater_flow::{
-    DataColumn, DataFile, DataFormat, DataShape, DataValue, Datum, DatumValue, ParameterSetting,
+    DataColumn, DataFile, DataFormat, DataRow, DataShape, DataValue, Datum, DatumValue,
+    ParameterSetting, SettingError,
 };
 use headwater_graph::{
     Diagnostic, FileValue, Handle, Identity, Input, Registry, Scalar, Span, Type, Value, Workflow,
@@ -234,6 +235,12 @@ impl Binder<'_> {
                 Ok(value) => {
                     parameters.insert(Arc::clone(&setting.name), value);
                 }
+                Err(SettingError::Unknown { name, hint }) => {
+                    let message = format!("there is no workflow parameter `{name}`");
+                    let mut diagnostic = Diagnostic::error(setting.name_span, message);
+                    diagnostic.hint = hint;
+                    self.diagnostics.push(diagnostic);
+                }
                 Err(error) => self
                     .diagnostics
                     .push(Diagnostic::error(setting.span, error.to_string())),
@@ -282,12 +289,8 @@ impl Binder<'_> {
                     let mut items = Vec::new();
                     let mut written = Vec::new();
                     for row in rows {
-                        let datum = row.get(place).cloned().flatten();
-                        let null = Datum {
-                            value: DatumValue::Null,
-                            span: *span,
-                        };
-                        let datum = datum.unwrap_or(null);
+                        let datum = row.cells.get(place).cloned().flatten();
+                        let datum = datum.unwrap_or_else(|| Datum::new(DatumValue::Null, row.span));
                         let (item, saved) = self.one(&datum, &input.input_type);
                         if matches!(datum.value, DatumValue::Null) && !input.optional {
                             let message = format!(
@@ -349,16 +352,21 @@ impl Binder<'_> {
                         .iter()
                         .any(|item| matches!(item.value, DatumValue::List(_))) =>
             {
-                let whole = Datum {
-                    value: DatumValue::List(items.clone()),
-                    span: column.span,
-                };
+                let whole = Datum::new(DatumValue::List(items.clone()), column.span);
                 let item = self.one(&whole, wanted);
                 draft(vec![item], true)
             }
             DataValue::List(items) => {
                 let mut found = Vec::new();
                 for datum in items {
+                    if matches!(datum.value, DatumValue::Null) && !input.optional {
+                        let message = format!(
+                            "input `{}` is required, but this item has no value",
+                            input.name
+                        );
+                        self.diagnostics
+                            .push(Diagnostic::error(datum.span, message));
+                    }
                     match self.pattern(datum, wanted) {
                         Some(several) => found.extend(several),
                         None => found.push(self.one(datum, wanted)),
@@ -410,10 +418,8 @@ impl Binder<'_> {
     }
 
     fn path(&mut self, path: &Path, wanted: &Type, span: Span) -> (Draft, Datum) {
-        let written = Datum {
-            value: DatumValue::Scalar(Scalar::Text(path.to_string_lossy().into())),
-            span,
-        };
+        let value = DatumValue::Scalar(Scalar::Text(path.to_string_lossy().into()));
+        let written = Datum::new(value, span);
         let problem = match std::fs::metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 Some("there is no such file".to_owned())
@@ -455,7 +461,8 @@ impl Binder<'_> {
         match &datum.value {
             DatumValue::Null => (Draft::Nothing, datum.clone()),
             DatumValue::Scalar(scalar) if self.is_file_like(wanted) => {
-                let path = self.folder.join(scalar.to_string());
+                let written = datum.text().unwrap_or_else(|| scalar.to_string().into());
+                let path = self.folder.join(&*written);
                 self.path(&path, wanted, datum.span)
             }
             DatumValue::Scalar(scalar) => {
@@ -465,17 +472,15 @@ impl Binder<'_> {
                     .cloned()
                 {
                     // One pattern for an input that is a list of files.
-                    let paths = self.matches(&scalar.to_string(), datum.span);
+                    let pattern = datum.text().unwrap_or_else(|| scalar.to_string().into());
+                    let paths = self.matches(&pattern, datum.span);
                     let (items, written): (Vec<Draft>, Vec<Datum>) = paths
                         .iter()
                         .map(|path| self.path(path, &element, datum.span))
                         .unzip();
                     return (
                         Draft::List(items),
-                        Datum {
-                            value: DatumValue::List(written),
-                            span: datum.span,
-                        },
+                        Datum::new(DatumValue::List(written), datum.span),
                     );
                 }
                 let fitted = match wanted.scalar() {
@@ -484,19 +489,14 @@ impl Binder<'_> {
                     Some(scalar_type) => {
                         scalar.coerce(scalar_type, false).or_else(|| match scalar {
                             Scalar::Text(text) => Scalar::parse(text, scalar_type),
-                            other if *wanted == Type::Text => {
-                                Some(Scalar::Text(other.to_string().into()))
-                            }
+                            _ if *wanted == Type::Text => datum.text().map(Scalar::Text),
                             _ => None,
                         })
                     }
                 };
                 match fitted {
                     Some(fitted) => {
-                        let written = Datum {
-                            value: DatumValue::Scalar(fitted.clone()),
-                            span: datum.span,
-                        };
+                        let written = Datum::new(DatumValue::Scalar(fitted.clone()), datum.span);
                         (Draft::Scalar(fitted), written)
                     }
                     None => wrong(self, &format!("`{scalar}`")),
@@ -509,6 +509,12 @@ impl Binder<'_> {
                 let mut drafts = Vec::new();
                 let mut written = Vec::new();
                 for item in items {
+                    if matches!(item.value, DatumValue::Null)
+                        && !matches!(element, Type::Any | Type::Null)
+                    {
+                        let message = format!("expected {element}, found nothing");
+                        self.diagnostics.push(Diagnostic::error(item.span, message));
+                    }
                     let found = match self.pattern(item, &element) {
                         Some(several) => several,
                         None => vec![self.one(item, &element)],
@@ -520,10 +526,7 @@ impl Binder<'_> {
                 }
                 (
                     Draft::List(drafts),
-                    Datum {
-                        value: DatumValue::List(written),
-                        span: datum.span,
-                    },
+                    Datum::new(DatumValue::List(written), datum.span),
                 )
             }
             DatumValue::Record(_) => wrong(self, "a mapping"),
@@ -538,6 +541,7 @@ fn save(columns: &[DraftColumn], parameters: &BTreeMap<Arc<str>, Scalar>) -> Str
         name: Arc::clone(name),
         value: value.clone(),
         span,
+        name_span: span,
     };
     let rows = columns.first().is_some_and(|column| column.rows);
     let shape = if rows {
@@ -550,7 +554,10 @@ fn save(columns: &[DraftColumn], parameters: &BTreeMap<Arc<str>, Scalar>) -> Str
             Some(column.written[row].clone())
                 .filter(|datum| !matches!(datum.value, DatumValue::Null))
         };
-        let row = |row: usize| columns.iter().map(|column| cell(column, row)).collect();
+        let row = |row: usize| DataRow {
+            cells: columns.iter().map(|column| cell(column, row)).collect(),
+            span,
+        };
         DataShape::Rows {
             names,
             rows: (0..count).map(row).collect(),
@@ -628,5 +635,139 @@ fn identity_of(value: &Value) -> Identity {
         Value::File(file) => Identity::File(file.digest),
         Value::Directory(_) => Identity::Directory(value_digest(value)),
         other => Identity::Value(value_digest(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workflow() -> Workflow {
+        let input = |name: &str, input_type: Type, optional| Input {
+            name: name.into(),
+            input_type,
+            optional,
+        };
+        Workflow {
+            inputs: vec![
+                input("word", Type::Text, false),
+                input("words", Type::Text.list(), true),
+                input("note", Type::Text, true),
+                input("n", Type::Int, true),
+            ],
+            parameters: vec![headwater_graph::Parameter {
+                name: "shortest".into(),
+                scalar_type: headwater_graph::ScalarType::Int,
+                default: None,
+                range: None,
+                step: None,
+                values: Vec::new(),
+            }],
+            ..Workflow::default()
+        }
+    }
+
+    fn bound(name: &str, text: &str) -> Result<BoundData, Error> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("the file can be written");
+        bind(&workflow(), &Registry::new(), Some(&path), &[])
+    }
+
+    /// Line, column, message and hint of each mistake.
+    #[track_caller]
+    fn mistakes(name: &str, text: &str, expected: &[&str]) {
+        let Err(Error::File { diagnostics, .. }) = bound(name, text) else {
+            panic!("expected mistakes in {text}");
+        };
+        let found: Vec<String> = diagnostics
+            .iter()
+            .map(|found| {
+                let span = found.span.unwrap_or_default();
+                let hint = found.hint.as_ref().map(|hint| format!(" => {hint}"));
+                format!(
+                    "{}:{} {}{}",
+                    span.line,
+                    span.column,
+                    found.message,
+                    hint.unwrap_or_default()
+                )
+            })
+            .collect();
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[track_caller]
+    fn saved(name: &str, text: &str) -> String {
+        let bound = bound(name, text).expect("the data is right");
+        save(&bound.columns, &bound.parameters)
+    }
+
+    #[test]
+    fn texts_arrive_as_they_are_written() {
+        let text =
+            "inputs:\n  word: [007, 1.10, 1e3, .5, +3, true, abc]\n  words: [1.0, 2]\n  n: [007]\n";
+        let written = saved("data.yaml", text);
+        assert_eq!(
+            written,
+            "headwater: 1\ninputs:\n  word:\n    - \"007\"\n    - \"1.10\"\n    - \"1e3\"\n    - \".5\"\n    \
+             - \"+3\"\n    - \"true\"\n    - abc\n  words: [\"1.0\", \"2\"]\n  n:\n    - 7\n"
+        );
+        assert_eq!(saved("data.yaml", &written), written);
+    }
+
+    #[test]
+    fn items_without_a_value() {
+        mistakes(
+            "data.yaml",
+            "inputs:\n  word: [a, null]\n  words: [a, ~]\n",
+            &[
+                "2:13 input `word` is required, but this item has no value",
+                "3:14 expected text, found nothing",
+            ],
+        );
+        let data =
+            bound("data.yaml", "inputs: {word: a, note: [b, null, c]}").expect("it is right");
+        let note = &data.columns[1];
+        assert!(matches!(
+            note.items[..],
+            [Draft::Scalar(_), Draft::Nothing, Draft::Scalar(_)]
+        ));
+    }
+
+    #[test]
+    fn cells_without_a_value_are_told_in_their_row() {
+        mistakes(
+            "data.csv",
+            "word,note\na,b\n,c\n",
+            &["3:1 input `word` is required, but this row has no value for it"],
+        );
+        mistakes(
+            "data.yaml",
+            "rows:\n  - {word: a}\n  - {note: b}\n",
+            &["3:5 input `word` is required, but this row has no value for it"],
+        );
+    }
+
+    #[test]
+    fn unknown_parameters_are_told_at_their_name() {
+        mistakes(
+            "data.yaml",
+            "inputs: {word: a}\nparameters:\n  shortst: 3\n",
+            &["3:3 there is no workflow parameter `shortst` => did you mean `shortest`?"],
+        );
+    }
+
+    #[test]
+    fn no_rows() {
+        mistakes(
+            "data.yaml",
+            "rows: []\n",
+            &[
+                "1:7 there are no rows => list at least one row, or use `inputs:`, where an input can have no items: `x: []`",
+            ],
+        );
+        let written = saved("data.csv", "word,note\n");
+        assert_eq!(written, "headwater: 1\ninputs:\n  word: []\n  note: []\n");
     }
 }

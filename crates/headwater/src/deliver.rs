@@ -95,7 +95,7 @@ impl Deliverer<'_> {
         extension: Option<String>,
     ) -> Result<PathBuf, Error> {
         // An output that is called like a file of ours gets a folder of its own.
-        let reserved = ["inputs", "outputs", "trace"].contains(&&**output);
+        let reserved = ["failures", "inputs", "outputs", "trace"].contains(&&**output);
         let stem = match (index.0.is_empty(), reserved) {
             (true, false) => output.to_string(),
             (true, true) => format!("{output}/{output}"),

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
 use headwater_enact::Recall;
@@ -30,9 +30,59 @@ enum Order {
 /// Products of a run that may not write to its store.
 type Stash = Arc<Mutex<HashMap<Recipe, Arc<Outputs>>>>;
 
+/// At most so many bytes of values wait to be written; the engine waits for the disk beyond that.
+const BACKLOG: u64 = 256 << 20;
+
+/// What is on its way to the store, and what became of it.
+#[derive(Debug, Default)]
+struct Backlog {
+    state: Mutex<BacklogState>,
+    room: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct BacklogState {
+    bytes: u64,
+    error: Option<String>,
+}
+
+impl Backlog {
+    /// Waits for room; an error if the store has stopped taking anything.
+    fn enter(&self, bytes: u64) -> Result<(), KeeperError> {
+        let mut state = locked(&self.state);
+        loop {
+            if let Some(error) = &state.error {
+                return Err(KeeperError(error.clone()));
+            }
+            if state.bytes == 0 || state.bytes + bytes <= BACKLOG {
+                state.bytes += bytes;
+                return Ok(());
+            }
+            state = self
+                .room
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn leave(&self, bytes: u64, error: Option<String>) {
+        let mut state = locked(&self.state);
+        state.bytes = state.bytes.saturating_sub(bytes);
+        if state.error.is_none() {
+            state.error = error;
+        }
+        self.room.notify_all();
+    }
+}
+
+fn memory(outputs: &Outputs) -> u64 {
+    outputs.iter().map(Value::memory).sum()
+}
+
 /// Keeps products in a store.
 pub struct StoreKeeper {
     store: Arc<Store>,
+    backlog: Arc<Backlog>,
     run: Arc<str>,
     sender: Option<mpsc::SyncSender<Order>>,
     thread: Option<JoinHandle<Result<(), String>>>,
@@ -50,12 +100,15 @@ impl StoreKeeper {
         let read_only = store.mode() == headwater_remember::Mode::ReadOnly;
         let (sender, receiver) = mpsc::sync_channel::<Order>(4096);
         let own = Arc::clone(&store);
+        let backlog = Arc::new(Backlog::default());
+        let shared = Arc::clone(&backlog);
         let thread = std::thread::Builder::new().name("headwater-keeper".to_owned());
         let thread = thread
-            .spawn(move || keep_all(own, &receiver, read_only))
+            .spawn(move || keep_all(own, &receiver, read_only, &shared))
             .ok();
         StoreKeeper {
             store,
+            backlog,
             run: run.into(),
             sender: Some(sender),
             thread,
@@ -109,6 +162,7 @@ fn keep_all(
     store: Arc<Store>,
     receiver: &mpsc::Receiver<Order>,
     read_only: bool,
+    backlog: &Backlog,
 ) -> Result<(), String> {
     if read_only {
         for order in receiver {
@@ -139,6 +193,7 @@ fn keep_all(
                     record.outputs = kept;
                     writer.submit(Pending { record, objects });
                 }
+                backlog.leave(memory(&outputs), writer.failed());
             }
             Order::Flush(reply) => {
                 let _ = reply.send(writer.flush().map_err(|error| error.to_string()));
@@ -193,11 +248,17 @@ fn collect_objects(value: &Value, places: &Places, objects: &mut Vec<PendingObje
     let mut file = |file: &FileValue| {
         let source = match &file.handle {
             Handle::Path(path) if path.starts_with(&places.staging) => {
-                ObjectSource::Staged(path.to_path_buf())
+                // One that somebody has written to since is not what was made.
+                let size = std::fs::metadata(path).ok()?.len();
+                (size == file.size).then(|| ObjectSource::Staged(path.to_path_buf()))?
             }
             Handle::Path(path) if path.starts_with(&places.objects) => return Some(()),
-            // Somebody else's file: it is copied, never linked. One that is gone leaves the product unkept.
-            Handle::Path(path) => ObjectSource::Bytes(std::fs::read(path).ok()?),
+            // Somebody else's file: it is copied, never linked. One that is gone or another by now leaves
+            // the product unkept.
+            Handle::Path(path) => {
+                let bytes = std::fs::read(path).ok()?;
+                (Digest::of(&bytes) == file.digest).then_some(ObjectSource::Bytes(bytes))?
+            }
             Handle::Memory(bytes) => ObjectSource::Bytes(bytes.to_vec()),
             // It is in the store already.
             Handle::Stored => return Some(()),
@@ -331,6 +392,7 @@ impl Keeper for StoreKeeper {
             time: self.time + i64::try_from(execution.started.as_secs()).unwrap_or(0),
         };
         let ports = self.port_names(graph, task);
+        self.backlog.enter(memory(outputs))?;
         let sender = self
             .sender
             .as_ref()
@@ -435,7 +497,8 @@ impl Fetch for StoreFetcher {
             // It may still be on its way.
             let (sender, receiver) = mpsc::channel();
             self.sender.as_ref()?.send(Order::Flush(sender)).ok()?;
-            receiver.recv().ok()?.ok()?;
+            // Another product may be in trouble; this one may be there all the same.
+            let _: Result<(), String> = receiver.recv().ok()?;
             self.record(recipe)
         })?;
         record

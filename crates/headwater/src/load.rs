@@ -1,18 +1,21 @@
 //! From a workflow file to a workflow whose operations have their versions.
 //!
 //! Law: the version of a program covers its template, the files it `uses` and what its version command
-//! prints, so that a change of any of them is a change of the recipe.
+//! prints, so that a change of any of them is a change of the recipe. A run works with copies of these files,
+//! which are what was digested.
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use headwater_enact::{OpenError, ShapeError};
 use headwater_graph::{
-    CommandTemplate, Diagnostic, Kind, Operation, Place, Registry, Severity, Span, UsedFile,
-    VersionSource, Workflow,
+    CommandTemplate, ContentHasher, Diagnostic, Digest, Kind, Operation, Place, Registry, Severity,
+    Span, UsedFile, VersionSource, Workflow,
 };
 use headwater_remember::Store;
 
@@ -33,9 +36,61 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
     /// Where the parts of the workflow stand in the file.
     pub places: BTreeMap<Place, Span>,
+    /// What has to be copied before a task can run.
+    pub(crate) copies: Vec<UsedCopy>,
+}
+
+/// A file that programs use, and where the run has its own copy of it.
+#[derive(Debug)]
+pub(crate) struct UsedCopy {
+    name: Arc<str>,
+    from: PathBuf,
+    to: PathBuf,
+    digest: Digest,
+}
+
+impl UsedCopy {
+    /// Makes the copy, read-only, and looks whether it is what was digested.
+    fn make(&self) -> Result<(), Error> {
+        if let Some(parent) = self.to.parent() {
+            fs::create_dir_all(parent)
+                .map_err(|source| Error::io("cannot make folder", parent, source))?;
+        }
+        fs::copy(&self.from, &self.to)
+            .map_err(|source| Error::io("cannot copy", &self.from, source))?;
+        let check = || -> std::io::Result<Digest> {
+            let mut file = fs::File::open(&self.to)?;
+            let executable = file.metadata()?.permissions().mode() & 0o111;
+            file.set_permissions(fs::Permissions::from_mode(0o444 | executable))?;
+            let mut hasher = ContentHasher::new();
+            let mut buffer = vec![0; 1 << 16];
+            loop {
+                match file.read(&mut buffer)? {
+                    0 => return Ok(hasher.finish()),
+                    count => hasher.update(&buffer[..count]),
+                };
+            }
+        };
+        let found = check().map_err(|source| Error::io("cannot read", &self.to, source))?;
+        if found == self.digest {
+            return Ok(());
+        }
+        Err(Error::usage(
+            format!(
+                "`{}` changed while the run was starting; give the command again",
+                self.name
+            ),
+            None,
+        ))
+    }
 }
 
 impl Loaded {
+    /// Copies the files that programs use to where the operations expect them.
+    pub(crate) fn copy_used(&self) -> Result<(), Error> {
+        self.copies.iter().try_for_each(UsedCopy::make)
+    }
+
     /// Mistakes that showed when the workflow met its data, at their places in the file.
     pub(crate) fn mistakes(&self, errors: &[OpenError]) -> Error {
         let mut diagnostics = Vec::new();
@@ -89,7 +144,7 @@ pub struct Checked {
 
 /// The text of a file that the user has named.
 pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
-    let bytes = std::fs::read(path).map_err(|source| match source.kind() {
+    let bytes = fs::read(path).map_err(|source| match source.kind() {
         ErrorKind::NotFound => Error::usage(format!("there is no file `{}`", path.display()), None),
         ErrorKind::IsADirectory => Error::usage(
             format!("`{}` is a folder, not a file", path.display()),
@@ -134,7 +189,7 @@ pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
 
 /// Reads a workflow file to run it. `store` digests the files that programs use.
 pub fn load(path: &Path, libraries: &Registry, store: &Store) -> Result<Loaded, Error> {
-    parse(path, libraries)?.with_versions(libraries, store)
+    parse(path, libraries)?.with_versions(libraries, store, None)
 }
 
 /// A workflow file without mistakes, before anybody has looked at what its programs are made of.
@@ -172,11 +227,13 @@ pub(crate) fn parse(path: &Path, libraries: &Registry) -> Result<Parsed, Error> 
 }
 
 impl Parsed {
-    /// Finds out the versions of the programs.
+    /// Finds out the versions of the programs. With a folder for copies, they use the files there; it is
+    /// [`Loaded::copy_used`] that brings them.
     pub(crate) fn with_versions(
         self,
         libraries: &Registry,
         store: &Store,
+        copies_folder: Option<&Path>,
     ) -> Result<Loaded, Error> {
         let Parsed {
             workflow,
@@ -190,8 +247,17 @@ impl Parsed {
             std::path::absolute(&file).map_err(|source| Error::io("cannot find", &file, source))?;
         let folder = folder.parent().map(Path::to_path_buf).unwrap_or_default();
         let mut registry = libraries.clone();
-        for operation in operations {
-            let operation = with_version(operation, &folder, store)?;
+        let mut copies = Vec::new();
+        for (number, operation) in operations.into_iter().enumerate() {
+            let mut operation = with_version(operation, &folder, store)?;
+            if let (Some(to), Kind::Command(template)) = (copies_folder, &mut operation.kind) {
+                // Each operation sees its own files only, with their places beside each other.
+                redirect(
+                    Arc::make_mut(template),
+                    &to.join(number.to_string()),
+                    &mut copies,
+                );
+            }
             let name = Arc::clone(&operation.signature.name);
             registry
                 .register(None, operation)
@@ -204,7 +270,29 @@ impl Parsed {
             text,
             diagnostics,
             places,
+            copies,
         })
+    }
+}
+
+/// Makes a template use copies below `folder`. Its version says what the files hold, not where they are.
+fn redirect(template: &mut CommandTemplate, folder: &Path, copies: &mut Vec<UsedCopy>) {
+    for file in &mut template.used_files {
+        let name = Path::new(&*file.name);
+        let inside = name
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+        // A name that leads elsewhere is refused when the work folder is made.
+        if inside {
+            let to = folder.join(name);
+            let from = std::mem::replace(&mut file.path, to.as_path().into());
+            copies.push(UsedCopy {
+                name: Arc::clone(&file.name),
+                from: from.to_path_buf(),
+                to,
+                digest: file.digest,
+            });
+        }
     }
 }
 
@@ -225,7 +313,7 @@ fn with_version(operation: Operation, folder: &Path, store: &Store) -> Result<Op
             Some(ask_version(&signature.name, command, folder)?)
         }
     };
-    signature.version = template.version(tool_version.as_deref());
+    signature.version = template.version_for(&signature, tool_version.as_deref());
     Ok(Operation {
         signature,
         kind: Kind::Command(Arc::new(template)),
@@ -280,7 +368,7 @@ fn files_below(path: &Path) -> Result<Vec<PathBuf>, Error> {
         return Ok(vec![path.to_owned()]);
     }
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(|source| Error::io("cannot read", path, source))? {
+    for entry in fs::read_dir(path).map_err(|source| Error::io("cannot read", path, source))? {
         let entry = entry.map_err(|source| Error::io("cannot read", path, source))?;
         files.extend(files_below(&entry.path())?);
     }

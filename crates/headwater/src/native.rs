@@ -104,6 +104,8 @@ pub fn run_graph_with(
             staging: nowhere("staging"),
             logs: nowhere("logs"),
             environment: headwater_execute::inherited_environment(),
+            temporary: nowhere("staging"),
+            watched: Arc::default(),
         },
         scratch: nowhere("spilled"),
         stop: Stop::default(),
@@ -121,8 +123,11 @@ pub fn run_graph_with(
         None => run(&mut NothingKept)?,
         Some((store, run_name)) => {
             let mut keeper = StoreKeeper::new(store, run_name);
-            let outputs = run(&mut keeper)?;
-            keeper.close().map_err(|error| Error::Pool(error.into()))?;
+            let outputs = run(&mut keeper);
+            // Whatever was finished becomes durable, however the run ended.
+            let closed = keeper.close().map_err(|error| Error::Pool(error.into()));
+            let outputs = outputs?;
+            closed?;
             outputs
         }
     };

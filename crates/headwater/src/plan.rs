@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_enact::{Backoff, Capacity, Enactment, Expander, OpenError, Options, State};
-use headwater_execute::Keeper;
+use headwater_execute::{Keeper, Watched};
 use headwater_graph::{Diagnostic, Recipe, Registry, TaskId};
 use headwater_remember::Store;
 
+use crate::run::Places;
 use crate::{Error, Loaded, RunRequest, StoreKeeper, StorePlace};
 
 /// What a stage would do.
@@ -54,6 +55,8 @@ pub(crate) struct Prepared {
     pub(crate) saved: String,
     pub(crate) diagnostics: Vec<(PathBuf, String, Vec<Diagnostic>)>,
     pub(crate) cores: usize,
+    /// The files of the user, as they were when they were digested.
+    pub(crate) watched: Arc<Watched>,
 }
 
 fn machine_cores() -> usize {
@@ -71,11 +74,13 @@ fn machine_memory() -> Option<u64> {
         .map(|kilobytes| kilobytes * 1024)
 }
 
+/// Plans the run of that name, or one that nobody means to start.
 pub(crate) fn prepare(
     request: &RunRequest,
     libraries: &Registry,
     place: &StorePlace,
     current: &Path,
+    run: Option<&str>,
 ) -> Result<Prepared, Error> {
     // Mistakes in the files are told before a store is made.
     let parsed = crate::load::parse(&request.flow, libraries)?;
@@ -86,8 +91,18 @@ pub(crate) fn prepare(
         &request.settings,
     )?;
     let store = crate::open_store(place, current)?;
-    let loaded = parsed.with_versions(libraries, &store)?;
+    let copies = run.map(|run| Places::new(&store, run, place.read_only).uses());
+    let loaded = parsed.with_versions(libraries, &store, copies.as_deref())?;
     let data = data.identify(&store, machine_cores())?;
+    let mut watched = Watched::default();
+    let items = data
+        .data_set
+        .columns
+        .iter()
+        .flat_map(|column| &column.items);
+    for item in items.flatten().filter(|_| run.is_some()) {
+        watched.add(&item.value);
+    }
     let cores = request.cores.unwrap_or_else(machine_cores);
     let open = |error| OpenError::Shape(error);
     let expander = Expander::new(
@@ -125,6 +140,7 @@ pub(crate) fn prepare(
         saved: data.saved,
         diagnostics,
         cores,
+        watched: Arc::new(watched),
     })
 }
 
@@ -138,7 +154,7 @@ pub fn dry_run(
         read_only: true,
         ..request.store.clone()
     };
-    let mut prepared = prepare(request, libraries, &place, current)?;
+    let mut prepared = prepare(request, libraries, &place, current, None)?;
     let mut keeper = StoreKeeper::new(Arc::clone(&prepared.store), "");
     let opened = prepared
         .enactment

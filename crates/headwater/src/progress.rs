@@ -117,6 +117,19 @@ fn update(snapshot: &mut Snapshot, enactment: &Enactment) {
     snapshot.reused = enactment.counts().reused();
 }
 
+/// Where a task stands; one that the engine added (reading a file) goes by its operation.
+pub(crate) fn address_of(enactment: &Enactment, task: TaskId) -> String {
+    match enactment.address(task) {
+        Some(address) => address.text,
+        None => enactment
+            .graph()
+            .operation_at(task)
+            .signature
+            .name
+            .to_string(),
+    }
+}
+
 /// A task that failed for good.
 #[derive(Debug, Clone)]
 pub(crate) struct SeenFailure {
@@ -147,13 +160,11 @@ impl Observer for Listener {
 
     fn finished(&self, enactment: &Enactment, execution: &Execution, how: &Finished<'_>) {
         let task = execution.task;
-        let Some(stage) = enactment.coordinator().stage(task) else {
+        let stage = enactment.coordinator().stage(task);
+        if stage.is_none() && matches!(how, Finished::Success(_)) {
             return;
-        };
-        let address = enactment
-            .address(task)
-            .map(|address| address.text)
-            .unwrap_or_default();
+        }
+        let address = address_of(enactment, task);
         let state = match (how, enactment.coordinator().state(task)) {
             (Finished::Success(_), _) => "executed",
             (Finished::Failure(_), State::Failed) => "failed",
@@ -164,7 +175,8 @@ impl Observer for Listener {
         };
         {
             let mut inner = self.progress.lock();
-            if let Some(stage) = inner.snapshot.stages.get_mut(stage) {
+            let stage = stage.and_then(|stage| inner.snapshot.stages.get_mut(stage));
+            if let Some(stage) = stage {
                 stage.running = stage.running.saturating_sub(1);
                 stage.failed += usize::from(state == "failed");
             }

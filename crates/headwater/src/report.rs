@@ -1,11 +1,12 @@
 //! What is asked of a run, and what it comes to.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use headwater_enact::{Counts, Parallelism};
-use headwater_execute::Failure;
+use headwater_execute::{Failure, shell_quote};
 use headwater_graph::{Diagnostic, Index, Value};
 
 use crate::StorePlace;
@@ -72,6 +73,44 @@ pub struct FailedTask {
     pub blocked: usize,
 }
 
+impl FailedTask {
+    /// Everything a person needs: which task, why, its command, the end of what it said, where its folder is
+    /// and how to run it again alone. The first line is the whole in short.
+    pub fn description(&self) -> String {
+        let failure = &self.failure;
+        let mut out = format!("task `{}`: {}", self.address, failure.message);
+        if self.attempts > 1 {
+            let _ = write!(out, " (tried {} times)", self.attempts);
+        }
+        if let Some(command) = &failure.command {
+            let words: Vec<String> = command.iter().map(|word| shell_quote(word)).collect();
+            let _ = write!(out, "\n  command: {}", words.join(" "));
+        }
+        let lines: Vec<&str> = failure.stderr.lines().collect();
+        if !lines.is_empty() {
+            out.push_str("\n  it said:");
+            for line in &lines[lines.len().saturating_sub(12)..] {
+                let _ = write!(out, "\n    {line}");
+            }
+        }
+        if let Some(folder) = &failure.folder {
+            let _ = write!(out, "\n  folder:  {}", folder.display());
+            if failure.command.is_some() {
+                let script = folder.join(".again.sh").display().to_string();
+                let _ = write!(out, "\n  again:   sh {}", shell_quote(&script));
+            }
+        }
+        match self.blocked {
+            0 => {}
+            1 => out.push_str("\n  1 task could not run because of it"),
+            several => {
+                let _ = write!(out, "\n  {several} tasks could not run because of it");
+            }
+        }
+        out
+    }
+}
+
 /// What a run came to.
 #[derive(Debug)]
 pub struct RunReport {
@@ -85,7 +124,7 @@ pub struct RunReport {
     pub seconds: f64,
     /// By name.
     pub outputs: BTreeMap<Arc<str>, Vec<OutputItem>>,
-    /// Tasks that failed, in the order in which they did.
+    /// Tasks that failed, in the order of the workflow.
     pub failures: Vec<FailedTask>,
     /// What went wrong in stages that could only be planned while the run was under way.
     pub errors: Vec<String>,
@@ -102,6 +141,7 @@ pub struct RunReport {
 impl RunReport {
     /// Whether everything that was wanted is there.
     pub fn succeeded(&self) -> bool {
-        self.failures.is_empty() && self.errors.is_empty() && !self.stopped
+        let clean = self.counts.failed == 0 && self.counts.blocked == 0;
+        clean && self.failures.is_empty() && self.errors.is_empty() && !self.stopped
     }
 }

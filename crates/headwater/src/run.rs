@@ -18,7 +18,7 @@ use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskSt
 use crate::deliver::{deliver, link_last, table};
 use crate::keep::StoreFetcher;
 use crate::plan::{Prepared, prepare, recompute_lost};
-use crate::progress::{Listener, TRACE_HEADER};
+use crate::progress::{Listener, TRACE_HEADER, address_of};
 use crate::{Error, FailedTask, Progress, RunReport, RunRequest, StoreKeeper};
 
 /// Runs `request` until everything has ended or `stop` is asked for.
@@ -30,12 +30,12 @@ pub fn run(
     stop: &Stop,
 ) -> Result<RunReport, Error> {
     let began = Instant::now();
-    let mut prepared = prepare(request, libraries, &request.store, current)?;
+    let run = crate::identifier::new_run();
+    let mut prepared = prepare(request, libraries, &request.store, current, Some(&run))?;
     let store = Arc::clone(&prepared.store);
     if !request.store.read_only {
         tidy_work(&store);
     }
-    let run = crate::identifier::new_run();
     let folder = match &request.outputs {
         Some(folder) => current.join(folder),
         None => current.join("outputs").join(&run),
@@ -76,10 +76,19 @@ pub fn run(
     if !read_only {
         store.begin_run(&record)?;
     }
+    let places = Places::new(&store, &run, read_only);
+    if let Err(error) = prepared.loaded.copy_used() {
+        let _ = keeper.close();
+        let counts = prepared.enactment.counts();
+        end_run(&store, read_only, &run, RunStatus::Failed, counts);
+        if let Some(temporary) = places.temporary {
+            let _ = fs::remove_dir_all(temporary);
+        }
+        return Err(error);
+    }
     fs::create_dir_all(&folder)
         .map_err(|source| Error::io("cannot make folder", &folder, source))?;
     write(&folder.join("inputs.yaml"), prepared.saved.as_bytes())?;
-    let places = Places::new(&store, &run, read_only);
     let fetcher = keeper.resting_fetcher();
     let executed = execute(&mut prepared, &mut keeper, progress, stop, &places, &folder);
     let kept = keeper.close();
@@ -146,7 +155,7 @@ fn tidy_work(store: &Store) {
 }
 
 /// Where the files of a run lie while it goes on: in the store, or elsewhere if that is read-only.
-struct Places {
+pub(crate) struct Places {
     work: PathBuf,
     staging: PathBuf,
     logs: PathBuf,
@@ -154,7 +163,7 @@ struct Places {
 }
 
 impl Places {
-    fn new(store: &Store, run: &str, read_only: bool) -> Places {
+    pub(crate) fn new(store: &Store, run: &str, read_only: bool) -> Places {
         if read_only {
             let folder = std::env::temp_dir().join(format!("headwater-{run}"));
             let place = |name: &str| folder.join(name);
@@ -171,6 +180,11 @@ impl Places {
             logs: store.run_folder(run).join("logs"),
             temporary: None,
         }
+    }
+
+    /// Copies of the files that programs use.
+    pub(crate) fn uses(&self) -> PathBuf {
+        self.staging.join("uses")
     }
 }
 
@@ -227,6 +241,8 @@ fn execute(
             staging: places.staging.join("files"),
             logs: places.logs.clone(),
             environment: headwater_execute::inherited_environment(),
+            temporary: places.staging.clone(),
+            watched: Arc::clone(&prepared.watched),
         },
         scratch: places.staging.join("spilled"),
         stop: stop.clone(),
@@ -259,6 +275,13 @@ fn finish(
         &folder.join("outputs.csv"),
         table(&outputs, &folder).as_bytes(),
     )?;
+    if !failures.is_empty() {
+        let all: Vec<String> = failures.iter().map(FailedTask::description).collect();
+        write(
+            &folder.join("failures.txt"),
+            (all.join("\n\n") + "\n").as_bytes(),
+        )?;
+    }
     link_last(&folder, request);
     let enactment = &mut prepared.enactment;
     let errors = enactment.errors().iter().map(ToString::to_string).collect();
@@ -292,10 +315,7 @@ fn failures(prepared: &Prepared, listener: &Listener) -> Vec<FailedTask> {
     seen.sort_by_key(|seen| seen.task);
     seen.iter()
         .map(|seen| FailedTask {
-            address: enactment
-                .address(seen.task)
-                .map(|address| address.text)
-                .unwrap_or_default(),
+            address: address_of(enactment, seen.task),
             failure: seen.failure.clone(),
             attempts: seen.attempts,
             blocked: blocked.get(&seen.task).copied().unwrap_or(0),

@@ -12,7 +12,7 @@ use headwater::graph::{
     Scalar, ScalarType, Signature, Source, TaskGraph, TaskId, Text, Type, Value,
 };
 use headwater::{StorePlace, open_store, run_graph};
-use headwater_bench::{Bar, Claims, resident, timed};
+use headwater_bench::{Bar, Claims, median, resident, timed};
 
 const WORKERS: usize = 2;
 const CHAIN: usize = 4;
@@ -129,16 +129,14 @@ fn run_native(tasks: usize, store: Option<&Path>) -> f64 {
 }
 
 fn native(claims: &mut Claims) {
-    // The best of several, taken in turn, each in a process of its own: other programs on the machine
+    // Medians of several, taken in turn, each in a process of its own: other programs on the machine
     // disturb both sizes alike, and both pay for fresh memory.
-    let (mut small, mut large) = (f64::INFINITY, f64::INFINITY);
     let measured = |tasks: &str| own_output(&["--native", tasks]).unwrap_or(f64::INFINITY);
-    for _ in 0..5 {
-        for _ in 0..3 {
-            small = small.min(measured("100000"));
-        }
-        large = large.min(measured("1000000"));
-    }
+    let pairs: Vec<(f64, f64)> = (0..9)
+        .map(|_| (measured("100000"), measured("1000000")))
+        .collect();
+    let small = median(pairs.iter().map(|pair| pair.0).collect());
+    let large = median(pairs.iter().map(|pair| pair.1).collect());
     claims.claim(
         "1,000,000 native tasks, graph and hashing included",
         large / 1000.0,

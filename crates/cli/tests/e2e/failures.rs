@@ -34,7 +34,7 @@ fn message(report: &Report) -> String {
 
 const FAILS: &str = r#"    shell: |
       echo some words
-      echo "no luck with {in.item}" >&2
+      echo "no luck with" {in.item} >&2
       echo "$GREETING" > seen.txt
       cat > input.txt
       test -f "$TMPDIR/luck" || exit 7
@@ -304,7 +304,7 @@ fn a_command_line_that_is_too_long_is_told_shortly() {
     let ran = ran.says(&[
         "program `echo` cannot be started",
         "listfile",
-        "300,005 bytes in all",
+        "300,016 bytes in all",
     ]);
     assert!(
         ran.stderr.len() < 5000,

@@ -14,4 +14,5 @@ mod memory;
 mod mistakes;
 mod outputs;
 mod place;
+mod protect;
 mod reuse;

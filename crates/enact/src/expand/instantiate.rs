@@ -226,7 +226,7 @@ impl Expander {
     fn give_up(&mut self, instance: &mut Instance) {
         for position in 0..instance.steps.len() {
             if instance.steps[position] == Step::Deferred {
-                self.lose_outputs(instance.stage, position);
+                self.lose_outputs(instance.stage, position, &instance.path);
             }
             if !matches!(instance.steps[position], Step::Added(_)) {
                 instance.steps[position] = Step::Lost;
@@ -234,11 +234,11 @@ impl Expander {
         }
     }
 
-    fn lose_outputs(&mut self, stage: usize, position: usize) {
+    fn lose_outputs(&mut self, stage: usize, position: usize, path: &Index) {
         let outputs = self.stages[stage].tasks[position].outputs.clone();
         for (_, data) in outputs {
             self.data[data].pending -= 1;
-            self.data[data].holes += 1;
+            self.data[data].holes.push(Some(path.clone()));
             self.update_completeness(data);
         }
     }
@@ -260,7 +260,7 @@ impl Expander {
         );
         self.stages[stage].tasks = plans;
         for position in lost {
-            self.lose_outputs(stage, position);
+            self.lose_outputs(stage, position, &instance.path);
         }
         let there = |task: &TaskId| *task != NO_TASK;
         let added: Vec<TaskId> = tasks.iter().copied().filter(there).collect();

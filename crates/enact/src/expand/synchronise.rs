@@ -115,6 +115,32 @@ impl Expander {
         calls
     }
 
+    /// How many items of `data` never came that belong to the call with this path. One whose group nobody
+    /// can tell belongs to every group.
+    fn holes_of(&self, stage: usize, call: &Index, data: usize) -> usize {
+        let holes = &self.data[data].holes;
+        let Wait::Per(per) = &self.stages[stage].wait else {
+            return holes.len();
+        };
+        let column = self.columns.iter().position(|(input, _)| input == per);
+        let place = column.and_then(|column| self.per_place(data, column).first().copied());
+        let (Some(column), Some((place, grouped))) = (column, place) else {
+            return holes.len();
+        };
+        let belongs = |hole: &&Option<Index>| {
+            let position = hole.as_ref().and_then(|path| path.0.get(place));
+            position.is_none_or(|position| {
+                let group = if grouped {
+                    *position
+                } else {
+                    self.groups[column][*position as usize]
+                };
+                call.0.first() == Some(&group)
+            })
+        };
+        holes.iter().filter(belongs).count()
+    }
+
     fn members(&self, data: usize) -> Members {
         let items = self.data[data].items.iter().enumerate();
         let mut members: Members = items
@@ -156,7 +182,7 @@ impl Expander {
                 list.push(source.clone());
                 inputs.push((*data as u32, *item));
             }
-            let holes = self.data[*data].holes;
+            let holes = self.holes_of(stage, &path, *data);
             let missing = failed.len() + holes;
             let expected = members.len() + holes;
             if missing > 0 {
@@ -165,7 +191,7 @@ impl Expander {
                         self.too_many_failed(stage, &path, *data, &failed, missing, expected);
                     expansion.errors.push(error);
                     self.want_members(units, all, expansion);
-                    self.add_holes(stage, 1);
+                    self.add_holes(stage, &[Some(path)]);
                     return Ok(());
                 }
                 let (name, data) = (&self.stages[stage].name, &self.data[*data].name);

@@ -132,6 +132,29 @@ fn wait_per_gives_one_call_per_group() {
     );
 }
 
+/// A list that never came fails the group that it belongs to, and no other.
+#[test]
+fn a_failed_list_fails_its_own_group_only() {
+    let flow = patients()
+        .stage("S(clean) -> list*")
+        .stage("Q(list) -> part")
+        .stage("M(part*) -> mean")
+        .wait(Wait::Per("patient".into()));
+    let mut play = Play::default().fails(|address, _| address == "S[1]");
+    let ran = flow.run(&Options::default(), &mut play);
+    assert_eq!(
+        ran.reads("M"),
+        [
+            "M[0] <- part-all: (Q[0-0] Q[0-1] Q[2-0] Q[2-1])",
+            "M[2] <- part-all: (Q[3-0] Q[3-1])"
+        ]
+    );
+    assert_eq!(
+        ran.enactment.errors()[0].to_string(),
+        "task `M.M[1]`: 1 of 3 items of `part` failed, and 0 may; missing are 1 that never came to be"
+    );
+}
+
 /// A group does not wait for the others.
 #[test]
 fn a_group_fires_when_it_is_complete() {

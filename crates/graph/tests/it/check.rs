@@ -14,6 +14,10 @@ fn operations() -> Registry {
         .input("in", Type::Text)
         .output("out", Type::Text);
     optional.inputs[0].optional = true;
+    let mut unsure = Signature::new("unsure", "1")
+        .input("in", Type::Text)
+        .output("out", Type::Text);
+    unsure.outputs[0].optional = true;
     let mut impure = Signature::new("fetch", "1").output("out", Type::Text);
     impure.pure = false;
     let mut registry = registry(vec![
@@ -42,6 +46,7 @@ fn operations() -> Registry {
             .parameter("size", ScalarType::Int, None)
             .parameter("scale", ScalarType::Float, Some(Scalar::Float(1.0))),
         optional,
+        unsure,
         impure,
     ]);
     registry.register_codec(codec(Type::Image)).unwrap();
@@ -140,6 +145,29 @@ fn an_input_that_is_not_given() {
         1,
         "only that `a` is not read"
     );
+}
+
+#[test]
+fn what_may_be_missing_is_not_for_a_port_that_needs_it() {
+    let second = |operation: &str, wait: Wait| {
+        let (operation, wait) = (operation.to_owned(), wait);
+        problems(move |flow: &mut Workflow| {
+            flow.stages[0].tasks[0].operation = "unsure".into();
+            flow.stages
+                .push(stage("t", vec![task("u", &operation, "in=b", "out=c")]));
+            flow.stages[1].wait = wait;
+        })
+    };
+    assert_eq!(
+        second("copy", Wait::No),
+        [
+            "error TaskInput(\"t\", 0, \"in\"): `b` (port `out` of `unsure` in `s.copy`) may be missing, \
+             but port `in` of `copy` needs it (say `optional: true` at this input too, or take it away at \
+             the output)"
+        ]
+    );
+    assert_eq!(second("maybe", Wait::No), Vec::<String>::new());
+    assert_eq!(second("mean", Wait::All), Vec::<String>::new());
 }
 
 #[test]
