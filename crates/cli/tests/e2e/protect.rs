@@ -372,3 +372,76 @@ operations:
         "7\n7\nfolder 7\npart\ntool\n"
     );
 }
+
+/// One stage with one operation, whose body is given; its input is the file `mine.txt`.
+fn one_operation(body: &str) -> Place {
+    let place = Place::with_flow(&format!(
+        "headwater: 1\nworkflow: one\ninputs: {{mine: file}}\nstages:\n  only:\n    tasks: [{{op: work, in: \
+         {{mine: mine}}, out: {{made: made}}}}]\noutputs: {{made: made}}\noperations:\n  work:\n{body}"
+    ));
+    place.write("mine.txt", "mine\n");
+    place.write("data.yaml", "inputs: {mine: mine.txt}\n");
+    place
+}
+
+#[track_caller]
+fn failure_of(place: &Place) -> String {
+    let ran = place.headwater(&["run", "flow.yaml", "--inputs", "data.yaml", "--json"]);
+    message(&ran.ended(1).report(), "only.work")
+}
+
+#[test]
+fn a_pattern_does_not_collect_what_was_put_there() {
+    let place = one_operation(
+        "    shell: echo a > a.txt; echo b > b.txt\n    inputs: {mine: {type: file, extension: txt}}\n    \
+         outputs: {made: {type: file, glob: \"*.txt\"}}\n",
+    );
+    place
+        .headwater(&["run", "flow.yaml", "--inputs", "data.yaml"])
+        .ended(0);
+    let made = place.path("outputs/last/made");
+    assert_eq!(read(&made.join("0.txt")), "a\n");
+    assert_eq!(read(&made.join("1.txt")), "b\n");
+    assert!(!made.join("2.txt").exists(), "the input is not an output");
+    assert_eq!(read(&place.path("mine.txt")), "mine\n");
+}
+
+/// The name comes from a parameter, so that only the run can see the clash.
+#[test]
+fn what_a_program_says_does_not_go_over_an_input() {
+    let place = one_operation(
+        "    command: [echo, \"{in.mine}\"]\n    inputs: {mine: {type: file, extension: txt}}\n    params: \
+         {to: {type: text, default: mine}}\n    stdout: \"{param.to}.txt\"\n    outputs: {made: {type: file, \
+         path: other.txt}}\n",
+    );
+    assert!(failure_of(&place).contains("would overwrite the input `mine.txt`"));
+    assert_eq!(place.read("mine.txt"), "mine\n");
+}
+
+#[test]
+fn a_pipe_left_as_output_does_not_hang_the_run() {
+    let place = one_operation(
+        "    shell: mkfifo {out.made}\n    inputs: {mine: file}\n    outputs: {made: {type: file, path: made}}\n",
+    );
+    assert!(failure_of(&place).contains("not a regular file"));
+}
+
+#[test]
+fn another_type_of_an_input_is_another_computation() {
+    let flow = |number: &str| {
+        format!(
+            "headwater: 1\nworkflow: one\ninputs: {{n: int}}\nstages:\n  only:\n    tasks: [{{op: work, in: \
+             {{n: n}}, out: {{made: made}}}}]\noutputs: {{made: made}}\noperations:\n  work:\n    shell: echo \
+             {{in.n}} > {{out.made}}\n    inputs: {{n: {number}}}\n    outputs: {{made: text}}\n"
+        )
+    };
+    let place = Place::with_flow(&flow("int"));
+    place.write("data.yaml", "inputs: {n: 3}\n");
+    let run = || {
+        let ran = place.headwater(&["run", "flow.yaml", "--inputs", "data.yaml", "--json"]);
+        ran.ended(0).report().values("made")[""].clone()
+    };
+    assert_eq!(run(), "3");
+    place.write("flow.yaml", &flow("float"));
+    assert_eq!(run(), "3.0");
+}
