@@ -4,7 +4,7 @@
 //! contents. What a run used is saved as a data file with everything written out, and gives the same run
 //! again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -134,6 +134,7 @@ pub(crate) fn bind(
         registry,
         folder,
         files: Vec::new(),
+        places: HashMap::new(),
         diagnostics,
     };
     let mut parameters = binder.parameters(&data_file.parameters);
@@ -212,6 +213,8 @@ struct Binder<'a> {
     registry: &'a Registry,
     folder: PathBuf,
     files: Vec<PathBuf>,
+    /// Where each file stands in `files`.
+    places: HashMap<PathBuf, usize>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -445,8 +448,13 @@ impl Binder<'_> {
         if *wanted == Type::Directory {
             return (Draft::Directory(path.to_owned()), written);
         }
-        self.files.push(path.to_owned());
-        (Draft::File(self.files.len() - 1), written)
+        // A file that stands in many rows is looked at once.
+        let next = self.files.len();
+        let place = *self.places.entry(path.to_owned()).or_insert(next);
+        if place == next {
+            self.files.push(path.to_owned());
+        }
+        (Draft::File(place), written)
     }
 
     /// One item.
