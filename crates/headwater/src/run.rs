@@ -92,12 +92,9 @@ pub fn run(
     let fetcher = keeper.resting_fetcher();
     let executed = execute(&mut prepared, &mut keeper, progress, stop, &places, &folder);
     let kept = keeper.close();
-    let listener = executed.and_then(|listener| match kept {
-        Ok(()) => Ok(listener),
-        Err(error) => Err(Error::Pool(PoolError::Keeper(error))),
-    });
-    let report = listener.and_then(|listener| {
-        finish(
+    let kept = kept.map_err(|error| Error::Pool(PoolError::Keeper(error)));
+    let report = executed.and_then(|(listener, trouble)| {
+        let mut report = finish(
             &mut prepared,
             request,
             &listener,
@@ -105,7 +102,10 @@ pub fn run(
             &run,
             folder,
             stop,
-        )
+        )?;
+        let trouble = trouble.or(kept.err());
+        report.errors.extend(trouble.map(|error| error.to_string()));
+        Ok(report)
     });
     let mut report = report.inspect_err(|_| {
         let counts = prepared.enactment.counts();
@@ -206,6 +206,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     fs::write(path, bytes).map_err(|source| Error::io("cannot write", path, source))
 }
 
+/// Runs everything that has to run. What ended it early, if anything did, comes with what was heard until
+/// then: whatever was finished is still delivered.
 fn execute(
     prepared: &mut Prepared,
     keeper: &mut StoreKeeper,
@@ -213,7 +215,7 @@ fn execute(
     stop: &Stop,
     places: &Places,
     folder: &Path,
-) -> Result<Listener, Error> {
+) -> Result<(Listener, Option<Error>), Error> {
     let trace_path = folder.join("trace.tsv");
     let trace = fs::File::create(&trace_path)
         .map_err(|source| Error::io("cannot write", &trace_path, source))?;
@@ -255,8 +257,7 @@ fn execute(
         ran = pool.run(&mut prepared.enactment, keeper, &listener, true);
     }
     progress.finish();
-    ran?;
-    Ok(listener)
+    Ok((listener, ran.err().map(Error::Pool)))
 }
 
 fn finish(
@@ -269,7 +270,6 @@ fn finish(
     stop: &Stop,
 ) -> Result<RunReport, Error> {
     let failures = failures(prepared, listener);
-    record_tasks(prepared, listener, run, request.store.read_only)?;
     let outputs = deliver(prepared, fetcher, &folder)?;
     write(
         &folder.join("outputs.csv"),
@@ -283,8 +283,10 @@ fn finish(
         )?;
     }
     link_last(&folder, request);
+    let recorded = record_tasks(prepared, listener, run, request.store.read_only);
     let enactment = &mut prepared.enactment;
-    let errors = enactment.errors().iter().map(ToString::to_string).collect();
+    let mut errors: Vec<String> = enactment.errors().iter().map(ToString::to_string).collect();
+    errors.extend(recorded.err().map(|error| error.to_string()));
     Ok(RunReport {
         run: run.to_owned(),
         workflow: Arc::clone(&prepared.loaded.workflow.name),
