@@ -38,6 +38,8 @@ pub(crate) struct Needs {
     learned_memory: Option<u64>,
     /// A running mean of how long it takes, in nanoseconds.
     learned_time: Option<u64>,
+    /// Why the machine can never run it. Remembered tasks need not run, so this is no mistake by itself.
+    refused: Option<Box<PlanError>>,
 }
 
 impl Needs {
@@ -60,6 +62,11 @@ impl Needs {
 
     pub(crate) fn cores(&self) -> u64 {
         self.cores
+    }
+
+    /// Why the machine can never run it.
+    pub(crate) fn refused(&self) -> Option<&PlanError> {
+        self.refused.as_deref()
     }
 
     /// One core and nothing else.
@@ -106,24 +113,24 @@ impl Ledger {
         }
     }
 
-    /// What `operation` needs, or why it can never run here.
-    pub(crate) fn assess(&self, operation: &Operation) -> Result<Needs, PlanError> {
+    /// What `operation` needs, and why it can never run here, if it cannot.
+    pub(crate) fn assess(&self, operation: &Operation) -> Needs {
         let resources = &operation.signature.resources;
-        let refuse = |resource: &str, asked: u64, has: u64| {
-            let (operation, resource) = (Arc::clone(&operation.signature.name), resource.into());
-            Err(PlanError::TooLarge {
-                operation,
-                resource,
+        let mut refused = None;
+        let mut refuse = |resource: &str, asked: u64, has: u64| {
+            refused.get_or_insert(Box::new(PlanError::TooLarge {
+                operation: Arc::clone(&operation.signature.name),
+                resource: resource.into(),
                 asked,
                 has,
-            })
+            }));
         };
         let (cores, memory) = (resources.cores(), resources.memory());
         if cores > self.cores {
-            return refuse("cores", cores, self.cores);
+            refuse("cores", cores, self.cores);
         }
         if let Some(has) = self.memory.filter(|has| memory > *has) {
-            return refuse("memory", memory, has);
+            refuse("memory", memory, has);
         }
         let mut others = Vec::new();
         for (name, asked) in resources
@@ -135,17 +142,18 @@ impl Ledger {
                 Some(position) if self.all_others[*position] >= *asked => {
                     others.push((*position, *asked));
                 }
-                Some(position) => return refuse(name, *asked, self.all_others[*position]),
-                None => return refuse(name, *asked, 0),
+                Some(position) => refuse(name, *asked, self.all_others[*position]),
+                None => refuse(name, *asked, 0),
             }
         }
-        Ok(Needs {
+        Needs {
             cores,
             memory,
             others,
             learned_memory: None,
             learned_time: None,
-        })
+            refused,
+        }
     }
 
     pub(crate) fn limits_memory(&self) -> bool {

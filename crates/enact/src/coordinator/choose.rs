@@ -141,6 +141,11 @@ impl Coordinator {
                 continue;
             }
             let needs = &self.needs[graph.operation_index(task) as usize];
+            if needs.refused().is_some() {
+                // It was remembered, and then its outputs were lost: it should run, and never can.
+                self.fail(graph, task);
+                continue;
+            }
             if !self.stages.may_run_beside(slot.stage) || !self.ledger.fits_others(needs) {
                 passed.push(entry);
             } else if !self.ledger.fits_cores(needs) {

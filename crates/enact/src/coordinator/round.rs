@@ -43,7 +43,7 @@ impl Coordinator {
     /// Takes in everything that was added to `graph` since the last call, and plans what has to run.
     pub fn admit(&mut self, graph: &TaskGraph, round: &Round<'_>) -> Result<(), PlanError> {
         for operation in &graph.operations()[self.needs.len()..] {
-            self.needs.push(self.ledger.assess(operation)?);
+            self.needs.push(self.ledger.assess(operation));
         }
         let first_new = self.slots.len();
         self.add_slots(graph, round);
@@ -71,6 +71,10 @@ impl Coordinator {
         self.demand(graph, &always, &mut fresh);
         self.count(graph, &always);
         self.rounds += 1;
+        let refused = |task: &TaskId| self.needs[graph.operation_index(*task) as usize].refused();
+        if let Some(error) = fresh.iter().find_map(refused) {
+            return Err(error.clone());
+        }
 
         let mut freed = self.close_gates(round, &numbers);
         for stage in round.complete {

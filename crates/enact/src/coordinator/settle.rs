@@ -62,7 +62,7 @@ impl Coordinator {
         }
     }
 
-    fn fail(&mut self, graph: &TaskGraph, task: TaskId) {
+    pub(super) fn fail(&mut self, graph: &TaskGraph, task: TaskId) {
         self.counts.failed += usize::from(!self.slots[task.index()].implicit);
         self.settle(task, State::Failed);
         self.inputs_were_read(graph, task);

@@ -9,7 +9,7 @@ use headwater_enact::{
 use headwater_graph::{Resources, TaskId};
 use proptest::prelude::*;
 
-use crate::support::{Flow, Play, Ran, cores, success};
+use crate::support::{Flow, Play, Ran, Remembers, cores, success};
 
 fn needs(list: &[(&str, u64)]) -> Resources {
     Resources(
@@ -118,6 +118,29 @@ fn what_the_machine_does_not_have_is_refused_before_anything_runs() {
         "operation `P-P` asks for 1 of `gpu`, but there is 0",
         "say how much there is with --resource gpu=N",
     );
+}
+
+/// A machine that is too small for a task can still use what a larger one remembered; if that is lost after
+/// all, the task fails instead of waiting for ever.
+#[test]
+fn what_is_remembered_need_not_fit_the_machine() {
+    let flow = Flow::new()
+        .items("a", 1)
+        .stage("P(a) -> b")
+        .operation(|signature| signature.resources = needs(&[("cores", 5)]));
+    let first = flow.run(&cores(8), &mut Play::default());
+    let mut recall = Remembers::from(&first, |_| true);
+    let mut enactment = flow.enactment(&Options {
+        remembers: true,
+        ..cores(4)
+    });
+    enactment.open(&mut recall).unwrap();
+    let now = Time::default();
+    assert_eq!(enactment.next(now), Action::Finished);
+    let task = enactment.graph().ids().next().unwrap();
+    enactment.lost(task, &mut recall).unwrap();
+    assert_eq!(enactment.next(now), Action::Finished);
+    assert_eq!(enactment.coordinator().state(task), State::Failed);
 }
 
 #[test]
