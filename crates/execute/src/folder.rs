@@ -363,9 +363,12 @@ fn seal(path: &Path) -> Result<(), FolderError> {
     seal().map_err(|error| said("cannot make read-only", path, &error))
 }
 
-/// A name in the same folder that nobody else uses.
+/// A name in the same folder that nobody else uses: it is made from the file's own, since other workers put
+/// files into the same folder at the same time.
 fn beside(path: &Path) -> PathBuf {
-    path.with_file_name(format!(".headwater-{}-new", std::process::id()))
+    let mut name = std::ffi::OsString::from(".headwater-new-");
+    name.push(path.file_name().unwrap_or_default());
+    path.with_file_name(name)
 }
 
 /// Replaces links to inputs below `folder` by copies: a program that copies a folder copies its links.
@@ -545,5 +548,17 @@ fn copy_file(file: &FileValue, to: &Path) -> io::Result<()> {
             io::ErrorKind::NotFound,
             "the contents are not here",
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_one_folder_get_different_names_beside_them() {
+        let (one, other) = (Path::new("staging/0/1"), Path::new("staging/0/2"));
+        assert_ne!(beside(one), beside(other));
+        assert_eq!(beside(one).parent(), one.parent());
     }
 }
