@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use headwater_graph::{
-    DataOrigin, External, Index, Operation, Registry, Scalar, Source, TaskGraph, TaskId, Tolerance,
-    Type, Value, Wait, Workflow,
+    DataOrigin, External, Identity, Index, Operation, Registry, Scalar, Source, TaskGraph, TaskId,
+    Tolerance, Type, Value, Wait, Workflow,
 };
 
 use crate::join::{GroupTables, Join, Row};
@@ -28,7 +28,7 @@ mod lineage;
 mod prepare;
 mod synchronise;
 
-use implicit::{identity_of, item_operation};
+use implicit::item_operation;
 use instantiate::{Instance, TaskPlan};
 
 /// What a task that the expander watches came to.
@@ -573,7 +573,7 @@ impl Expander {
                         .cloned()
                         .unwrap_or_default();
                     let source = graph.external(External {
-                        identity: identity_of(&value),
+                        identity: Identity::of(&value),
                         value,
                     });
                     if let Some((instance, position)) = resumes

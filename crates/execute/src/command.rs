@@ -26,7 +26,7 @@ use crate::held::speaks_of_files;
 use crate::pool::{Failure, FailureKind, Usage};
 use crate::render::{Fill, Filled, shell_quote};
 use crate::spawn::{Cancel, Exit, ExitStatusKind, Request, SpawnError, Spawner};
-use crate::watch::{Watched, for_each_file};
+use crate::watch::Watched;
 
 /// Variables that programs inherit. Everything else has to be said in the file, where it is part of the
 /// recipe.
@@ -341,7 +341,7 @@ impl CommandRunner {
         let is_input = |path: &Path| {
             let mut found = false;
             for value in attempt.inputs {
-                for_each_file(value, &mut |file| {
+                value.for_each_file(&mut |file| {
                     if let Handle::Path(input) = &file.handle {
                         // Most paths are real already, and looking one up costs.
                         found = found

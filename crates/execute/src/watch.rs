@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use headwater_graph::{FileValue, Handle, Signature, Value};
+use headwater_graph::{Handle, Signature, Value};
 
 use crate::pool::{Failure, FailureKind};
 
@@ -51,7 +51,7 @@ pub struct Watched(HashMap<PathBuf, Option<Mark>>);
 impl Watched {
     /// Remembers how the files of a value are now. One that is gone already has changed for good.
     pub fn add(&mut self, value: &Value) {
-        for_each_file(value, &mut |file| {
+        value.for_each_file(&mut |file| {
             if let Handle::Path(path) = &file.handle
                 && !self.0.contains_key(&**path)
             {
@@ -69,7 +69,7 @@ impl Watched {
         let mut products = Vec::new();
         let mut wrong = None;
         for (port, value) in signature.inputs.iter().zip(inputs) {
-            for_each_file(value, &mut |file| {
+            value.for_each_file(&mut |file| {
                 let Handle::Path(path) = &file.handle else {
                     return;
                 };
@@ -111,7 +111,7 @@ impl Reading<'_> {
     pub(crate) fn after(&self) -> Result<(), Failure> {
         let mut wrong = None;
         for value in self.inputs {
-            for_each_file(value, &mut |file| {
+            value.for_each_file(&mut |file| {
                 if let Handle::Path(path) = &file.handle
                     && let Some(mark) = self.watched.0.get(&**path)
                     && Mark::of(path).ok() != *mark
@@ -131,28 +131,5 @@ impl Reading<'_> {
         wrong.map_or(Ok(()), |message| {
             Err(Failure::new(FailureKind::Input, message))
         })
-    }
-}
-
-/// Every file of a value, also in lists, records and directories.
-pub(crate) fn for_each_file<'a>(value: &'a Value, seen: &mut dyn FnMut(&'a FileValue)) {
-    match value {
-        Value::File(file) => seen(file),
-        Value::Directory(directory) => {
-            for entry in directory.entries.iter() {
-                seen(&entry.file);
-            }
-        }
-        Value::List(items) => {
-            for item in items.iter() {
-                for_each_file(item, seen);
-            }
-        }
-        Value::Record(fields) => {
-            for field in fields.values() {
-                for_each_file(field, seen);
-            }
-        }
-        _ => {}
     }
 }

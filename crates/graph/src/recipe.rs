@@ -4,7 +4,7 @@
 //! Law: a recipe depends on the operation, its version, its parameter values and the identities of its
 //! inputs, and on nothing else; not on the order in which ports or parameters are given.
 
-use crate::{Digest, Recipe, Scalar};
+use crate::{Digest, Recipe, Scalar, Value, value_digest};
 
 /// The number of this encoding; it is hashed first, so that another scheme gives other recipes.
 pub const SCHEME: u32 = 1;
@@ -22,6 +22,17 @@ pub enum Identity {
     Value(Digest),
     /// A logical name, where the user declared one name space.
     Name(std::sync::Arc<str>),
+}
+
+impl Identity {
+    /// How a value from outside, or from an impure task, is identified: by its contents.
+    pub fn of(value: &Value) -> Identity {
+        match value {
+            Value::File(file) if file.name.is_none() => Identity::File(file.digest),
+            Value::Directory(_) => Identity::Directory(value_digest(value)),
+            other => Identity::Value(value_digest(other)),
+        }
+    }
 }
 
 /// A parameter that has no place in a recipe.

@@ -548,6 +548,20 @@ impl Value {
         }
     }
 
+    /// Calls `visit` with every file of this value, also in lists, records and directories.
+    pub fn for_each_file<'a>(&'a self, visit: &mut dyn FnMut(&'a FileValue)) {
+        match self {
+            Value::File(file) => visit(file),
+            Value::Directory(directory) => directory
+                .entries
+                .iter()
+                .for_each(|entry| visit(&entry.file)),
+            Value::List(items) => items.iter().for_each(|item| item.for_each_file(visit)),
+            Value::Record(fields) => fields.values().for_each(|field| field.for_each_file(visit)),
+            _ => {}
+        }
+    }
+
     /// The scalar, where it is one.
     pub fn as_scalar(&self) -> Option<Scalar> {
         match self {

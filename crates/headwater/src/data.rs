@@ -15,7 +15,6 @@ use headwater_flow::{
 };
 use headwater_graph::{
     Diagnostic, FileValue, Handle, Identity, Input, Registry, Scalar, Span, Type, Value, Workflow,
-    value_digest,
 };
 use headwater_remember::Store;
 
@@ -610,7 +609,7 @@ fn identify(
         for draft in &column.items {
             let value = finish(draft, &file, store)?;
             items.push((!matches!(draft, Draft::Nothing)).then(|| DataItem {
-                identity: identity_of(&value),
+                identity: Identity::of(&value),
                 value,
             }));
         }
@@ -636,14 +635,6 @@ fn finish(draft: &Draft, file: &dyn Fn(usize) -> Value, store: &Store) -> Result
             Value::List(items?.into())
         }
     })
-}
-
-fn identity_of(value: &Value) -> Identity {
-    match value {
-        Value::File(file) => Identity::File(file.digest),
-        Value::Directory(_) => Identity::Directory(value_digest(value)),
-        other => Identity::Value(value_digest(other)),
-    }
 }
 
 #[cfg(test)]

@@ -245,14 +245,14 @@ struct Places {
 }
 
 fn collect_objects(value: &Value, places: &Places, objects: &mut Vec<PendingObject>) -> Option<()> {
-    let mut file = |file: &FileValue| {
-        let source = match &file.handle {
+    let source = |file: &FileValue| {
+        Some(Some(match &file.handle {
             Handle::Path(path) if path.starts_with(&places.staging) => {
                 // One that somebody has written to since is not what was made.
                 let size = std::fs::metadata(path).ok()?.len();
                 (size == file.size).then(|| ObjectSource::Staged(path.to_path_buf()))?
             }
-            Handle::Path(path) if path.starts_with(&places.objects) => return Some(()),
+            Handle::Path(path) if path.starts_with(&places.objects) => return Some(None),
             // Somebody else's file: it is copied, never linked. One that is gone or another by now leaves
             // the product unkept.
             Handle::Path(path) => {
@@ -261,28 +261,19 @@ fn collect_objects(value: &Value, places: &Places, objects: &mut Vec<PendingObje
             }
             Handle::Memory(bytes) => ObjectSource::Bytes(bytes.to_vec()),
             // It is in the store already.
-            Handle::Stored => return Some(()),
-        };
-        objects.push(PendingObject {
+            Handle::Stored => return Some(None),
+        }))
+    };
+    let mut whole = Some(());
+    value.for_each_file(&mut |file| match source(file) {
+        Some(Some(source)) => objects.push(PendingObject {
             digest: file.digest,
             source,
-        });
-        Some(())
-    };
-    match value {
-        Value::File(found) => file(found),
-        Value::Directory(directory) => directory
-            .entries
-            .iter()
-            .try_for_each(|entry| file(&entry.file)),
-        Value::List(items) => items
-            .iter()
-            .try_for_each(|item| collect_objects(item, places, objects)),
-        Value::Record(fields) => fields
-            .values()
-            .try_for_each(|field| collect_objects(field, places, objects)),
-        _ => Some(()),
-    }
+        }),
+        Some(None) => {}
+        None => whole = None,
+    });
+    whole
 }
 
 /// A source as text, for the record.

@@ -7,18 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_graph::{
-    Binding, Codec, Context, Identity, Kind, Operation, OperationError, ParameterDeclaration,
-    Scalar, ScalarType, Signature, Type, Value, value_digest,
+    Binding, Codec, Context, Kind, Operation, OperationError, ParameterDeclaration, Scalar,
+    ScalarType, Signature, Type, Value,
 };
-
-/// How a value from outside, or from an impure task, is identified.
-pub(super) fn identity_of(value: &Value) -> Identity {
-    match value {
-        Value::File(file) if file.name.is_none() => Identity::File(file.digest),
-        Value::Directory(_) => Identity::Directory(value_digest(value)),
-        other => Identity::Value(value_digest(other)),
-    }
-}
 
 /// The operation that picks one item of a list.
 pub(super) fn item_operation() -> Operation {

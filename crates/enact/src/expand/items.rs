@@ -4,9 +4,9 @@
 //! implicit task `headwater/item`, so that its recipe follows from the list's; of a list from outside, it is
 //! identified like any other thing from outside.
 
-use headwater_graph::{External, NewTask, Scalar, Source, TaskGraph, Value};
+use headwater_graph::{External, Identity, NewTask, Scalar, Source, TaskGraph, Value};
 
-use super::{Expander, Expansion, Item, Place, identity_of};
+use super::{Expander, Expansion, Item, Place};
 
 impl Expander {
     /// Unfolds the lists that are known; of the others, watches the tasks that make them.
@@ -77,7 +77,7 @@ impl Expander {
                         _ => Value::Null,
                     };
                     graph.external(External {
-                        identity: identity_of(&value),
+                        identity: Identity::of(&value),
                         value,
                     })
                 }
