@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use headwater_enact::{OpenError, ShapeError};
 use headwater_graph::{
-    CommandTemplate, ContentHasher, Diagnostic, Digest, Kind, Operation, Place, Registry, Severity,
-    Span, UsedFile, VersionSource, Workflow,
+    CommandTemplate, Diagnostic, Digest, Kind, Operation, Place, Registry, Severity, Span,
+    UsedFile, VersionSource, Workflow,
 };
 use headwater_remember::Store;
 
@@ -51,27 +51,19 @@ pub(crate) struct UsedCopy {
 
 impl UsedCopy {
     /// Makes the copy, read-only, and looks whether it is what was digested.
-    fn make(&self) -> Result<(), Error> {
+    fn make(&self, store: &Store) -> Result<(), Error> {
         if let Some(parent) = self.to.parent() {
             fs::create_dir_all(parent)
                 .map_err(|source| Error::io("cannot make folder", parent, source))?;
         }
         fs::copy(&self.from, &self.to)
             .map_err(|source| Error::io("cannot copy", &self.from, source))?;
-        let check = || -> std::io::Result<Digest> {
-            let mut file = fs::File::open(&self.to)?;
-            let executable = file.metadata()?.permissions().mode() & 0o111;
-            file.set_permissions(fs::Permissions::from_mode(0o444 | executable))?;
-            let mut hasher = ContentHasher::new();
-            let mut buffer = vec![0; 1 << 16];
-            loop {
-                match file.read(&mut buffer)? {
-                    0 => return Ok(hasher.finish()),
-                    count => hasher.update(&buffer[..count]),
-                };
-            }
-        };
-        let found = check().map_err(|source| Error::io("cannot read", &self.to, source))?;
+        let copied = fs::metadata(&self.to).and_then(|found| {
+            let executable = found.permissions().mode() & 0o111;
+            fs::set_permissions(&self.to, fs::Permissions::from_mode(0o444 | executable))
+        });
+        copied.map_err(|source| Error::io("cannot make read-only", &self.to, source))?;
+        let (found, _) = store.digest_file(&self.to)?;
         if found == self.digest {
             return Ok(());
         }
@@ -87,8 +79,8 @@ impl UsedCopy {
 
 impl Loaded {
     /// Copies the files that programs use to where the operations expect them.
-    pub(crate) fn copy_used(&self) -> Result<(), Error> {
-        self.copies.iter().try_for_each(UsedCopy::make)
+    pub(crate) fn copy_used(&self, store: &Store) -> Result<(), Error> {
+        self.copies.iter().try_for_each(|copy| copy.make(store))
     }
 
     /// Mistakes that showed when the workflow met its data, at their places in the file.

@@ -77,7 +77,7 @@ pub fn run(
         store.begin_run(&record)?;
     }
     let places = Places::new(&store, &run, read_only);
-    if let Err(error) = prepared.loaded.copy_used() {
+    if let Err(error) = prepared.loaded.copy_used(&store) {
         let _ = keeper.close();
         let counts = prepared.enactment.counts();
         end_run(&store, read_only, &run, RunStatus::Failed, counts);
