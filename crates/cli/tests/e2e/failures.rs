@@ -64,6 +64,14 @@ fn a_failure_is_told_with_everything_needed_to_look_into_it() {
     );
 
     let report = run(&place, 1).counts(1, 0, 0, 1);
+    let described = fs::read_to_string(report.folder().join("failures.txt")).expect("a file");
+    for part in [
+        "task `work.tool`: ended with exit code 7",
+        "no luck with thing",
+        ".again.sh",
+    ] {
+        assert!(described.contains(part), "{described}");
+    }
     let failure = &report.failures()["work.tool"];
     assert_eq!(failure["stderr"], "no luck with thing\n");
     assert_eq!(failure["attempts"], 1);
