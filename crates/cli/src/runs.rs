@@ -137,7 +137,7 @@ fn one(run: &RunRecord, tasks: &[RunTask], as_json: bool) {
     for task in ran {
         let seconds = |nanoseconds: u64| show::duration(nanoseconds as f64 / 1e9);
         let (start, took) = match task.state {
-            TaskState::Blocked => (String::new(), String::new()),
+            TaskState::Blocked | TaskState::CutOff => (String::new(), String::new()),
             _ => (seconds(task.started), seconds(task.wall)),
         };
         show::line(&format!(

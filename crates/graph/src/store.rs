@@ -25,6 +25,9 @@ pub struct StoredOutput {
 pub struct ProductRecord {
     /// Its key.
     pub recipe: Recipe,
+    /// Its content key, where that is another one: the recipe that the task would have if all it reads came from
+    /// outside, identified by its contents.
+    pub content: Option<Recipe>,
     /// Name of the operation.
     pub operation: Arc<str>,
     /// Version of the operation.

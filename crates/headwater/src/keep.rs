@@ -353,6 +353,7 @@ impl Keeper for StoreKeeper {
             |duration: std::time::Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let record = ProductRecord {
             recipe: graph.recipe(task),
+            content: None,
             operation: Arc::clone(&signature.name),
             version: Arc::clone(&signature.version),
             parameters: signature

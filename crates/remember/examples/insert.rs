@@ -32,6 +32,7 @@ fn record(number: u64) -> ProductRecord {
     };
     ProductRecord {
         recipe: recipe(number),
+        content: None,
         operation: "bench/nothing".into(),
         version: "1".into(),
         parameters: vec![

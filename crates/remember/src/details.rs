@@ -1,9 +1,9 @@
-//! The compact form of a record's parameters, inputs and outputs.
+//! The compact form of a record's content key, parameters, inputs and outputs.
 //!
 //! Law: [`read`] gives back exactly what [`write`] was given, for the same recipe, or says that the bytes are damaged;
 //! it never panics and never reserves more memory than the bytes could fill. Equal details have equal bytes.
 //!
-//! One byte of version, eight bytes of checksum over the recipe and the rest, then the three lists. Numbers are
+//! One byte of version, eight bytes of checksum over the recipe and the rest, the content key, then the three lists. Numbers are
 //! variable-length, seven bits per byte, low ones first. Texts that name recipes and digests are long strings of
 //! hexadecimal digits; those are kept as the 32 bytes that they stand for.
 
@@ -12,13 +12,15 @@ use std::sync::Arc;
 use headwater_graph::{Digest, Recipe, Scalar, StoredOutput};
 
 /// The first byte.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Bytes before the lists.
 const HEAD: usize = 9;
 
 /// What the bytes hold.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Details {
+    /// The content key, where it is not the recipe.
+    pub(crate) content: Option<Recipe>,
     /// Parameter values by name.
     pub(crate) parameters: Vec<(Arc<str>, Scalar)>,
     /// What each port read.
@@ -34,6 +36,7 @@ pub(crate) struct Damaged;
 /// Writes the lists of a record.
 pub(crate) fn write(
     recipe: &Recipe,
+    content: Option<&Recipe>,
     parameters: &[(Arc<str>, Scalar)],
     inputs: &[(Arc<str>, String)],
     outputs: &[(Arc<str>, StoredOutput)],
@@ -41,6 +44,10 @@ pub(crate) fn write(
     let mut out = Vec::with_capacity(256);
     out.push(VERSION);
     out.extend_from_slice(&[0; HEAD - 1]);
+    out.push(u8::from(content.is_some()));
+    if let Some(content) = content {
+        out.extend_from_slice(&content.0);
+    }
     put_number(&mut out, parameters.len() as u64);
     for (name, value) in parameters {
         put_bytes(&mut out, name.as_bytes());
@@ -76,11 +83,17 @@ pub(crate) fn read(recipe: &Recipe, bytes: &[u8]) -> Result<Details, Damaged> {
         return Err(Damaged);
     }
     let mut reader = Reader { rest: body };
+    let content = match reader.byte()? {
+        0 => None,
+        1 => Some(Recipe(reader.digest()?.0)),
+        _ => return Err(Damaged),
+    };
     let parameters = reader.list(|reader| Ok((reader.text()?.into(), reader.scalar()?)))?;
     let inputs = reader.list(|reader| Ok((reader.text()?.into(), reader.text_with_digests()?)))?;
     let outputs = reader.list(|reader| Ok((reader.text()?.into(), reader.output()?)))?;
     if reader.rest.is_empty() {
         Ok(Details {
+            content,
             parameters,
             inputs,
             outputs,
@@ -332,11 +345,13 @@ mod tests {
 
     fn details() -> impl Strategy<Value = Details> {
         (
+            proptest::option::of(any::<[u8; 32]>()),
             proptest::collection::vec((name(), scalar()), 0..5),
             proptest::collection::vec((name(), source()), 0..4),
             proptest::collection::vec((name(), output()), 0..4),
         )
-            .prop_map(|(parameters, inputs, outputs)| Details {
+            .prop_map(|(content, parameters, inputs, outputs)| Details {
+                content: content.map(Recipe),
                 parameters,
                 inputs,
                 outputs,
@@ -346,6 +361,7 @@ mod tests {
     fn written(recipe: &Recipe, details: &Details) -> Vec<u8> {
         write(
             recipe,
+            details.content.as_ref(),
             &details.parameters,
             &details.inputs,
             &details.outputs,
@@ -397,7 +413,7 @@ mod tests {
     #[test]
     fn a_lie_about_a_count_reserves_nothing() {
         let recipe = Recipe([5; 32]);
-        let body = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F];
+        let body = [0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F];
         let mut bytes = vec![VERSION];
         bytes.extend_from_slice(&checksum(&recipe, &body));
         bytes.extend_from_slice(&body);
@@ -408,7 +424,8 @@ mod tests {
     fn digests_in_texts_take_half_the_room() {
         let recipe = Recipe([6; 32]);
         let digest = Digest::of(b"x").hex();
-        let length = |source: String| write(&recipe, &[], &[("in".into(), source)], &[]).len();
+        let length =
+            |source: String| write(&recipe, None, &[], &[("in".into(), source)], &[]).len();
         assert_eq!(
             length(format!("{digest}:out")) - length(":out".to_owned()),
             34

@@ -10,6 +10,7 @@
 //! Whoever sees a record sees its objects; a crash between two steps leaves files that nobody speaks of. What is
 //! under the name of a digest is always complete, so that two processes may place the same object at once.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use headwater_graph::{Digest, ProductRecord, StoreError};
@@ -77,16 +78,40 @@ impl Store {
         if rows.is_empty() && placed.durable.is_empty() {
             return Ok(left_out);
         }
+        let walls = walls(batch);
+        let now = crate::store::now();
         database.write(|transaction, interned| {
-            for (digest, size) in &placed.durable {
-                transaction
-                    .prepare_cached("INSERT OR REPLACE INTO objects (digest, size) VALUES (?, ?)")?
-                    .execute((&digest.0[..], size.cast_signed()))?;
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO objects (digest, size, inode, modified, wall, reads, used) VALUES (?, ?, ?, ?, ?, 0, ?)
+                 ON CONFLICT (digest) DO UPDATE SET size = excluded.size, inode = excluded.inode,
+                 modified = excluded.modified, wall = max(wall, excluded.wall), used = excluded.used",
+            )?;
+            for (digest, seen) in &placed.durable {
+                insert.execute((
+                    &digest.0[..],
+                    seen.size.cast_signed(),
+                    seen.inode.cast_signed(),
+                    seen.modified,
+                    walls.get(digest).copied().unwrap_or(0).cast_signed(),
+                    now,
+                ))?;
             }
             Row::insert(&mut rows, transaction, interned)
         })?;
         Ok(left_out)
     }
+}
+
+/// For each object, how long the slowest task that made it took.
+fn walls(batch: &[Pending]) -> HashMap<Digest, u64> {
+    let mut walls = HashMap::new();
+    for pending in batch {
+        for object in &pending.objects {
+            let wall = walls.entry(object.digest).or_insert(0);
+            *wall = pending.record.wall.max(*wall);
+        }
+    }
+    walls
 }
 
 /// The same error again, for those who are told later.

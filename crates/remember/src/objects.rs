@@ -20,11 +20,32 @@ use crate::store::{Mode, Store};
 /// Above this many files one synchronisation of the whole file system is cheaper than one for each.
 const MANY: usize = 16;
 
+/// What a file looked like when it was known to be right. Its time of change is no part of that: another link to the
+/// file, such as one among the outputs of a run, changes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) size: u64,
+    pub(crate) inode: u64,
+    /// Nanoseconds since 1970.
+    pub(crate) modified: i64,
+}
+
+impl Seen {
+    pub(crate) fn of(found: &fs::Metadata) -> Seen {
+        let modified = found.mtime().wrapping_mul(1_000_000_000);
+        Seen {
+            size: found.len(),
+            inode: found.ino(),
+            modified: modified.wrapping_add(found.mtime_nsec()),
+        }
+    }
+}
+
 /// What became of the objects of a batch.
 #[derive(Debug, Default)]
 pub(crate) struct Placed {
-    /// Objects that are durable now, with their sizes, and have to be listed as such.
-    pub(crate) durable: Vec<(Digest, u64)>,
+    /// Objects that are durable now and have to be listed as such.
+    pub(crate) durable: Vec<(Digest, Seen)>,
     /// Objects whose bytes could not be had.
     pub(crate) refused: HashMap<Digest, StoreError>,
 }
@@ -59,7 +80,7 @@ impl Store {
         let mut incoming = Vec::new();
         for object in self.not_durable(objects)? {
             match self.bring_in(&object.source) {
-                Ok((path, size)) => incoming.push((object.digest, path, size)),
+                Ok(path) => incoming.push((object.digest, path)),
                 Err(error) => {
                     placed.refused.insert(object.digest, error);
                 }
@@ -71,16 +92,18 @@ impl Store {
         if incoming.len() > MANY {
             sync_file_system(self.root())?;
         } else {
-            for (_, path, _) in &incoming {
+            for (_, path) in &incoming {
                 File::open(path)
                     .and_then(|file| file.sync_all())
                     .map_err(cannot("synchronise", path))?;
             }
         }
         let mut touched = BTreeSet::new();
-        for (digest, path, size) in incoming {
-            self.give_name(&path, &self.object_path(&digest), &mut touched)?;
-            placed.durable.push((digest, size));
+        for (digest, path) in incoming {
+            let name = self.object_path(&digest);
+            self.give_name(&path, &name, &mut touched)?;
+            let found = fs::symlink_metadata(&name).map_err(cannot("find", &name))?;
+            placed.durable.push((digest, Seen::of(&found)));
         }
         if touched.len() > MANY {
             sync_file_system(self.root())?;
@@ -117,8 +140,8 @@ impl Store {
         Ok(wanted)
     }
 
-    /// Brings bytes to a read-only file of our own beside the objects; returns its path and size.
-    fn bring_in(&self, source: &ObjectSource) -> Result<(PathBuf, u64), StoreError> {
+    /// Brings bytes to a read-only file of our own beside the objects; returns its path.
+    fn bring_in(&self, source: &ObjectSource) -> Result<PathBuf, StoreError> {
         let path = self.incoming_path()?;
         match source {
             ObjectSource::Bytes(bytes) => {
@@ -128,11 +151,11 @@ impl Store {
                     file.set_permissions(Permissions::from_mode(0o444))
                 };
                 write().map_err(cannot("write", &path))?;
-                Ok((path, bytes.len() as u64))
+                Ok(path)
             }
             ObjectSource::Staged(staged) => {
-                let size = link_or_copy(staged, &path).map_err(cannot("store", staged))?;
-                Ok((path, size))
+                link_or_copy(staged, &path).map_err(cannot("store", staged))?;
+                Ok(path)
             }
         }
     }
@@ -235,10 +258,10 @@ impl Objects for Store {
     }
 }
 
-/// Brings a staged file to `path`, read-only; returns its size. A file that has no other name is linked: the staged
+/// Brings a staged file to `path`, read-only. A file that has no other name is linked: the staged
 /// path and the object are then the same file. One with other names may be somebody's, who may write to it and would
 /// not want it read-only; such a file, and any that cannot be linked, is copied.
-fn link_or_copy(staged: &Path, path: &Path) -> io::Result<u64> {
+fn link_or_copy(staged: &Path, path: &Path) -> io::Result<()> {
     let found = fs::metadata(staged)?;
     if !found.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -247,10 +270,9 @@ fn link_or_copy(staged: &Path, path: &Path) -> io::Result<u64> {
     if found.nlink() == 1 && !fs::symlink_metadata(staged)?.is_symlink() {
         fs::set_permissions(staged, Permissions::from_mode(0o444 | executable))?;
         if fs::hard_link(staged, path).is_ok() {
-            return Ok(found.len());
+            return Ok(());
         }
     }
-    let size = fs::copy(staged, path)?;
-    fs::set_permissions(path, Permissions::from_mode(0o444 | executable))?;
-    Ok(size)
+    fs::copy(staged, path)?;
+    fs::set_permissions(path, Permissions::from_mode(0o444 | executable))
 }

@@ -43,6 +43,7 @@ impl<'a> Row<'a> {
     pub(crate) fn new(record: &'a ProductRecord) -> Row<'a> {
         let details = details::write(
             &record.recipe,
+            record.content.as_ref(),
             &record.parameters,
             &record.inputs,
             &record.outputs,
@@ -64,8 +65,9 @@ impl<'a> Row<'a> {
         let mut present = transaction
             .prepare_cached("SELECT id, recipe, details FROM products WHERE prefix = ?")?;
         let mut insert = transaction.prepare_cached(
-            "INSERT INTO products (id, prefix, recipe, operation, version, run, wall, cpu, peak_memory, time, details)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO products
+             (id, prefix, recipe, content, operation, version, run, wall, cpu, peak_memory, time, details)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?;
         let mut remove = transaction.prepare_cached("DELETE FROM products WHERE id = ?")?;
         for row in rows {
@@ -93,6 +95,7 @@ impl<'a> Row<'a> {
                 replaced,
                 row.prefix,
                 &record.recipe.0[..],
+                record.content.as_ref().map(prefix),
                 interned.number(transaction, &record.operation)?,
                 interned.number(transaction, &record.version)?,
                 interned.number(transaction, &record.run)?,
@@ -148,6 +151,7 @@ fn record(
     };
     Ok(Some(ProductRecord {
         recipe,
+        content: details.content,
         operation,
         version,
         parameters: details.parameters,

@@ -108,15 +108,21 @@ pub enum TaskState {
     Failed,
     /// Something that it needs failed.
     Blocked,
+    /// It was new, but what it would have read was not: the product of an equal task was taken.
+    CutOff,
+    /// It was remembered, but its bytes were gone and needed: it ran again.
+    Restored,
 }
 
 impl TaskState {
     /// All of them; the position is the number in the table.
-    const ALL: [TaskState; 4] = [
+    const ALL: [TaskState; 6] = [
         TaskState::Executed,
         TaskState::Reused,
         TaskState::Failed,
         TaskState::Blocked,
+        TaskState::CutOff,
+        TaskState::Restored,
     ];
 
     /// Its name.
@@ -126,6 +132,8 @@ impl TaskState {
             TaskState::Reused => "reused",
             TaskState::Failed => "failed",
             TaskState::Blocked => "blocked",
+            TaskState::CutOff => "cut off",
+            TaskState::Restored => "restored",
         }
     }
 }

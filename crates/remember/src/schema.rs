@@ -7,7 +7,7 @@
 //! small by holding eight bytes of each recipe; the row has all 32, and they are compared on each look-up.
 
 /// The number in `user_version`. Any change of the tables or of `details` needs another.
-pub(crate) const FORMAT: i64 = 1;
+pub(crate) const FORMAT: i64 = 2;
 
 /// `HdWt`: tells the file apart from other SQLite databases.
 pub(crate) const APPLICATION: i64 = 0x4864_5774;
@@ -26,6 +26,7 @@ CREATE TABLE products (
     id          INTEGER PRIMARY KEY,
     prefix      INTEGER NOT NULL,  -- the first eight bytes of the recipe, big-endian
     recipe      BLOB NOT NULL,
+    content     INTEGER,           -- the first eight bytes of the content key, where that is not the recipe
     operation   INTEGER NOT NULL REFERENCES names,
     version     INTEGER NOT NULL REFERENCES names,
     run         INTEGER NOT NULL REFERENCES names,
@@ -36,9 +37,32 @@ CREATE TABLE products (
     details     BLOB NOT NULL      -- parameters, inputs, outputs
 );
 CREATE INDEX products_by_prefix ON products (prefix);
+CREATE INDEX products_by_content ON products (content) WHERE content IS NOT NULL;
+CREATE INDEX products_by_operation ON products (operation);
+CREATE TABLE aliases (
+    prefix INTEGER NOT NULL,       -- of the recipe
+    recipe BLOB NOT NULL,          -- a task that was found to be equal
+    target BLOB NOT NULL,          -- the recipe of the product that it is equal to
+    run    INTEGER NOT NULL REFERENCES names,
+    time   INTEGER NOT NULL        -- seconds since 1970
+);
+CREATE INDEX aliases_by_prefix ON aliases (prefix);
+CREATE TABLE versions (
+    version INTEGER PRIMARY KEY REFERENCES names,
+    parts   TEXT NOT NULL          -- what the version stands for: label, U+0000, value, U+0000, …
+);
 CREATE TABLE objects (
-    digest BLOB PRIMARY KEY,
-    size   INTEGER NOT NULL
+    digest   BLOB PRIMARY KEY,
+    size     INTEGER NOT NULL,
+    inode    INTEGER NOT NULL,     -- of the file that was last seen to be right
+    modified INTEGER NOT NULL,     -- its time of modification, nanoseconds since 1970
+    wall     INTEGER NOT NULL,     -- nanoseconds that making it took, with all else that its task made
+    reads    INTEGER NOT NULL,     -- how often it was brought back
+    used     INTEGER NOT NULL      -- when last, or when it was made; seconds since 1970
+) WITHOUT ROWID;
+CREATE TABLE state (
+    name  TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE digests (
     path     BLOB PRIMARY KEY,

@@ -179,6 +179,14 @@ fn open_or_create(root: &Path, path: &Path) -> Result<Database, StoreError> {
     Ok(database)
 }
 
+/// Seconds since 1970.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    since.as_secs().cast_signed()
+}
+
 /// A name for a claim that is not a run: no two stores that are open at once, in any process, share one.
 fn unique_name() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);

@@ -77,6 +77,7 @@ pub(crate) fn record(number: u64) -> ProductRecord {
     };
     ProductRecord {
         recipe: recipe(number),
+        content: None,
         operation: format!("test/operation-{}", number % 3).into(),
         version: "1".into(),
         parameters: vec![("number".into(), Scalar::Int(number.cast_signed()))],

@@ -75,7 +75,7 @@ fn a_store_of_another_format_is_refused_in_words() {
     for mode in [Mode::ReadWrite, Mode::ReadOnly] {
         let error = Store::open(&case.root(), mode).unwrap_err();
         let expected = format!(
-            "the store at {} has format 99; this program reads format 1",
+            "the store at {} has format 99; this program reads format 2",
             database.display()
         );
         assert_eq!(error.to_string(), expected);

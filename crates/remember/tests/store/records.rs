@@ -45,6 +45,7 @@ fn any_record() -> impl Strategy<Value = ProductRecord> {
                 recipe[31] = last;
                 ProductRecord {
                     recipe: Recipe(recipe),
+                    content: (last % 2 == 0).then_some(Recipe([last; 32])),
                     operation: names.0,
                     version: names.1,
                     run: names.2,
