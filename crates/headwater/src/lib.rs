@@ -25,6 +25,7 @@
 mod data;
 mod deliver;
 mod error;
+mod fetch;
 mod identifier;
 mod keep;
 mod load;
@@ -34,6 +35,7 @@ mod plan;
 mod progress;
 mod report;
 mod run;
+mod thrift;
 
 pub use error::Error;
 pub use headwater_enact as enact;
