@@ -130,10 +130,14 @@ impl Enactment {
                     self.became_equal(task, leader, recall);
                 }
             } else if let Some(found) = found {
-                verdict = Verdict::Stored;
                 self.identify(task, found.outputs);
-                self.contents.targets.insert(task, found.recipe);
-                recall.equal(&self.graph, task, &found.recipe);
+                if found.recipe == self.graph.recipe(task) {
+                    verdict = Verdict::Made;
+                } else {
+                    verdict = Verdict::Stored;
+                    self.contents.targets.insert(task, found.recipe);
+                    recall.equal(&self.graph, task, &found.recipe);
+                }
             } else {
                 self.contents.first.insert(key, task);
             }

@@ -14,7 +14,9 @@ use super::{Coordinator, Notice, Presence, State};
 pub enum Verdict {
     /// There is nothing like it: it has to run.
     New,
-    /// A store can give its outputs.
+    /// Another run has made it since it was looked up.
+    Made,
+    /// A store has the outputs of an equal task.
     Stored,
     /// It is equal to this task.
     Like(TaskId),
@@ -39,6 +41,12 @@ impl Coordinator {
         slot.comparable = false;
         let like = match verdict {
             Verdict::New => None,
+            Verdict::Made => {
+                let slot = &mut self.slots[task.index()];
+                slot.presence = Presence::Stored;
+                self.counts.found += usize::from(!slot.implicit);
+                return self.need_not_run(graph, task);
+            }
             Verdict::Stored => return self.cut_off(graph, task, None),
             Verdict::Like(other) => Some(other).filter(|other| *other != task),
         };
@@ -54,7 +62,7 @@ impl Coordinator {
         }
     }
 
-    /// It need not run. What it would have read is no longer needed for it.
+    /// It need not run: an equal one is there.
     fn cut_off(&mut self, graph: &TaskGraph, task: TaskId, like: Option<TaskId>) {
         let shared = like.filter(|like| self.slots[like.index()].presence == Presence::Here);
         let memory = shared.map_or(0, |like| self.slots[like.index()].memory);
@@ -68,6 +76,11 @@ impl Coordinator {
             self.ledger.hold(memory);
             self.notices.push(Notice::Shared { task, from });
         }
+        self.need_not_run(graph, task);
+    }
+
+    /// What it would have read is no longer needed for it.
+    fn need_not_run(&mut self, graph: &TaskGraph, task: TaskId) {
         self.tell_readers(task);
         self.settle(task, State::Known);
         self.tell_followers(graph, task);

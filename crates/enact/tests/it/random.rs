@@ -131,7 +131,7 @@ pub(crate) fn drive(
                 }
                 for task in tasks {
                     let key = enactment.content_key(task).expect("all is identified");
-                    let found = (key.0[1] % 8 == 0).then(|| Match {
+                    let found = key.0[1].is_multiple_of(8).then(|| Match {
                         recipe: key,
                         outputs: contents(enactment, task, &key),
                     });
