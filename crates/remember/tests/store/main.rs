@@ -1,6 +1,7 @@
 //! The store from outside, one file per promise.
 
 mod aliases;
+mod collect;
 mod common;
 mod crash;
 mod directories;
@@ -8,3 +9,5 @@ mod leases;
 mod objects;
 mod opening;
 mod records;
+mod verify;
+mod worth;
