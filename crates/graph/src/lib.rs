@@ -59,6 +59,6 @@ pub use value::{
     Scalar, ScalarType, Type, Value,
 };
 pub use workflow::{
-    Binding, DataOrigin, Index, Input, OutputBinding, Parameter, Stage, TaskDefinition, Tolerance,
-    Wait, Workflow,
+    Binding, DataOrigin, Index, Input, KnownBy, OutputBinding, Parameter, Stage, TaskDefinition,
+    Tolerance, Wait, Workflow,
 };

@@ -259,6 +259,9 @@ fn collect_objects(value: &Value, places: &Places, objects: &mut Vec<PendingObje
                 let bytes = std::fs::read(path).ok()?;
                 (Digest::of(&bytes) == file.digest).then_some(ObjectSource::Bytes(bytes))?
             }
+            // Nobody knows what is in it, so there is no digest to keep it under. Tasks look into what they
+            // pass on, so none comes here.
+            Handle::Named { .. } => return None,
             Handle::Memory(bytes) => ObjectSource::Bytes(bytes.to_vec()),
             // It is in the store already.
             Handle::Stored => return Some(None),
@@ -459,6 +462,7 @@ impl StoreFetcher {
                 Value::Directory(headwater_graph::DirectoryValue {
                     entries: entries?.into(),
                     path: None,
+                    name: None,
                 })
             }
             Value::List(items) => {

@@ -53,6 +53,7 @@ mod schema;
 mod store;
 mod writer;
 
+pub use directory::named_directory;
 pub use keep::{ObjectSource, Pending, PendingObject};
 pub use runs::{FoundRun, RunCounts, RunRecord, RunStatus, RunTask, TaskState};
 pub use store::{Mode, Store};

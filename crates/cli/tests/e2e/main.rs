@@ -12,6 +12,7 @@ mod kill;
 mod limits;
 mod memory;
 mod mistakes;
+mod names;
 mod outputs;
 mod place;
 mod protect;
