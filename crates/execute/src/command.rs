@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use headwater_graph::{
-    Collect, CommandTemplate, Handle, Outputs, Placeholder, Scalar, Signature, Text, Value,
+    Collect, CommandTemplate, Outputs, Placeholder, Scalar, Signature, Text, Value,
 };
 
 use crate::folder::{FolderError, below, collect, hold_links, link_input, link_used};
@@ -342,7 +342,7 @@ impl CommandRunner {
             let mut found = false;
             for value in attempt.inputs {
                 value.for_each_file(&mut |file| {
-                    if let Handle::Path(input) = &file.handle {
+                    if let Some(input) = file.handle.path() {
                         // Most paths are real already, and looking one up costs.
                         found = found
                             || **input == *path

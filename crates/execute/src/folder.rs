@@ -101,7 +101,9 @@ fn link_file(file: &FileValue, at: &Path) -> Result<(), FolderError> {
         make_folder(parent)?;
     }
     match &file.handle {
-        Handle::Path(path) => symlink(path, at).map_err(|error| said("cannot link", at, &error)),
+        Handle::Path(path) | Handle::Named { path, .. } => {
+            symlink(path, at).map_err(|error| said("cannot link", at, &error))
+        }
         Handle::Memory(bytes) => {
             fs::write(at, bytes).map_err(|error| said("cannot write", at, &error))
         }
@@ -440,6 +442,52 @@ fn file_value(path: &Path) -> Result<FileValue, FolderError> {
     })
 }
 
+/// The value as it is known by its contents: files that are known by a logical name are looked into. What a
+/// task makes goes into a store, where contents are all that counts.
+pub(crate) fn known_by_contents(value: Value) -> Result<Value, FolderError> {
+    if !value.is_known_by_name() {
+        return Ok(value);
+    }
+    let file = |file: &FileValue| match &file.handle {
+        Handle::Named { path, .. } => Ok(FileValue {
+            name: file.name.clone(),
+            ..file_value(path)?
+        }),
+        _ => Ok(file.clone()),
+    };
+    Ok(match value {
+        Value::Directory(directory) => {
+            let entry = |entry: &DirectoryEntry| {
+                Ok(DirectoryEntry {
+                    file: file(&entry.file)?,
+                    ..entry.clone()
+                })
+            };
+            let entries: Result<Vec<_>, FolderError> =
+                directory.entries.iter().map(entry).collect();
+            Value::Directory(DirectoryValue {
+                entries: entries?.into(),
+                path: directory.path,
+                name: None,
+            })
+        }
+        Value::File(found) => Value::File(Arc::new(file(&found)?)),
+        Value::List(items) => {
+            let items: Result<Vec<Value>, FolderError> =
+                items.iter().cloned().map(known_by_contents).collect();
+            Value::List(items?.into())
+        }
+        Value::Record(fields) => {
+            let field = |(name, field): (&Arc<str>, &Value)| {
+                Ok((Arc::clone(name), known_by_contents(field.clone())?))
+            };
+            let fields: Result<_, FolderError> = fields.iter().map(field).collect();
+            Value::Record(Arc::new(fields?))
+        }
+        other => other,
+    })
+}
+
 fn digest(path: &Path) -> io::Result<(Digest, u64)> {
     let mut file = fs::File::open(path)?;
     let size = file.metadata()?.size();
@@ -509,6 +557,7 @@ fn directory_value(root: &Path) -> Result<DirectoryValue, FolderError> {
     Ok(DirectoryValue {
         entries: entries.into(),
         path: None,
+        name: None,
     })
 }
 
@@ -538,7 +587,7 @@ pub fn copy_value(value: &Value, to: &Path) -> io::Result<()> {
 fn copy_file(file: &FileValue, to: &Path) -> io::Result<()> {
     let _ = fs::remove_file(to);
     match &file.handle {
-        Handle::Path(path) => {
+        Handle::Path(path) | Handle::Named { path, .. } => {
             // `fs::copy` clones blocks where the file system can; the mode of an object is read-only.
             fs::copy(path, to)?;
             fs::set_permissions(to, fs::Permissions::from_mode(0o644))

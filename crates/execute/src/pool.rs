@@ -19,6 +19,7 @@ use headwater_graph::{
 };
 
 use crate::command::{Attempt, CommandRunner, CommandSettings};
+use crate::folder::{FolderError, known_by_contents};
 use crate::held::{Held, speaks_of_files, spill, unspill};
 use crate::keeper::{Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, Ports};
 use crate::{native, spawn};
@@ -569,7 +570,11 @@ impl<'a> Shared<'a> {
                         watched
                             .before(&operation.signature, &inputs)
                             .and_then(|reading| {
-                                let outputs = run(inputs.clone())?;
+                                let outputs = run(inputs.clone())?
+                                    .into_iter()
+                                    .map(known_by_contents)
+                                    .collect::<Result<Outputs, FolderError>>()
+                                    .map_err(|error| Failure::new(FailureKind::Output, error.0))?;
                                 reading.after().map(|()| outputs)
                             })
                     } else {
@@ -780,7 +785,9 @@ pub struct PlainFiles;
 impl ReadFile for PlainFiles {
     fn read_file(&self, file: &headwater_graph::FileValue) -> Result<Vec<u8>, OperationError> {
         match &file.handle {
-            headwater_graph::Handle::Path(path) => read(path),
+            headwater_graph::Handle::Path(path) | headwater_graph::Handle::Named { path, .. } => {
+                read(path)
+            }
             headwater_graph::Handle::Memory(bytes) => Ok(bytes.to_vec()),
             headwater_graph::Handle::Stored => {
                 Err(OperationError::Failed("the file is not here".to_owned()))

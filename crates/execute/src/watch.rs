@@ -1,7 +1,7 @@
 //! Files that tasks read, and whether anybody has written to them meanwhile.
 //!
 //! Law: what a product was made from is what its recipe says. A file of the user has to be as it was when its
-//! contents were digested, before a task that reads it and after it; a product only has to stay as it is while
+//! contents were digested (or when its name was taken for them: only its mark is looked at here), before a task that reads it and after it; a product only has to stay as it is while
 //! a task reads it, since storing it gives it another name and another mode.
 
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use headwater_graph::{Handle, Signature, Value};
+use headwater_graph::{Signature, Value};
 
 use crate::pool::{Failure, FailureKind};
 
@@ -52,7 +52,7 @@ impl Watched {
     /// Remembers how the files of a value are now. One that is gone already has changed for good.
     pub fn add(&mut self, value: &Value) {
         value.for_each_file(&mut |file| {
-            if let Handle::Path(path) = &file.handle
+            if let Some(path) = file.handle.path()
                 && !self.0.contains_key(&**path)
             {
                 self.0.insert(path.to_path_buf(), Mark::of(path).ok());
@@ -70,7 +70,7 @@ impl Watched {
         let mut wrong = None;
         for (port, value) in signature.inputs.iter().zip(inputs) {
             value.for_each_file(&mut |file| {
-                let Handle::Path(path) = &file.handle else {
+                let Some(path) = file.handle.path() else {
                     return;
                 };
                 let now = Mark::of(path).ok();
@@ -112,7 +112,7 @@ impl Reading<'_> {
         let mut wrong = None;
         for value in self.inputs {
             value.for_each_file(&mut |file| {
-                if let Handle::Path(path) = &file.handle
+                if let Some(path) = file.handle.path()
                     && let Some(mark) = self.watched.0.get(&**path)
                     && Mark::of(path).ok() != *mark
                 {

@@ -25,6 +25,8 @@ pub(crate) const SCALAR_TYPES: &[&str] = &["int", "float", "bool", "text"];
 pub(crate) const PARAMETER_TYPES: &[&str] = &["int", "float", "bool", "text", "choice"];
 /// The types of outputs of programs.
 pub(crate) const OUTPUT_TYPES: &[&str] = &["file", "directory", "int", "float", "bool", "text"];
+/// The words that `identity` takes.
+pub(crate) const IDENTITY_WORDS: &[&str] = &["content", "name"];
 /// The words that `wait` takes.
 pub(crate) const WAIT_WORDS: &[&str] = &["all"];
 /// The words that `step` takes.
@@ -39,6 +41,11 @@ pub(crate) static INPUT: Table = Table::new(
             "optional",
             FLAG,
             "whether it may be left out; outputs that need it are then left out too",
+        ),
+        Field::new(
+            "identity",
+            Shape::Leaf(Leaf::Word(IDENTITY_WORDS)),
+            "what its files are known by: what is in them, or what they are called",
         ),
     ],
 );

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_graph::{
-    Diagnostic, Input, Operation, OutputBinding, Place, Registry, Span, Type, Workflow, check,
+    Diagnostic, Input, KnownBy, Operation, OutputBinding, Place, Registry, Span, Type, Workflow,
+    check,
 };
 
-use crate::formats::{INPUT, WORKFLOW, WORKFLOW_SHAPE};
+use crate::formats::{IDENTITY_WORDS, INPUT, WORKFLOW, WORKFLOW_SHAPE};
 use crate::leaf::{self, Scope};
 use crate::operation::{Operations, operations};
 use crate::parameter::parameters;
@@ -101,7 +102,7 @@ fn workflow(root: &Node, scope: Scope<'_>, report: &mut Report) -> WorkflowFile 
         .unwrap_or_default();
     let inputs = fields
         .get("inputs")
-        .map(|node| inputs(node, scope, &mut places))
+        .map(|node| inputs(node, scope, &mut places, report))
         .unwrap_or_default();
     let unreadable = |node: &Node| node.entries().is_none() && !node.is_nothing();
     places.hidden_results = fields.get("inputs").is_some_and(unreadable);
@@ -181,7 +182,7 @@ fn whole(
     }
 }
 
-fn inputs(node: &Node, scope: Scope<'_>, places: &mut Places) -> Vec<Input> {
+fn inputs(node: &Node, scope: Scope<'_>, places: &mut Places, report: &mut Report) -> Vec<Input> {
     let mut inputs = Vec::new();
     for (key, value) in node.entries().unwrap_or_default() {
         let Some(name) = leaf::text(key) else {
@@ -201,13 +202,36 @@ fn inputs(node: &Node, scope: Scope<'_>, places: &mut Places) -> Vec<Input> {
             .get("optional")
             .and_then(|node| leaf::flag(node).ok());
         places.put(Place::Input(Arc::clone(&name)), key.span, value.span);
+        let word = fields
+            .get("identity")
+            .and_then(|node| leaf::word(node, IDENTITY_WORDS).ok());
+        if let (Some((key, _)), Some(found)) = (fields.entry("identity"), &input_type)
+            && !is_on_disk(found, scope.registry)
+        {
+            let message = format!("`identity` is for files, and `{name}` is of type {found}");
+            let hint = "leave it out: such values are known by what they are";
+            report.error_with(key.span, message, hint);
+        }
         inputs.push(Input {
             name,
             input_type: input_type.unwrap_or(Type::Any),
             optional: optional.unwrap_or(false),
+            identity: match word {
+                Some("name") => KnownBy::Name,
+                _ => KnownBy::Content,
+            },
         });
     }
     inputs
+}
+
+/// Whether values of a type come from files or directories, alone or in lists.
+fn is_on_disk(found: &Type, registry: &Registry) -> bool {
+    let mut element = found;
+    while let Some(inner) = element.element() {
+        element = inner;
+    }
+    matches!(element, Type::File | Type::Directory) || registry.codec(element).is_some()
 }
 
 fn outputs(node: &Node, places: &mut Places, report: &mut Report) -> Vec<OutputBinding> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use headwater_flow::{Read, WorkflowFile, mutate, read_workflow};
 use headwater_graph::{
-    Binding, Collect, CommandTemplate, Input, Invocation, Kind, Operation, OutputBinding,
+    Binding, Collect, CommandTemplate, Input, Invocation, Kind, KnownBy, Operation, OutputBinding,
     Parameter, Part, Placeholder, Port, Scalar, ScalarType, Stage, Strategy, Text, Tolerance, Type,
     VersionSource, Wait,
 };
@@ -37,12 +37,16 @@ fn names_inputs_and_outputs() {
         name: name.into(),
         input_type,
         optional,
+        identity: KnownBy::Content,
     };
     assert_eq!(
         workflow.inputs,
         [
             input("tile", Type::Image, false),
-            input("scan", Type::File, false),
+            Input {
+                identity: KnownBy::Name,
+                ..input("scan", Type::File, false)
+            },
             input("reference", Type::Image, true),
             input("subjects", Type::File.list(), false),
             input("gain", Type::Float, false),

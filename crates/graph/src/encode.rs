@@ -32,6 +32,7 @@ mod tag {
     pub(super) const LIST: u8 = 13;
     pub(super) const RECORD: u8 = 14;
     pub(super) const OPAQUE: u8 = 15;
+    pub(super) const LOGICAL_NAME: u8 = 16;
 }
 
 /// Bytes that are not the canonical encoding of a value.
@@ -110,6 +111,9 @@ pub fn encode_into(value: &Value, out: &mut Vec<u8>) {
             put_array(out, &region.array);
         }
         Value::File(file) => put_file(out, file),
+        Value::Directory(DirectoryValue {
+            name: Some(name), ..
+        }) => put_name(out, name),
         Value::Directory(directory) => {
             out.push(tag::DIRECTORY);
             put_length(out, directory.entries.len());
@@ -192,7 +196,17 @@ fn put_array(out: &mut Vec<u8>, array: &Array) {
     out.extend_from_slice(array.bytes());
 }
 
+/// What is known by a logical name is nothing but that name, and does not decode: nobody may take it for
+/// contents that are in a store.
+fn put_name(out: &mut Vec<u8>, name: &str) {
+    out.push(tag::LOGICAL_NAME);
+    put_bytes(out, name.as_bytes());
+}
+
 fn put_file(out: &mut Vec<u8>, file: &FileValue) {
+    if let Some(name) = file.logical_name() {
+        return put_name(out, name);
+    }
     out.push(if file.name.is_some() {
         tag::NAMED_FILE
     } else {
@@ -418,6 +432,7 @@ impl<'a> Reader<'a> {
                 Value::Directory(DirectoryValue {
                     entries: entries.into(),
                     path: None,
+                    name: None,
                 })
             }
             tag::LIST => {

@@ -42,7 +42,9 @@ pub use command::{
     UsedFile, Uses, VersionSource,
 };
 pub use diagnostic::{Diagnostic, Fault, Severity, Span};
-pub use digest::{ContentHasher, Digest, ParseDigestError, Recipe};
+pub use digest::{
+    ContentHasher, Digest, ParseDigestError, Recipe, SEGMENT, SegmentDigest, SegmentHasher,
+};
 pub use encode::{DecodeError, decode, encode, encode_into, manifest_digest, value_digest};
 pub use graph::{External, GraphError, NewTask, Source, Task, TaskGraph, TaskId};
 pub use operation::{
@@ -59,6 +61,6 @@ pub use value::{
     Scalar, ScalarType, Type, Value,
 };
 pub use workflow::{
-    Binding, DataOrigin, Index, Input, OutputBinding, Parameter, Stage, TaskDefinition, Tolerance,
-    Wait, Workflow,
+    Binding, DataOrigin, Index, Input, KnownBy, OutputBinding, Parameter, Stage, TaskDefinition,
+    Tolerance, Wait, Workflow,
 };

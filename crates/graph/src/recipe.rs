@@ -25,8 +25,17 @@ pub enum Identity {
 }
 
 impl Identity {
-    /// How a value from outside, or from an impure task, is identified: by its contents.
+    /// How a value from outside, or from an impure task, is identified: by its contents, unless it is known
+    /// by a logical name.
     pub fn of(value: &Value) -> Identity {
+        let name = match value {
+            Value::File(file) => file.logical_name(),
+            Value::Directory(directory) => directory.name.as_ref(),
+            _ => None,
+        };
+        if let Some(name) = name {
+            return Identity::Name(std::sync::Arc::clone(name));
+        }
         match value {
             Value::File(file) if file.name.is_none() => Identity::File(file.digest),
             Value::Directory(_) => Identity::Directory(value_digest(value)),

@@ -289,14 +289,32 @@ pub enum Handle {
     Memory(Arc<[u8]>),
     /// In a file of this machine.
     Path(Arc<Path>),
+    /// In a file of this machine that is known by its logical name alone: nobody has looked into it, and the
+    /// digest that the value carries is that of the name ([`Digest::of_name`]).
+    Named {
+        /// Where it is.
+        path: Arc<Path>,
+        /// What it is called in the name space that the user declared.
+        name: Arc<str>,
+    },
     /// In the object store, under the digest that the value carries.
     Stored,
+}
+
+impl Handle {
+    /// The file of this machine, where it is one.
+    pub fn path(&self) -> Option<&Arc<Path>> {
+        match self {
+            Handle::Path(path) | Handle::Named { path, .. } => Some(path),
+            Handle::Memory(_) | Handle::Stored => None,
+        }
+    }
 }
 
 /// A file: its contents by digest and size. It has a name only where the name counts (`keep_name`).
 #[derive(Debug, Clone)]
 pub struct FileValue {
-    /// BLAKE3 of the contents.
+    /// BLAKE3 of the contents, unless the file is [`Handle::Named`].
     pub digest: Digest,
     /// Bytes.
     pub size: u64,
@@ -304,6 +322,29 @@ pub struct FileValue {
     pub name: Option<Arc<str>>,
     /// Where the contents are.
     pub handle: Handle,
+}
+
+impl FileValue {
+    /// A file that is known by its logical name.
+    pub fn known_by_name(name: &str, path: &Path, size: u64) -> FileValue {
+        FileValue {
+            digest: Digest::of_name(name),
+            size,
+            name: None,
+            handle: Handle::Named {
+                path: path.into(),
+                name: name.into(),
+            },
+        }
+    }
+
+    /// The logical name, if that is what the file is known by.
+    pub fn logical_name(&self) -> Option<&Arc<str>> {
+        match &self.handle {
+            Handle::Named { name, .. } => Some(name),
+            _ => None,
+        }
+    }
 }
 
 impl PartialEq for FileValue {
@@ -330,11 +371,13 @@ pub struct DirectoryValue {
     pub entries: Arc<[DirectoryEntry]>,
     /// Where the folder is, when it exists as one.
     pub path: Option<Arc<Path>>,
+    /// The logical name, if that is what the directory is known by; its files are then, too.
+    pub name: Option<Arc<str>>,
 }
 
 impl PartialEq for DirectoryValue {
     fn eq(&self, other: &Self) -> bool {
-        self.entries == other.entries
+        (&self.entries, &self.name) == (&other.entries, &other.name)
     }
 }
 
@@ -540,7 +583,7 @@ impl Value {
             Value::Region(region) => region.array.bytes().len() as u64,
             Value::File(file) => match &file.handle {
                 Handle::Memory(bytes) => bytes.len() as u64,
-                Handle::Path(_) | Handle::Stored => 0,
+                Handle::Path(_) | Handle::Named { .. } | Handle::Stored => 0,
             },
             Value::List(items) => items.iter().map(Value::memory).sum(),
             Value::Record(fields) => fields.values().map(Value::memory).sum(),
@@ -559,6 +602,20 @@ impl Value {
             Value::List(items) => items.iter().for_each(|item| item.for_each_file(visit)),
             Value::Record(fields) => fields.values().for_each(|field| field.for_each_file(visit)),
             _ => {}
+        }
+    }
+
+    /// Whether something in it is known by a logical name, and not by its contents.
+    pub fn is_known_by_name(&self) -> bool {
+        match self {
+            Value::File(file) => file.logical_name().is_some(),
+            Value::Directory(directory) => {
+                let by_name = |entry: &DirectoryEntry| entry.file.logical_name().is_some();
+                directory.name.is_some() || directory.entries.iter().any(by_name)
+            }
+            Value::List(items) => items.iter().any(Value::is_known_by_name),
+            Value::Record(fields) => fields.values().any(Value::is_known_by_name),
+            _ => false,
         }
     }
 

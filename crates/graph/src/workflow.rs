@@ -43,6 +43,17 @@ impl fmt::Display for Index {
     }
 }
 
+/// What files and directories from outside are known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KnownBy {
+    /// What is in them.
+    #[default]
+    Content,
+    /// What they are called in the data file: the user says that a name stands for the same contents wherever
+    /// and whenever it is given.
+    Name,
+}
+
 /// An input of a workflow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Input {
@@ -52,6 +63,8 @@ pub struct Input {
     pub input_type: Type,
     /// Whether it may be absent; outputs that need an absent input are left out.
     pub optional: bool,
+    /// What its files are known by.
+    pub identity: KnownBy,
 }
 
 /// A parameter of a workflow.

@@ -1,7 +1,7 @@
 //! The data of a run: from a data file to items with identities.
 //!
 //! Law: paths are relative to the file that names them; patterns are sorted bytewise; a file is known by its
-//! contents. What a run used is saved as a data file with everything written out, and gives the same run
+//! contents, or, where the workflow says so, by what the data file calls it and then by nothing else. What a run used is saved as a data file with everything written out, and gives the same run
 //! again.
 
 use std::collections::{BTreeMap, HashMap};
@@ -14,9 +14,10 @@ use headwater_flow::{
     ParameterSetting, SettingError,
 };
 use headwater_graph::{
-    Diagnostic, FileValue, Handle, Identity, Input, Registry, Scalar, Span, Type, Value, Workflow,
+    Diagnostic, FileValue, Handle, Identity, Input, KnownBy, Registry, Scalar, Span, Type, Value,
+    Workflow,
 };
-use headwater_remember::Store;
+use headwater_remember::{Store, named_directory};
 
 use crate::Error;
 
@@ -134,6 +135,7 @@ pub(crate) fn bind(
         folder,
         files: Vec::new(),
         places: HashMap::new(),
+        known_by: KnownBy::Content,
         diagnostics,
     };
     let mut parameters = binder.parameters(&data_file.parameters);
@@ -193,6 +195,12 @@ enum Draft {
     /// Position in the list of files.
     File(usize),
     Directory(PathBuf),
+    /// Known by what the data file calls it.
+    Named {
+        path: PathBuf,
+        name: Arc<str>,
+        folder: bool,
+    },
     List(Vec<Draft>),
 }
 
@@ -214,6 +222,8 @@ struct Binder<'a> {
     files: Vec<PathBuf>,
     /// Where each file stands in `files`.
     places: HashMap<PathBuf, usize>,
+    /// What the files of the input at hand are known by.
+    known_by: KnownBy,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -288,6 +298,7 @@ impl Binder<'_> {
                     let Some(input) = self.input(name, *span) else {
                         continue;
                     };
+                    self.known_by = input.identity;
                     let mut items = Vec::new();
                     let mut written = Vec::new();
                     for row in rows {
@@ -319,6 +330,7 @@ impl Binder<'_> {
     }
 
     fn column(&mut self, source: u32, column: &DataColumn, input: &Input) -> Option<DraftColumn> {
+        self.known_by = input.identity;
         let wanted = &input.input_type;
         let draft = |items: Vec<(Draft, Datum)>, single| {
             let (items, written) = items.into_iter().unzip();
@@ -396,7 +408,7 @@ impl Binder<'_> {
         Some(
             paths
                 .into_iter()
-                .map(|path| self.path(&path, wanted, datum.span))
+                .map(|path| self.path(&path, text, wanted, datum.span))
                 .collect(),
         )
     }
@@ -419,7 +431,21 @@ impl Binder<'_> {
         }
     }
 
-    fn path(&mut self, path: &Path, wanted: &Type, span: Span) -> (Draft, Datum) {
+    /// What the data file calls the file at `path`: the text itself, or for a pattern what it stands for here,
+    /// relative like the pattern. `None` if that cannot be written as text.
+    fn logical_name(&self, path: &Path, text: &str) -> Option<Arc<str>> {
+        if self.folder.join(text) == path {
+            return Some(text.into());
+        }
+        let relative = match Path::new(text).is_absolute() {
+            true => path,
+            false => path.strip_prefix(&self.folder).unwrap_or(path),
+        };
+        relative.to_str().map(Arc::from)
+    }
+
+    /// The file or directory at `path`, which `text` in the data file stands for.
+    fn path(&mut self, path: &Path, text: &str, wanted: &Type, span: Span) -> (Draft, Datum) {
         let value = DatumValue::Scalar(Scalar::Text(path.to_string_lossy().into()));
         let written = Datum::new(value, span);
         let problem = match std::fs::metadata(path) {
@@ -443,6 +469,21 @@ impl Binder<'_> {
             self.diagnostics
                 .push(Diagnostic::error(span, message).with_hint(hint));
             return (Draft::Nothing, written);
+        }
+        if self.known_by == KnownBy::Name {
+            let Some(name) = self.logical_name(path, text) else {
+                let message = format!("`{}`: its name is not UTF-8", path.display());
+                let hint = "rename it, or let the input have `identity: content`";
+                self.diagnostics
+                    .push(Diagnostic::error(span, message).with_hint(hint));
+                return (Draft::Nothing, written);
+            };
+            let draft = Draft::Named {
+                path: path.to_owned(),
+                name,
+                folder: *wanted == Type::Directory,
+            };
+            return (draft, written);
         }
         if *wanted == Type::Directory {
             return (Draft::Directory(path.to_owned()), written);
@@ -470,7 +511,7 @@ impl Binder<'_> {
             DatumValue::Scalar(scalar) if self.is_file_like(wanted) => {
                 let written = datum.text().unwrap_or_else(|| scalar.to_string().into());
                 let path = self.folder.join(&*written);
-                self.path(&path, wanted, datum.span)
+                self.path(&path, &written, wanted, datum.span)
             }
             DatumValue::Scalar(scalar) => {
                 if let Some(element) = wanted
@@ -483,7 +524,7 @@ impl Binder<'_> {
                     let paths = self.matches(&pattern, datum.span);
                     let (items, written): (Vec<Draft>, Vec<Datum>) = paths
                         .iter()
-                        .map(|path| self.path(path, &element, datum.span))
+                        .map(|path| self.path(path, &pattern, &element, datum.span))
                         .unzip();
                     return (
                         Draft::List(items),
@@ -586,7 +627,7 @@ fn save(columns: &[DraftColumn], parameters: &BTreeMap<Arc<str>, Scalar>) -> Str
     })
 }
 
-/// Digests all files, each once, and gives every item its identity.
+/// Digests all files that are known by their contents, each once, and gives every item its identity.
 fn identify(
     columns: Vec<DraftColumn>,
     files: &[PathBuf],
@@ -629,6 +670,20 @@ fn finish(draft: &Draft, file: &dyn Fn(usize) -> Value, store: &Store) -> Result
         Draft::Scalar(scalar) => scalar.clone().into(),
         Draft::File(position) => file(*position),
         Draft::Directory(path) => Value::Directory(store.digest_directory(path)?),
+        Draft::Named {
+            path,
+            name,
+            folder: true,
+        } => Value::Directory(named_directory(path, name)?),
+        Draft::Named {
+            path,
+            name,
+            folder: false,
+        } => {
+            let found =
+                std::fs::metadata(path).map_err(|source| Error::io("cannot find", path, source))?;
+            Value::File(Arc::new(FileValue::known_by_name(name, path, found.len())))
+        }
         Draft::List(items) => {
             let items: Result<Vec<Value>, Error> =
                 items.iter().map(|item| finish(item, file, store)).collect();
@@ -646,6 +701,7 @@ mod tests {
             name: name.into(),
             input_type,
             optional,
+            identity: KnownBy::Content,
         };
         Workflow {
             inputs: vec![

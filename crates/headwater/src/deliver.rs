@@ -185,12 +185,10 @@ fn extension(enactment: &Enactment, source: &Source, value: &Value) -> Option<St
             }
         }
         Source::External(_) => match value {
-            Value::File(file) => match &file.handle {
-                headwater_graph::Handle::Path(path) => path
-                    .extension()
-                    .map(|extension| extension.to_string_lossy().into_owned()),
-                _ => None,
-            },
+            Value::File(file) => {
+                let extension = file.handle.path()?.extension()?;
+                Some(extension.to_string_lossy().into_owned())
+            }
             _ => None,
         },
         Source::List(sources) => extension(enactment, sources.first()?, value),

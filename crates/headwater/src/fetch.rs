@@ -4,17 +4,20 @@
 //! store is waited for. Who gets the right to make a product holds it until the product is durable, so of
 //! two runs that need it one makes it.
 
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, mpsc};
 
 use headwater_enact::Match;
 use headwater_execute::{Claim, Fetch, Fetched, Ports};
 use headwater_graph::{
-    FileValue, Handle, Identity, Objects, Outputs, ProductRecord, ReadFile, Recipe, Records,
-    StoredOutput, Value, decode,
+    Digest, DirectoryEntry, DirectoryValue, FileValue, Handle, Identity, Objects, Outputs,
+    ProductRecord, ReadFile, Recipe, Records, StoredOutput, Value, decode,
 };
 use headwater_remember::{Alias, Leases, Store};
 
 use crate::keep::{Order, Stash, locked};
+use crate::thrift::Habits;
 
 /// Brings products back from a store.
 #[derive(Clone)]
@@ -24,6 +27,7 @@ pub(crate) struct StoreFetcher {
     pub(crate) sender: Option<mpsc::SyncSender<Order>>,
     pub(crate) stash: Arc<Mutex<Stash>>,
     pub(crate) leases: Option<Arc<Leases>>,
+    pub(crate) habits: Arc<Habits>,
     pub(crate) run: Arc<str>,
 }
 
@@ -54,36 +58,55 @@ impl StoreFetcher {
             (None, Some(digest)) => decode(&self.store.read(digest).ok()?).ok()?,
             (None, None) => return None,
         };
-        self.located(value)
+        let mut digests = Vec::new();
+        value.for_each_file(&mut |file| digests.push(file.digest));
+        if digests.is_empty() {
+            return Some(value);
+        }
+        digests.sort_unstable();
+        digests.dedup();
+        let paths: Option<HashMap<Digest, PathBuf>> = digests
+            .iter()
+            .zip(self.store.paths(&digests))
+            .map(|(digest, path)| Some((*digest, path?)))
+            .collect();
+        Places(paths?).located(value)
+    }
+}
+
+/// Where files are.
+struct Places(HashMap<Digest, PathBuf>);
+
+impl Places {
+    fn file(&self, file: &FileValue) -> Option<FileValue> {
+        let path = self.0.get(&file.digest)?;
+        Some(FileValue {
+            handle: Handle::Path(path.as_path().into()),
+            ..file.clone()
+        })
     }
 
     /// The value with the places of its files; `None` if one of them is gone.
     fn located(&self, value: Value) -> Option<Value> {
-        let file = |file: &FileValue| {
-            let path = self.store.path(&file.digest)?;
-            Some(FileValue {
-                handle: Handle::Path(path.into()),
-                ..file.clone()
-            })
-        };
         Some(match value {
-            Value::File(found) => Value::File(Arc::new(file(&found)?)),
+            Value::File(found) => Value::File(Arc::new(self.file(&found)?)),
             Value::Directory(directory) => {
                 let entries: Option<Vec<_>> = directory
                     .entries
                     .iter()
                     .map(|entry| {
-                        let file = file(&entry.file)?;
-                        Some(headwater_graph::DirectoryEntry {
+                        let file = self.file(&entry.file)?;
+                        Some(DirectoryEntry {
                             path: Arc::clone(&entry.path),
                             executable: entry.executable,
                             file,
                         })
                     })
                     .collect();
-                Value::Directory(headwater_graph::DirectoryValue {
+                Value::Directory(DirectoryValue {
                     entries: entries?.into(),
                     path: None,
+                    name: None,
                 })
             }
             Value::List(items) => {
@@ -130,6 +153,7 @@ impl Fetch for StoreFetcher {
             self.flush()?;
             self.record(&recipe)
         })?;
+        self.habits.read(&record.operation);
         let mut fetched = Fetched::from(Vec::with_capacity(record.outputs.len()));
         for (position, (_, output)) in record.outputs.iter().enumerate() {
             match self.value(output) {

@@ -17,7 +17,7 @@ use headwater_graph::{
 use headwater_remember::{Alias, Leases, ObjectSource, Pending, PendingObject, Store, Writer};
 
 use crate::fetch::StoreFetcher;
-use crate::thrift::Thrift;
+use crate::thrift::{Habits, Thrift};
 
 /// Values up to this size live in the record.
 const INLINE: usize = 16 * 1024;
@@ -109,6 +109,7 @@ pub struct StoreKeeper {
     read_only: bool,
     leases: Option<Arc<Leases>>,
     stash: Arc<Mutex<Stash>>,
+    habits: Arc<Habits>,
     /// The outputs, by operation.
     ports: Vec<Option<Arc<[Port]>>>,
     time: i64,
@@ -124,10 +125,12 @@ impl StoreKeeper {
         let shared = Arc::clone(&backlog);
         let stash = Arc::new(Mutex::new(Stash::default()));
         let own_stash = Arc::clone(&stash);
+        let habits = Arc::new(Habits::default());
+        let own_habits = Arc::clone(&habits);
         let thread = std::thread::Builder::new().name("headwater-keeper".to_owned());
         let work = move || match read_only {
             true => keep_nothing(&receiver),
-            false => keep_all(own, &receiver, &shared, &own_stash, disk),
+            false => keep_all(own, &receiver, &shared, &own_stash, &own_habits, disk),
         };
         // Without leases two runs may make a product twice; that is all.
         let leases = (!read_only).then(|| Leases::open(&store).ok()).flatten();
@@ -140,6 +143,7 @@ impl StoreKeeper {
             read_only,
             leases: leases.map(Arc::new),
             stash,
+            habits,
             ports: Vec::new(),
             time: crate::identifier::now(),
         }
@@ -164,6 +168,7 @@ impl StoreKeeper {
             sender: None,
             stash: Arc::clone(&self.stash),
             leases: None,
+            habits: Arc::clone(&self.habits),
             run: Arc::clone(&self.run),
         }
     }
@@ -196,13 +201,14 @@ fn keep_all(
     receiver: &mpsc::Receiver<Order>,
     backlog: &Backlog,
     stash: &Mutex<Stash>,
-    _disk: Option<u64>,
+    habits: &Arc<Habits>,
+    disk: Option<u64>,
 ) -> Result<(), String> {
     let places = Places {
         objects: store.root().join("objects"),
         staging: store.root().join("staging"),
     };
-    let mut thrift = Thrift::new();
+    let mut thrift = Thrift::new(Arc::clone(&store), Arc::clone(habits), disk);
     let leases = Tickets::default();
     let held = Arc::clone(&leases);
     let acknowledge = move |tickets: &[u64]| {
@@ -226,12 +232,14 @@ fn keep_all(
                 if let Some(mut objects) = kept {
                     match thrift.choose(&record, &ports, &made, &mut objects) {
                         Ok(true) => {}
-                        // Files that are not kept are still there for this run.
-                        Ok(false) if outputs.iter().all(|value| value.memory() < 4096) => {
-                            let mut stash = locked(stash);
-                            stash.products.insert(record.recipe, Arc::clone(&outputs));
+                        Ok(false) => {
+                            let is_small = outputs.iter().all(|value| value.memory() < 4096);
+                            if thrift.let_pass(&outputs) && is_small {
+                                // Files that are not kept are still there for this run.
+                                let products = &mut locked(stash).products;
+                                products.insert(record.recipe, Arc::clone(&outputs));
+                            }
                         }
-                        Ok(false) => {}
                         Err(error) => trouble = trouble.or(Some(error)),
                     }
                     if let Some(lease) = lease {
@@ -337,6 +345,9 @@ fn collect_objects(value: &Value, places: &Places, objects: &mut Vec<PendingObje
                 let bytes = std::fs::read(path).ok()?;
                 (Digest::of(&bytes) == file.digest).then_some(ObjectSource::Bytes(bytes))?
             }
+            // Nobody knows what is in it, so there is no digest to keep it under. Tasks look into what they
+            // pass on, so none comes here.
+            Handle::Named { .. } => return None,
             Handle::Memory(bytes) => ObjectSource::Bytes(bytes.to_vec()),
             // It is in the store already.
             Handle::Stored => return Some(None),

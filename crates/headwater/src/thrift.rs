@@ -1,37 +1,225 @@
 //! Which bytes are worth their place on disk.
 //!
-//! Law: what was asked for by name is kept. Of other outputs the bytes may be left out, never the record:
-//! what is needed again is made again.
+//! Law: what was asked for by name is kept, or the run fails. Of other outputs the bytes may be left out,
+//! never the record: what is needed again is made again. An output that says `keep:` is heard; a small one is
+//! kept; any other is kept if that is expected to save time (see [`Rates`]), and if there is room.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, Weak};
 
 use headwater_execute::Made;
-use headwater_graph::{Port, ProductRecord};
-use headwater_remember::PendingObject;
+use headwater_graph::{FileValue, Handle, Outputs, Port, ProductRecord, Value};
+use headwater_remember::{PendingObject, Rates, Store};
+
+use crate::keep::locked;
+
+/// Outputs up to this size are kept without a thought: deciding would cost more.
+const SMALL: u64 = 64 * 1024;
+
+/// How often products of each operation were made and brought back in this run.
+#[derive(Debug, Default)]
+pub(crate) struct Habits(Mutex<HashMap<Arc<str>, (u64, u64)>>);
+
+impl Habits {
+    fn made(&self, operation: &Arc<str>) {
+        locked(&self.0).entry(Arc::clone(operation)).or_default().0 += 1;
+    }
+
+    /// A product was brought back.
+    pub(crate) fn read(&self, operation: &Arc<str>) {
+        locked(&self.0).entry(Arc::clone(operation)).or_default().1 += 1;
+    }
+}
+
+/// A limit on the bytes of all objects of the store.
+#[derive(Debug)]
+struct Limit {
+    most: u64,
+    used: u64,
+    /// The last time that room was wanted nothing could be taken away.
+    stuck: bool,
+}
+
+impl Limit {
+    fn new(store: &Store, most: u64) -> Limit {
+        let mut limit = Limit {
+            most,
+            used: store.object_bytes().unwrap_or(0),
+            stuck: false,
+        };
+        if limit.used > most {
+            limit.collect(store, most);
+        }
+        limit
+    }
+
+    fn collect(&mut self, store: &Store, most: u64) {
+        if let Ok(collected) = store.collect(most, false) {
+            self.stuck = collected.objects == 0;
+            self.used = collected.left;
+        }
+    }
+
+    /// Makes room for so many bytes, if that is possible.
+    fn admits(&mut self, store: &Store, bytes: u64) -> bool {
+        if self.used + bytes > self.most && !self.stuck && bytes <= self.most {
+            self.collect(store, self.most - bytes);
+        }
+        let fits = self.used + bytes <= self.most;
+        if fits {
+            self.used += bytes;
+        }
+        fits
+    }
+}
+
+/// A staged file that is not kept, and is removed when nobody reads it any more.
+#[derive(Debug)]
+struct Passing {
+    value: Weak<FileValue>,
+    path: PathBuf,
+}
 
 /// Decides what is kept.
-#[derive(Debug, Default)]
-pub(crate) struct Thrift {}
+#[derive(Debug)]
+pub(crate) struct Thrift {
+    store: Arc<Store>,
+    habits: Arc<Habits>,
+    rates: Rates,
+    /// By operation, how often a product is expected to be brought back.
+    expected: HashMap<Arc<str>, f64>,
+    limit: Option<Limit>,
+    passing: Vec<Passing>,
+}
 
 impl Thrift {
-    pub(crate) fn new() -> Thrift {
-        Thrift::default()
+    /// For a store whose objects may take at most `disk` bytes.
+    pub(crate) fn new(store: Arc<Store>, habits: Arc<Habits>, disk: Option<u64>) -> Thrift {
+        Thrift {
+            habits,
+            rates: store.rates(),
+            expected: HashMap::new(),
+            limit: disk.map(|most| Limit::new(&store, most)),
+            passing: Vec::new(),
+            store,
+        }
     }
 
     /// Takes out the objects that are not to be kept; each comes with the position of its output. Tells
-    /// whether all are.
+    /// whether all are kept; an error if what was asked for has no room.
     pub(crate) fn choose(
         &mut self,
-        _record: &ProductRecord,
+        record: &ProductRecord,
         ports: &[Port],
         made: &Made,
         objects: &mut Vec<(usize, PendingObject)>,
     ) -> Result<bool, String> {
+        self.habits.made(&record.operation);
+        if objects.is_empty() {
+            return Ok(true);
+        }
         let before = objects.len();
-        objects.retain(|(position, _)| {
-            made.wanted.has(*position) || ports[*position].keep != Some(false)
+        let mut refused = None;
+        for (position, port) in ports.iter().enumerate() {
+            let is_wanted = made.wanted.has(position);
+            if !objects.iter().any(|(at, _)| *at == position) {
+                continue;
+            }
+            let size = record.outputs.get(position).map_or(0, |(_, out)| out.size);
+            let keep = is_wanted || self.is_worth_keeping(record, port, size);
+            let limit = self.limit.as_mut().filter(|_| keep);
+            let fits = limit.is_none_or(|limit| limit.admits(&self.store, size));
+            if keep && is_wanted && !fits {
+                refused = refused.or(Some(size));
+            }
+            if !keep || !fits {
+                objects.retain(|(at, _)| *at != position);
+            }
+        }
+        match refused {
+            None => Ok(objects.len() == before),
+            Some(size) => {
+                let most = self.limit.as_ref().map_or(0, |limit| limit.most);
+                Err(format!(
+                    "an output of {size} bytes does not fit into the {most} bytes that --disk allows, \
+                     even without everything that may go; raise --disk"
+                ))
+            }
+        }
+    }
+
+    fn is_worth_keeping(&mut self, record: &ProductRecord, port: &Port, size: u64) -> bool {
+        if let Some(keep) = port.keep {
+            return keep;
+        }
+        if size <= SMALL {
+            return true;
+        }
+        let expected = match self.expected.get(&record.operation) {
+            Some(expected) => *expected,
+            None => {
+                let expected = self.store.expected_reads(&record.operation);
+                self.expected
+                    .insert(Arc::clone(&record.operation), expected);
+                expected
+            }
+        };
+        let seconds = record.wall as f64 / 1e9;
+        self.rates.worth_keeping(expected, seconds, size)
+    }
+
+    /// Says that files of these outputs are not kept. Whether this run may still count on them: under a limit
+    /// they go as soon as nobody reads them.
+    pub(crate) fn let_pass(&mut self, outputs: &Outputs) -> bool {
+        self.sweep();
+        if self.limit.is_none() {
+            return true;
+        }
+        for value in outputs {
+            self.watch(value);
+        }
+        false
+    }
+
+    fn watch(&mut self, value: &Value) {
+        match value {
+            Value::File(file) => {
+                let staging = self.store.root().join("staging");
+                if let Handle::Path(path) = &file.handle
+                    && path.starts_with(staging)
+                {
+                    self.passing.push(Passing {
+                        value: Arc::downgrade(file),
+                        path: path.to_path_buf(),
+                    });
+                }
+            }
+            Value::List(items) => items.iter().for_each(|item| self.watch(item)),
+            Value::Record(fields) => fields.values().for_each(|field| self.watch(field)),
+            _ => {}
+        }
+    }
+
+    fn sweep(&mut self) {
+        self.passing.retain(|passing| {
+            let is_read = passing.value.strong_count() > 0;
+            if !is_read {
+                // It goes with the folder of the run at the latest.
+                let _ = std::fs::remove_file(&passing.path);
+            }
+            is_read
         });
-        Ok(objects.len() == before)
     }
 
     /// Writes down what was learned.
-    pub(crate) fn close(self) {}
+    pub(crate) fn close(mut self) {
+        self.sweep();
+        let habits: Vec<(Arc<str>, u64, u64)> = locked(&self.habits.0)
+            .drain()
+            .map(|(operation, (made, read))| (operation, made, read))
+            .collect();
+        // What is lost is learned again.
+        let _ = self.store.note_habits(&habits);
+    }
 }

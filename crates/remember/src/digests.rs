@@ -6,14 +6,14 @@
 //! leave all of these as they were.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use headwater_graph::{ContentHasher, Digest, StoreError};
+use headwater_graph::{ContentHasher, Digest, SEGMENT, SegmentDigest, SegmentHasher, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::disk::cannot;
@@ -21,6 +21,8 @@ use crate::store::{Mode, Store};
 
 /// Bytes read at once: large enough for the hasher to use all lanes of the processor, small enough for its cache.
 const BUFFER: usize = 1 << 18;
+/// Files of so many bytes are read by several threads; it takes a few segments to be worth starting them.
+const LARGE: u64 = 8 * SEGMENT;
 /// How often a file that changes while it is read is read again.
 const ATTEMPTS: usize = 3;
 /// How old a change must be, in nanoseconds.
@@ -78,33 +80,25 @@ fn state_of(path: &Path) -> Result<State, StoreError> {
     Ok(State::of(&found))
 }
 
-/// Reads a file; gives its digest and the state that it belongs to.
-fn read_file(path: &Path) -> Result<(Digest, State), StoreError> {
+/// Reads a file with so many threads; gives its digest and the state that it belongs to.
+fn read_file(
+    path: &Path,
+    threads: usize,
+    buffer: &mut Vec<u8>,
+) -> Result<(Digest, State), StoreError> {
     let reading = cannot("read", path);
-    let attempt = || -> io::Result<Option<(Digest, State)>> {
-        let mut file = File::open(path)?;
+    let mut attempt = || -> io::Result<Option<(Digest, State)>> {
+        let file = File::open(path)?;
         let before = State::of(&file.metadata()?);
-        let mut hasher = ContentHasher::new();
-        let room = usize::try_from(before.size)
-            .unwrap_or(BUFFER)
-            .saturating_add(1)
-            .min(BUFFER);
-        let mut buffer = vec![0; room];
-        let mut length = 0;
-        loop {
-            match file.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(count) => {
-                    hasher.update(&buffer[..count]);
-                    length += count as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        let size = before.size.cast_unsigned();
+        let digest = match threads > 1 && size >= LARGE {
+            true => read_segments(&file, size, threads)?,
+            false => read_through(&file, size, buffer)?,
+        };
         let after = State::of(&file.metadata()?);
-        let is_steady = before == after && length == before.size.cast_unsigned();
-        Ok(is_steady.then(|| (hasher.finish(), before)))
+        Ok(digest
+            .filter(|_| before == after)
+            .map(|digest| (digest, before)))
     };
     for _ in 0..ATTEMPTS {
         match attempt() {
@@ -114,6 +108,66 @@ fn read_file(path: &Path) -> Result<(Digest, State), StoreError> {
         }
     }
     Err(reading(io::Error::other("it keeps changing")))
+}
+
+/// As much as there is room for; less only at the end of the file.
+fn fill(file: &File, room: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < room.len() {
+        match file.read_at(&mut room[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// The digest of a file from its beginning to its end; `None` if it is not as long as it should be.
+fn read_through(file: &File, size: u64, buffer: &mut Vec<u8>) -> io::Result<Option<Digest>> {
+    let room = usize::try_from(size).unwrap_or(BUFFER).saturating_add(1);
+    let room = room.min(BUFFER);
+    if buffer.len() < room {
+        buffer.resize(room, 0);
+    }
+    let mut hasher = ContentHasher::new();
+    let mut length = 0;
+    loop {
+        let count = fill(file, &mut buffer[..room], length)?;
+        hasher.update(&buffer[..count]);
+        length += count as u64;
+        if count < room || length > size {
+            return Ok((length == size).then(|| hasher.finish()));
+        }
+    }
+}
+
+/// The digest of a large file, of which each thread takes one segment after the other. Files are read and not
+/// mapped: one that somebody cuts off meanwhile is short, and not a signal.
+fn read_segments(file: &File, size: u64, threads: usize) -> io::Result<Option<Digest>> {
+    let positions: Vec<usize> = (0..usize::try_from(size.div_ceil(SEGMENT)).unwrap_or(0)).collect();
+    let segment = |position: usize, buffer: &mut Vec<u8>| -> io::Result<Option<SegmentDigest>> {
+        buffer.resize(BUFFER, 0);
+        let mut hasher = SegmentHasher::new(position as u64);
+        let mut at = position as u64 * SEGMENT;
+        let end = (at + SEGMENT).min(size);
+        while at < end {
+            let room = (end - at).min(BUFFER as u64);
+            let room = &mut buffer[..usize::try_from(room).unwrap_or(BUFFER)];
+            if fill(file, room, at)? < room.len() {
+                return Ok(None);
+            }
+            hasher.update(room);
+            at += room.len() as u64;
+        }
+        Ok(Some(hasher.finish()))
+    };
+    let mut read = in_parallel(threads, &positions, segment);
+    read.sort_unstable_by_key(|(position, _)| *position);
+    let segments: io::Result<Option<Vec<SegmentDigest>>> =
+        read.into_iter().map(|(_, segment)| segment).collect();
+    Ok(segments?.and_then(|segments| Digest::of_segments(&segments)))
 }
 
 fn look_up(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<Option<Digest>> {
@@ -188,7 +242,17 @@ impl Store {
         let missing: Vec<usize> = (0..paths.len())
             .filter(|position| answer[*position].is_none())
             .collect();
-        let mut read = in_parallel(threads, &missing, |position| read_file(&paths[position]));
+        // Many files are read side by side, a large one by all threads together.
+        let is_large = |position: &usize| wanted[*position].state.size.cast_unsigned() >= LARGE;
+        let (large, small): (Vec<usize>, Vec<usize>) = missing.into_iter().partition(is_large);
+        let mut read = in_parallel(threads, &small, |position, buffer| {
+            read_file(&paths[position], 1, buffer)
+        });
+        let mut buffer = Vec::new();
+        for position in large {
+            let digested = read_file(&paths[position], threads, &mut buffer);
+            read.push((position, digested));
+        }
         read.sort_by_key(|(position, _)| *position);
         let mut learned = Vec::new();
         for (position, digested) in read {
@@ -253,17 +317,18 @@ impl Store {
     }
 }
 
-/// Does a piece of work for each item, with as many threads as given, in any order.
+/// Does a piece of work for each item, with as many threads as given, in any order. Each thread has a buffer that the
+/// work may leave as it likes.
 fn in_parallel<T: Send>(
     threads: usize,
     items: &[usize],
-    work: impl Fn(usize) -> T + Sync,
+    work: impl Fn(usize, &mut Vec<u8>) -> T + Sync,
 ) -> Vec<(usize, T)> {
     let next = AtomicUsize::new(0);
     let share = || {
-        let mut done = Vec::new();
+        let (mut done, mut buffer) = (Vec::new(), Vec::new());
         while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
-            done.push((*item, work(*item)));
+            done.push((*item, work(*item, &mut buffer)));
         }
         done
     };
@@ -413,6 +478,40 @@ mod tests {
             .digest_files_at(&paths, 2, now() + SETTLED * 2)
             .unwrap();
         assert!(cached.iter().all(|(digest, _)| *digest == POISON));
+    }
+
+    #[test]
+    fn a_large_file_has_the_same_digest_with_any_number_of_threads() {
+        let case = Case::new();
+        let bytes: Vec<u8> = (0..LARGE + SEGMENT + 77)
+            .map(|at| (at % 251) as u8)
+            .collect();
+        for length in [LARGE - 1, LARGE, LARGE + 1, LARGE + SEGMENT + 77] {
+            let bytes = &bytes[..length as usize];
+            let path = case.folder.path().join("large");
+            fs::write(&path, bytes).unwrap();
+            for threads in [1, 2, 5] {
+                let paths = [path.clone()];
+                let digested = case.store.digest_files(&paths, threads).unwrap();
+                assert_eq!(digested, [(Digest::of(bytes), length)], "{threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_as_long_as_it_said_has_no_digest() {
+        let case = Case::new();
+        let path = case.write("a", &"x".repeat(9 << 20));
+        let file = File::open(path).unwrap();
+        let size = file.metadata().unwrap().len();
+        for (said, right) in [(size, true), (size + 1, false), (size + SEGMENT, false)] {
+            let mut buffer = Vec::new();
+            let through = read_through(&file, said, &mut buffer).unwrap();
+            let segments = read_segments(&file, said, 2).unwrap();
+            assert_eq!((through.is_some(), segments.is_some()), (right, right));
+        }
+        let mut buffer = Vec::new();
+        assert_eq!(read_through(&file, size - 1, &mut buffer).unwrap(), None);
     }
 
     #[test]

@@ -24,16 +24,7 @@ struct Found {
 impl Store {
     /// The value of a directory. Empty folders are not part of it.
     pub fn digest_directory(&self, path: &Path) -> Result<DirectoryValue, StoreError> {
-        let absolute = std::path::absolute(path).map_err(cannot("find", path))?;
-        let root = fs::canonicalize(path).map_err(cannot("find", path))?;
-        let mut walk = Walk {
-            root: &root,
-            above: vec![root.clone()],
-            found: Vec::new(),
-        };
-        walk.folder(&absolute, "")?;
-        let mut found = walk.found;
-        found.sort_unstable_by(|one, other| one.relative.as_bytes().cmp(other.relative.as_bytes()));
+        let (absolute, found) = list(path)?;
         let paths: Vec<PathBuf> = found.iter().map(|found| found.path.clone()).collect();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let digests = self.digest_files(&paths, threads)?;
@@ -51,8 +42,44 @@ impl Store {
         Ok(DirectoryValue {
             entries,
             path: Some(absolute.into()),
+            name: None,
         })
     }
+}
+
+/// A directory that is known by its logical name: its files are listed, and nobody looks into them.
+pub fn named_directory(path: &Path, name: &str) -> Result<DirectoryValue, StoreError> {
+    let (absolute, found) = list(path)?;
+    let entry = |found: Found| {
+        let size = fs::metadata(&found.path).map_err(cannot("examine", &found.path))?;
+        let logical = format!("{name}/{}", found.relative);
+        Ok(DirectoryEntry {
+            file: FileValue::known_by_name(&logical, &found.path, size.size()),
+            path: found.relative.into(),
+            executable: found.executable,
+        })
+    };
+    let entries: Result<Vec<DirectoryEntry>, StoreError> = found.into_iter().map(entry).collect();
+    Ok(DirectoryValue {
+        entries: entries?.into(),
+        path: Some(absolute.into()),
+        name: Some(name.into()),
+    })
+}
+
+/// The absolute path of a directory and the files below it, sorted.
+fn list(path: &Path) -> Result<(PathBuf, Vec<Found>), StoreError> {
+    let absolute = std::path::absolute(path).map_err(cannot("find", path))?;
+    let root = fs::canonicalize(path).map_err(cannot("find", path))?;
+    let mut walk = Walk {
+        root: &root,
+        above: vec![root.clone()],
+        found: Vec::new(),
+    };
+    walk.folder(&absolute, "")?;
+    let mut found = walk.found;
+    found.sort_unstable_by(|one, other| one.relative.as_bytes().cmp(other.relative.as_bytes()));
+    Ok((absolute, found))
 }
 
 struct Walk<'a> {

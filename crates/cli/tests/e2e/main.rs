@@ -13,6 +13,7 @@ mod kill;
 mod limits;
 mod memory;
 mod mistakes;
+mod names;
 mod outputs;
 mod place;
 mod protect;

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_graph::{
-    External, FileValue, Handle, Identity, Index, NewTask, Operation, Scalar, Source, TaskGraph,
-    TaskId, Value, value_digest,
+    External, FileValue, Identity, Index, NewTask, Operation, Scalar, Source, TaskGraph, TaskId,
+    Value,
 };
 
 use super::{Expander, Expansion, Item, Late, Made, NO_TASK, Place, ShapeError, address};
@@ -492,7 +492,7 @@ fn with_names(graph: &mut TaskGraph, source: Source) -> Source {
     match source {
         Source::External(position) => match named(&graph.external_at(position).value) {
             Some(value) => {
-                let identity = Identity::Value(value_digest(&value));
+                let identity = Identity::of(&value);
                 graph.external(External { identity, value })
             }
             None => source,
@@ -511,10 +511,7 @@ fn with_names(graph: &mut TaskGraph, source: Source) -> Source {
 fn named(value: &Value) -> Option<Value> {
     match value {
         Value::File(file) => {
-            let Handle::Path(path) = &file.handle else {
-                return None;
-            };
-            let name = path.file_name()?.to_str()?;
+            let name = file.handle.path()?.file_name()?.to_str()?;
             Some(Value::File(Arc::new(FileValue {
                 name: Some(name.into()),
                 ..FileValue::clone(file)

@@ -9,9 +9,9 @@ use headwater_enact::{
     Options, Outcome, Parallelism, Recall, ShapeError, Start, State, Trace, World, simulate,
 };
 use headwater_graph::{
-    Context, Identity, Index, Input, Operation, OutputBinding, Outputs, Parameter, Registry,
-    Scalar, ScalarType, Severity, Signature, Source, Stage, Strategy, TaskDefinition, TaskGraph,
-    TaskId, Type, Value, Wait, Workflow, check, value_digest,
+    Context, Identity, Index, Input, KnownBy, Operation, OutputBinding, Outputs, Parameter,
+    Registry, Scalar, ScalarType, Severity, Signature, Source, Stage, Strategy, TaskDefinition,
+    TaskGraph, TaskId, Type, Value, Wait, Workflow, check, value_digest,
 };
 
 /// A workflow in the making.
@@ -65,6 +65,7 @@ impl Flow {
             name: name.into(),
             input_type,
             optional,
+            identity: KnownBy::Content,
         });
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use headwater_graph::{
     Array, DecodeError, Digest, DirectoryEntry, DirectoryValue, ElementType, FileValue, Handle,
-    Image, Opaque, Region, Value, decode, encode, value_digest,
+    Identity, Image, Opaque, Region, Value, decode, encode, value_digest,
 };
 use proptest::prelude::*;
 
@@ -51,6 +51,7 @@ fn directories() -> impl Strategy<Value = DirectoryValue> {
             DirectoryValue {
                 entries,
                 path: None,
+                name: None,
             }
         })
 }
@@ -268,6 +269,7 @@ fn paths_that_leave_their_directory_are_refused() {
         decode(&encode(&Value::Directory(DirectoryValue {
             entries: [entry].into(),
             path: None,
+            name: None,
         })))
     };
     for path in ["a", "a/b", "a.b", "..a", "a..b/c"] {
@@ -290,6 +292,44 @@ fn the_digest_of_a_file_is_that_of_its_contents() {
     assert_eq!(value_digest(&plain), Digest::of(b"hello"));
     let named = Value::File(Arc::new(file("hello", Some("a.txt"))));
     assert_ne!(value_digest(&named), Digest::of(b"hello"));
+}
+
+/// What is known by its name is that name, wherever it lies and whatever is in it, and nobody can take it for
+/// contents.
+#[test]
+fn a_logical_name_stands_for_contents_that_nobody_has_seen() {
+    let at = |name: &str, path: &str, size| {
+        FileValue::known_by_name(name, std::path::Path::new(path), size)
+    };
+    let (here, there) = (at("a.nii", "x/a.nii", 3), at("a.nii", "y/a.nii", 4));
+    let values = [&here, &there].map(|found| Value::File(Arc::new(found.clone())));
+    assert_eq!(encode(&values[0]), encode(&values[1]));
+    assert_eq!(Identity::of(&values[0]), Identity::Name("a.nii".into()));
+    assert_ne!(here.digest, at("b.nii", "x/a.nii", 3).digest);
+    let encoding = encode(&values[0]);
+    assert!(decode(&encoding).is_err());
+    assert_ne!(here.digest, Digest::of(&encoding));
+    assert_ne!(here.digest, Digest::of(b"a.nii"));
+    let folder = |files: Vec<FileValue>| {
+        let entry = |file| DirectoryEntry {
+            path: "a.nii".into(),
+            executable: false,
+            file,
+        };
+        Value::Directory(DirectoryValue {
+            entries: files.into_iter().map(entry).collect(),
+            path: None,
+            name: Some("scans".into()),
+        })
+    };
+    let (empty, one) = (folder(Vec::new()), folder(vec![here]));
+    assert_eq!(encode(&empty), encode(&one));
+    assert_eq!(Identity::of(&one), Identity::Name("scans".into()));
+    let lists = [&empty, &one].map(|value| Value::List([value.clone()].into()));
+    assert_eq!(Identity::of(&lists[0]), Identity::of(&lists[1]));
+    assert!(decode(&encode(&lists[0])).is_err());
+    assert!(lists.iter().all(Value::is_known_by_name));
+    assert!(!Value::File(Arc::new(file("hello", None))).is_known_by_name());
 }
 
 /// Where the bytes are does not count.

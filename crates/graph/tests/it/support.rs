@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_graph::{
-    Codec, Context, Input, Operation, Outputs, Registry, Scalar, Signature, Stage, TaskDefinition,
-    Type, Value, Workflow,
+    Codec, Context, Input, KnownBy, Operation, Outputs, Registry, Scalar, Signature, Stage,
+    TaskDefinition, Type, Value, Workflow,
 };
 
 pub(crate) fn operation(signature: Signature) -> Operation {
@@ -60,6 +60,7 @@ pub(crate) fn input(name: &str, input_type: Type) -> Input {
         name: name.into(),
         input_type,
         optional: false,
+        identity: KnownBy::Content,
     }
 }
 
