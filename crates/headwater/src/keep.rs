@@ -231,10 +231,10 @@ fn keep_all(
                 let kept = stored_outputs(&mut record, &outputs, &ports, &made, &places);
                 if let Some(mut objects) = kept {
                     match thrift.choose(&record, &ports, &made, &mut objects) {
-                        Ok(true) => {}
-                        Ok(false) => {
+                        Ok(dropped) if dropped.is_empty() => {}
+                        Ok(dropped) => {
                             let is_small = outputs.iter().all(|value| value.memory() < 4096);
-                            if thrift.let_pass(&outputs) && is_small {
+                            if thrift.let_pass(&outputs, &dropped) && is_small {
                                 // Files that are not kept are still there for this run.
                                 let products = &mut locked(stash).products;
                                 products.insert(record.recipe, Arc::clone(&outputs));

@@ -179,6 +179,7 @@ impl Observer for Listener {
         }
         let address = address_of(enactment, task);
         let state = match (how, enactment.coordinator().state(task)) {
+            (Finished::Success(_), _) if enactment.coordinator().is_restored(task) => "restored",
             (Finished::Success(_), _) => "executed",
             (Finished::Failure(_), State::Failed) => "failed",
             (Finished::Failure(failure), _) if failure.kind == FailureKind::Cancelled => {
@@ -230,7 +231,7 @@ impl Observer for Listener {
         }
         let nanoseconds =
             |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        if state == "executed" || state == "failed" {
+        if matches!(state, "executed" | "restored" | "failed") {
             let row = (
                 task,
                 nanoseconds(execution.started),

@@ -106,20 +106,17 @@ impl Thrift {
         }
     }
 
-    /// Takes out the objects that are not to be kept; each comes with the position of its output. Tells
-    /// whether all are kept; an error if what was asked for has no room.
+    /// Takes out the objects that are not to be kept; each comes with the position of its output. Gives the
+    /// positions of the outputs that are not kept; an error if what was asked for has no room.
     pub(crate) fn choose(
         &mut self,
         record: &ProductRecord,
         ports: &[Port],
         made: &Made,
         objects: &mut Vec<(usize, PendingObject)>,
-    ) -> Result<bool, String> {
+    ) -> Result<Vec<usize>, String> {
         self.habits.made(&record.operation);
-        if objects.is_empty() {
-            return Ok(true);
-        }
-        let before = objects.len();
+        let mut dropped = Vec::new();
         let mut refused = None;
         for (position, port) in ports.iter().enumerate() {
             let is_wanted = made.wanted.has(position);
@@ -135,10 +132,11 @@ impl Thrift {
             }
             if !keep || !fits {
                 objects.retain(|(at, _)| *at != position);
+                dropped.push(position);
             }
         }
         match refused {
-            None => Ok(objects.len() == before),
+            None => Ok(dropped),
             Some(size) => {
                 let most = self.limit.as_ref().map_or(0, |limit| limit.most);
                 Err(format!(
@@ -169,16 +167,15 @@ impl Thrift {
         self.rates.worth_keeping(expected, seconds, size)
     }
 
-    /// Says that files of these outputs are not kept. Whether this run may still count on them: under a limit
-    /// they go as soon as nobody reads them.
-    pub(crate) fn let_pass(&mut self, outputs: &Outputs) -> bool {
+    /// Says that the outputs at these positions are not kept. Tells whether this run may still count on their
+    /// files: under a limit they go as soon as nobody reads them.
+    pub(crate) fn let_pass(&mut self, outputs: &Outputs, dropped: &[usize]) -> bool {
         self.sweep();
         if self.limit.is_none() {
             return true;
         }
-        for value in outputs {
-            self.watch(value);
-        }
+        let values = dropped.iter().filter_map(|position| outputs.get(*position));
+        values.for_each(|value| self.watch(value));
         false
     }
 

@@ -9,6 +9,7 @@ mod docs;
 mod examples;
 mod failures;
 mod interrupt;
+mod keeping;
 mod kill;
 mod limits;
 mod memory;
