@@ -1,5 +1,6 @@
 //! Tests of the enactor, by what they hold.
 
+mod contents;
 mod demand;
 mod failures;
 mod figures;
