@@ -209,6 +209,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     assert!(digests.iter().all(|digest| store.path(digest).is_some()));
     report("object path", objects, start);
+    // Another run: each use is noted.
+    let again = Store::open(store.root(), Mode::ReadWrite)?;
+    let start = Instant::now();
+    assert!(digests.iter().all(|digest| again.path(digest).is_some()));
+    report("object path, noted one by one", objects, start);
+    let start = Instant::now();
+    assert!(again.paths(&digests).iter().all(Option::is_some));
+    report("object path, noted at once", objects, start);
+    let start = Instant::now();
+    let verified = again.verify(2, &|_, _| ())?;
+    report(
+        "objects and records verified",
+        verified.objects + verified.records,
+        start,
+    );
+    let start = Instant::now();
+    store.remove_staging(&run.id)?;
+    report("staging removed", objects, start);
+    let start = Instant::now();
+    let collected = again.collect(0, false)?;
+    report("collected", collected.objects, start);
+    println!("rates: {:?}", store.rates());
     writer.close()?;
     let size = std::fs::metadata(store.root().join("records.sqlite"))?.len();
     println!("database: {} bytes per record", size / records.max(1));

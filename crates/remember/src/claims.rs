@@ -93,7 +93,11 @@ pub(crate) fn is_alive(root: &Path, name: &str) -> bool {
 pub(crate) fn alive(root: &Path) -> Result<Vec<(String, i64)>, StoreError> {
     let staging = root.join("staging");
     let mut alive = Vec::new();
-    for entry in fs::read_dir(&staging).map_err(cannot("list", &staging))? {
+    let listed = match fs::read_dir(&staging) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(alive),
+        listed => listed.map_err(cannot("list", &staging))?,
+    };
+    for entry in listed {
         let entry = entry.map_err(cannot("list", &staging))?;
         let file_name = entry.file_name();
         let Some(name) = file_name

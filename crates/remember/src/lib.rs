@@ -44,7 +44,8 @@
 //! | `disk` | the few system calls that the standard library does not have |
 //!
 //! **Invariants:** a record is visible only when its objects are durable. Nothing is acknowledged before the commit
-//! that holds it has reached the disk. A reader never waits for a writer. No damaged byte makes this crate panic.
+//! that holds it has reached the disk. A reader never waits for a writer; only who asks for the path of an object, in a
+//! store that may be written to and for the first time in a run, waits until that is noted. No damaged byte makes this crate panic.
 
 mod aliases;
 mod claims;

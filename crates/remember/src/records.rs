@@ -86,7 +86,7 @@ fn find_products(
 
 /// The recipe in the first column; `None` where it is damaged.
 fn own_recipe(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Recipe>> {
-    let bytes = row.get_ref(0)?.as_blob()?;
+    let bytes = row.get_ref(0)?.as_blob().unwrap_or_default();
     Ok(<[u8; 32]>::try_from(bytes).ok().map(Recipe))
 }
 
@@ -301,11 +301,11 @@ impl Store {
                     is_done = false;
                     last = row.get(1)?;
                     read += 1;
-                    found.read(connection, row)?;
+                    // Also one whose very recipe is not legible, which nobody can ask for.
+                    damaged += u64::from(found.read(connection, row)?.is_none());
                 }
                 Ok(())
             })?;
-            damaged += found.damaged.len() as u64;
             self.forget_damaged(&found.damaged)?;
         }
         Ok((read, damaged))

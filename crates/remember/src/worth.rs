@@ -122,12 +122,16 @@ enum Measured {
 impl Meter {
     /// Objects were written and made durable.
     pub(crate) fn wrote(&self, objects: usize, bytes: u64, time: Duration) {
-        self.add(Measured::Wrote(objects, bytes, time.as_secs_f64()));
+        if objects > 0 {
+            self.add(Measured::Wrote(objects, bytes, time.as_secs_f64()));
+        }
     }
 
     /// An object was read and verified.
     pub(crate) fn read(&self, bytes: u64, time: Duration) {
-        self.add(Measured::Read(bytes, time.as_secs_f64()));
+        if bytes > SMALL {
+            self.add(Measured::Read(bytes, time.as_secs_f64()));
+        }
     }
 
     fn add(&self, measured: Measured) {

@@ -174,6 +174,19 @@ fn everything_is_read_and_everything_wrong_is_told() {
 }
 
 #[test]
+fn a_record_without_a_legible_recipe_is_counted() {
+    let case = Case::new();
+    case.keep([pending(0), pending(2), pending(4)]);
+    let connection = rusqlite::Connection::open(case.root().join("records.sqlite")).unwrap();
+    for (recipe, wall) in [("x'00'", 2), ("'text'", 4)] {
+        let change = format!("UPDATE products SET recipe = {recipe} WHERE wall = {wall}");
+        assert_eq!(connection.execute(&change, []).unwrap(), 1);
+    }
+    let verified = case.store.verify(1, &|_, _| ()).unwrap();
+    assert_eq!((verified.records, verified.damaged_records), (3, 2));
+}
+
+#[test]
 fn nothing_is_verified_where_there_is_nothing() {
     let folder = tempfile::tempdir().unwrap();
     for mode in [Mode::ReadOnly, Mode::ReadWrite] {
