@@ -29,6 +29,7 @@
 //! | `keep` | the order of steps that makes a batch durable: **read this first** |
 //! | `writer` | [`Writer`]: groups what many threads submit into few commits |
 //! | `records`, `details` | rows of products; `details` has their compact, checked encoding |
+//! | `queries` | what people ask: lists of products, what came before, what a version stands for |
 //! | `objects` | placing, finding and verifying bytes |
 //! | `digests`, `directory` | digests of files (cached) and of directories |
 //! | `runs` | [`RunRecord`], [`RunTask`]: what ran when, and how it ended |
@@ -47,6 +48,7 @@ mod directory;
 mod disk;
 mod keep;
 mod objects;
+mod queries;
 mod records;
 mod runs;
 mod schema;
@@ -54,6 +56,7 @@ mod store;
 mod writer;
 
 pub use keep::{ObjectSource, Pending, PendingObject};
+pub use queries::{FoundProduct, ProductFilter};
 pub use runs::{FoundRun, RunCounts, RunRecord, RunStatus, RunTask, TaskState};
 pub use store::{Mode, Store};
 pub use writer::Writer;

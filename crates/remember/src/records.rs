@@ -14,7 +14,7 @@ use crate::details;
 use crate::store::Store;
 
 /// The part of a recipe that the index holds.
-fn prefix(recipe: &Recipe) -> i64 {
+pub(crate) fn prefix(recipe: &Recipe) -> i64 {
     let mut first = [0; 8];
     first.copy_from_slice(&recipe.0[..8]);
     i64::from_be_bytes(first)
@@ -111,7 +111,7 @@ impl<'a> Row<'a> {
 }
 
 /// Texts by their number in the table `names`. They never change, so a copy is as good.
-type Names = HashMap<i64, Arc<str>>;
+pub(crate) type Names = HashMap<i64, Arc<str>>;
 
 /// The text that a number stands for; `None` where the table was damaged.
 fn name(
@@ -133,10 +133,11 @@ fn name(
 }
 
 /// The columns that [`record`] reads.
-const COLUMNS: &str = "recipe, id, operation, version, run, wall, cpu, peak_memory, time, details";
+pub(crate) const COLUMNS: &str =
+    "recipe, id, operation, version, run, wall, cpu, peak_memory, time, details";
 
 /// Puts a row together; `None` where it is damaged.
-fn record(
+pub(crate) fn record(
     connection: &Connection,
     names: &mut Names,
     recipe: Recipe,

@@ -5,4 +5,5 @@ mod crash;
 mod directories;
 mod objects;
 mod opening;
+mod queries;
 mod records;
