@@ -18,6 +18,9 @@
 //! | `run` | one run, from plan to report |
 //! | `progress` | how far a run is |
 //! | `deliver` | writes outputs where the user finds them |
+//! | `notes` | what a run notes for those who ask later |
+//! | `explain` | why a task ran or what it reused; two runs side by side |
+//! | `products` | the products of a store: listed, shown, checked, thrown away |
 //! | `native` | runs a [`TaskGraph`](graph::TaskGraph) of native operations, without files |
 //!
 //! A program that runs commands calls [`init`] first in its `main`.
@@ -25,10 +28,12 @@
 mod data;
 mod deliver;
 mod error;
+mod explain;
 mod identifier;
 mod keep;
 mod load;
 mod native;
+mod notes;
 mod place;
 mod plan;
 mod progress;
@@ -36,6 +41,10 @@ mod report;
 mod run;
 
 pub use error::Error;
+pub use explain::{
+    Cause, Change, Explanation, Group, Made, Named, RunDifference, Why, diff_runs, explain,
+    find_run,
+};
 pub use headwater_enact as enact;
 pub use headwater_execute::{Failure, FailureKind, Stop, inherited_environment};
 pub use headwater_flow::{data_schema, render, workflow_schema};
