@@ -136,14 +136,20 @@ impl StoreError {
 
 /// Says which tasks are remembered.
 pub trait Known: Send + Sync {
-    /// For each recipe, the nanoseconds it took to make, or `None` where it is not remembered.
+    /// For each recipe, the nanoseconds it took to make, or `None` where it is not remembered. A recipe that was found
+    /// to be equal to a product counts as that product.
     fn known(&self, recipes: &[Recipe]) -> Result<Vec<Option<u64>>, StoreError>;
 }
 
 /// Keeps records.
 pub trait Records: Known {
-    /// The records of these recipes.
+    /// The records of these recipes. For a recipe that was found to be equal to a product it is the record of that
+    /// product, which has another recipe than the one asked for.
     fn fetch(&self, recipes: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError>;
+
+    /// For each content key the record of a product made under it: one that has it as its content key or as its
+    /// recipe.
+    fn equal(&self, keys: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError>;
 
     /// Adds records whose objects are durable; returns when they are durable themselves.
     fn register(&self, records: &[ProductRecord]) -> Result<(), StoreError>;

@@ -11,7 +11,7 @@ use headwater_graph::{
     Digest, Known, Objects, ProductRecord, Recipe, Records, Scalar, StoredOutput,
 };
 use headwater_remember::{
-    Mode, ObjectSource, Pending, PendingObject, RunRecord, RunStatus, Store, Writer,
+    Alias, Leases, Mode, ObjectSource, Pending, PendingObject, RunRecord, RunStatus, Store, Writer,
 };
 
 /// How many recipes the engine asks for at once.
@@ -57,6 +57,30 @@ fn report(what: &str, count: u64, since: Instant) {
         "{what}: {count} in {seconds:.2} s, {:.2} µs each, {rate:.0}/s",
         seconds * 1e6 / count as f64
     );
+}
+
+/// Takes and gives back leases while so many others are held.
+fn lease(store: &Store, recipes: &[Recipe]) -> Result<(), Box<dyn Error>> {
+    let leases = Leases::open(store)?;
+    let mut held = Vec::new();
+    for others in [0, 100, 1000, 10_000, 32_000] {
+        while held.len() < others.min(recipes.len()) {
+            held.push(leases.take(&[recipes[held.len()]]));
+        }
+        let asked = &recipes[held.len()..];
+        let asked = &asked[..asked.len().min(10_000)];
+        let start = Instant::now();
+        assert!(asked.iter().all(|key| leases.take(&[*key]).is_some()));
+        report(
+            &format!("leases beside {others}"),
+            asked.len() as u64,
+            start,
+        );
+    }
+    let start = Instant::now();
+    assert!((0..10_000).all(|_| leases.undisturbed()));
+    report("undisturbed", 10_000, start);
+    Ok(())
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -120,6 +144,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     assert!(store.fetch(&recipes)?.iter().all(Option::is_some));
     report("fetch", recipes.len() as u64, start);
+
+    let others: Vec<Recipe> = (records..records + recipes.len() as u64)
+        .map(recipe)
+        .collect();
+    let start = Instant::now();
+    assert!(store.equal(&others)?.iter().all(Option::is_none));
+    report("equal, in vain", others.len() as u64, start);
+    let start = Instant::now();
+    for (recipe, target) in others.iter().zip(&recipes) {
+        writer.alias(Alias {
+            recipe: *recipe,
+            target: *target,
+            run: "20260101-000000-0000".into(),
+            time: 1_767_225_600,
+        });
+    }
+    writer.flush()?;
+    report("aliases", others.len() as u64, start);
+    let start = Instant::now();
+    assert!(store.known(&others)?.iter().all(Option::is_some));
+    report("known, by alias", others.len() as u64, start);
+    lease(&store, &recipes)?;
 
     let run = RunRecord {
         id: "20260101-000000-0001".into(),

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 use headwater_graph::{Digest, ProductRecord, StoreError};
 
+use crate::aliases::Alias;
 use crate::records::Row;
 use crate::store::Store;
 
@@ -57,15 +58,41 @@ impl Pending {
     }
 }
 
+/// What is to be remembered: a product, or that a task is equal to one.
+#[derive(Debug)]
+pub(crate) enum Entry {
+    Product(Pending),
+    Alias(Alias),
+}
+
+impl Entry {
+    /// The bytes it holds in memory apart from records.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Entry::Product(pending) => pending.bytes(),
+            Entry::Alias(_) => 0,
+        }
+    }
+}
+
 impl Store {
-    /// Makes a batch durable. Products whose own objects cannot be had are left out and returned with the reason;
-    /// any other trouble concerns all of them.
-    pub(crate) fn keep(&self, batch: &[Pending]) -> Result<Vec<(usize, StoreError)>, StoreError> {
+    /// Makes a batch durable. Products whose own objects cannot be had, and aliases of what is not there, are left out
+    /// and returned with the reason, in order; any other trouble concerns all of them.
+    pub(crate) fn keep(&self, batch: &[Entry]) -> Result<Vec<(usize, StoreError)>, StoreError> {
         let database = self.writable()?;
-        let mut placed = self.place(batch.iter().flat_map(|pending| &pending.objects))?;
+        let products = || batch.iter().filter_map(product);
+        let mut placed = self.place(products().flat_map(|pending| &pending.objects))?;
         let mut left_out = Vec::new();
         let mut rows = Vec::with_capacity(batch.len());
-        for (position, pending) in batch.iter().enumerate() {
+        let mut aliases = Vec::new();
+        for (position, entry) in batch.iter().enumerate() {
+            let pending = match entry {
+                Entry::Product(pending) => pending,
+                Entry::Alias(alias) => {
+                    aliases.push((position, alias));
+                    continue;
+                }
+            };
             let unplaced = pending
                 .objects
                 .iter()
@@ -75,12 +102,12 @@ impl Store {
                 None => rows.push(Row::new(&pending.record)),
             }
         }
-        if rows.is_empty() && placed.durable.is_empty() {
+        if rows.is_empty() && aliases.is_empty() && placed.durable.is_empty() {
             return Ok(left_out);
         }
-        let walls = walls(batch);
+        let walls = walls(products());
         let now = crate::store::now();
-        database.write(|transaction, interned| {
+        let lost = database.write(|transaction, interned| {
             let mut insert = transaction.prepare_cached(
                 "INSERT INTO objects (digest, size, inode, modified, wall, reads, used) VALUES (?, ?, ?, ?, ?, 0, ?)
                  ON CONFLICT (digest) DO UPDATE SET size = excluded.size, inode = excluded.inode,
@@ -96,16 +123,31 @@ impl Store {
                     now,
                 ))?;
             }
-            Row::insert(&mut rows, transaction, interned)
+            Row::insert(&mut rows, transaction, interned)?;
+            // After the products, which they may speak of.
+            Alias::insert(&aliases, transaction, interned)
         })?;
+        for (position, alias) in aliases {
+            if lost.binary_search(&position).is_ok() {
+                left_out.push((position, alias.lost()));
+            }
+        }
+        left_out.sort_by_key(|(position, _)| *position);
         Ok(left_out)
     }
 }
 
+fn product(entry: &Entry) -> Option<&Pending> {
+    match entry {
+        Entry::Product(pending) => Some(pending),
+        Entry::Alias(_) => None,
+    }
+}
+
 /// For each object, how long the slowest task that made it took.
-fn walls(batch: &[Pending]) -> HashMap<Digest, u64> {
+fn walls<'a>(products: impl Iterator<Item = &'a Pending>) -> HashMap<Digest, u64> {
     let mut walls = HashMap::new();
-    for pending in batch {
+    for pending in products {
         for object in &pending.objects {
             let wall = walls.entry(object.digest).or_insert(0);
             *wall = pending.record.wall.max(*wall);

@@ -21,6 +21,7 @@
 //! | `objects/damaged/` | objects that were found not to be what their name says |
 //! | `staging/<claim>/`, `staging/<claim>.lock` | files on their way in; a claim is a run or a writer, alive while its lock is held |
 //! | `work/<run>/`, `runs/<run>/` | belong to the executor and the facade; the store only says where they are |
+//! | `leases/` | locked byte by byte, for as long as products are being made |
 //! | `lock` | held for moments, while claims are made or swept |
 //!
 //! | file | noun |
@@ -29,6 +30,8 @@
 //! | `keep` | the order of steps that makes a batch durable: **read this first** |
 //! | `writer` | [`Writer`]: groups what many threads submit into few commits |
 //! | `records`, `details` | rows of products; `details` has their compact, checked encoding |
+//! | `aliases` | [`Alias`]: recipes that were found to be equal to a product |
+//! | `leases` | [`Leases`]: who is making what, so that nothing is made twice at once |
 //! | `queries` | what people ask: lists of products, what came before, what a version stands for |
 //! | `objects` | placing, finding and verifying bytes |
 //! | `digests`, `directory` | digests of files (cached) and of directories |
@@ -40,6 +43,7 @@
 //! **Invariants:** a record is visible only when its objects are durable. Nothing is acknowledged before the commit
 //! that holds it has reached the disk. A reader never waits for a writer. No damaged byte makes this crate panic.
 
+mod aliases;
 mod claims;
 mod database;
 mod details;
@@ -47,6 +51,7 @@ mod digests;
 mod directory;
 mod disk;
 mod keep;
+mod leases;
 mod objects;
 mod queries;
 mod records;
@@ -55,7 +60,9 @@ mod schema;
 mod store;
 mod writer;
 
+pub use aliases::Alias;
 pub use keep::{ObjectSource, Pending, PendingObject};
+pub use leases::{Lease, Leases};
 pub use queries::{FoundProduct, ProductFilter};
 pub use runs::{FoundRun, RunCounts, RunRecord, RunStatus, RunTask, TaskState};
 pub use store::{Mode, Store};

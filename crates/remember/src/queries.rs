@@ -167,7 +167,7 @@ impl Store {
                 (Some(_), Some(_)) => "operation = ?1 AND run = ?2",
             };
             let question = format!(
-                "SELECT {COLUMNS} FROM products WHERE {condition} ORDER BY id DESC LIMIT ?3"
+                "SELECT recipe, {COLUMNS} FROM products WHERE {condition} ORDER BY id DESC LIMIT ?3"
             );
             select(connection, &question, (operation, run, limit))
         })
@@ -195,7 +195,7 @@ impl Store {
                 )
                 .optional()?;
             let question = format!(
-                "SELECT {COLUMNS} FROM products
+                "SELECT recipe, {COLUMNS} FROM products
                  WHERE operation = ? AND id < ? AND run != ? ORDER BY id DESC LIMIT ?"
             );
             let operation = number(connection, &product.operation)?;
@@ -279,7 +279,7 @@ impl Store {
                 }
             };
             let question =
-                format!("SELECT {COLUMNS} FROM products WHERE prefix = ? AND recipe = ?");
+                format!("SELECT recipe, {COLUMNS} FROM products WHERE prefix = ? AND recipe = ?");
             let arguments = (crate::records::prefix(&target), &target.0[..]);
             let record = select(connection, &question, arguments)?.pop();
             Ok(

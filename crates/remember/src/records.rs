@@ -2,6 +2,11 @@
 //!
 //! Law: a recipe has at most one row. What is looked up is compared in all its 32 bytes. A row whose details are
 //! damaged counts as not there and is removed, so that the product is made anew.
+//!
+//! A recipe that has no row may be an alias, and then stands for the row of its target. A target always is a product,
+//! never another alias, so that nothing has to be followed further; one that is gone makes its aliases count as not
+//! there. A content key is a recipe too, that of a task that reads everything from outside: the products made under
+//! it are those that have it as their content key and the one that has it as its recipe.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,6 +14,7 @@ use std::sync::Arc;
 use headwater_graph::{Known, ProductRecord, Recipe, Records, StoreError};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
+use crate::aliases;
 use crate::database::Interned;
 use crate::details;
 use crate::store::Store;
@@ -29,6 +35,59 @@ fn in_index_order(recipes: &[Recipe]) -> Vec<(i64, usize)> {
         .collect();
     order.sort_unstable();
     order
+}
+
+/// Calls `found` with the position and the row of each recipe that has one; returns the positions of the others. The
+/// question has one parameter, the prefix, and its first column is the recipe.
+pub(crate) fn find(
+    connection: &Connection,
+    question: &str,
+    recipes: &[Recipe],
+    mut found: impl FnMut(usize, &rusqlite::Row<'_>) -> rusqlite::Result<()>,
+) -> rusqlite::Result<Vec<usize>> {
+    let mut statement = connection.prepare_cached(question)?;
+    let mut absent = Vec::new();
+    'next: for (prefix, position) in in_index_order(recipes) {
+        let mut rows = statement.query([prefix])?;
+        while let Some(row) = rows.next()? {
+            if row.get_ref(0)?.as_blob()? == recipes[position].0 {
+                found(position, row)?;
+                continue 'next;
+            }
+        }
+        absent.push(position);
+    }
+    Ok(absent)
+}
+
+/// Calls `found` with the position of each recipe that is a product or an alias of one, and the product's row: the
+/// recipe and then the columns named.
+fn find_products(
+    connection: &Connection,
+    columns: &str,
+    recipes: &[Recipe],
+    mut found: impl FnMut(usize, &rusqlite::Row<'_>) -> rusqlite::Result<()>,
+) -> rusqlite::Result<()> {
+    let question = format!("SELECT recipe, {columns} FROM products WHERE prefix = ?");
+    let absent = find(connection, &question, recipes, &mut found)?;
+    if absent.is_empty() {
+        return Ok(());
+    }
+    let asked: Vec<Recipe> = absent.iter().map(|position| recipes[*position]).collect();
+    let (positions, targets): (Vec<usize>, Vec<Recipe>) = aliases::targets(connection, &asked)?
+        .into_iter()
+        .map(|(at, target)| (absent[at], target))
+        .unzip();
+    find(connection, &question, &targets, |at, row| {
+        found(positions[at], row)
+    })?;
+    Ok(())
+}
+
+/// The recipe in the first column; `None` where it is damaged.
+fn own_recipe(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Recipe>> {
+    let bytes = row.get_ref(0)?.as_blob()?;
+    Ok(<[u8; 32]>::try_from(bytes).ok().map(Recipe))
 }
 
 /// A record ready to be inserted: everything that can be prepared is, because others wait while it is inserted.
@@ -132,9 +191,9 @@ fn name(
     Ok(name)
 }
 
-/// The columns that [`record`] reads.
+/// The columns that [`record`] reads, after the recipe.
 pub(crate) const COLUMNS: &str =
-    "recipe, id, operation, version, run, wall, cpu, peak_memory, time, details";
+    "id, operation, version, run, wall, cpu, peak_memory, time, details";
 
 /// Puts a row together; `None` where it is damaged.
 pub(crate) fn record(
@@ -185,6 +244,39 @@ impl Store {
     }
 }
 
+/// What a look-up of whole records came to.
+struct Found {
+    answer: Vec<Option<ProductRecord>>,
+    damaged: Vec<(Recipe, i64)>,
+    names: Names,
+}
+
+impl Found {
+    fn new(count: usize) -> Found {
+        Found {
+            answer: vec![None; count],
+            damaged: Vec::new(),
+            names: Names::new(),
+        }
+    }
+
+    /// The record in a row; one that is damaged is noted as such.
+    fn read(
+        &mut self,
+        connection: &Connection,
+        row: &rusqlite::Row<'_>,
+    ) -> rusqlite::Result<Option<ProductRecord>> {
+        let Some(recipe) = own_recipe(row)? else {
+            return Ok(None);
+        };
+        let record = record(connection, &mut self.names, recipe, row)?;
+        if record.is_none() {
+            self.damaged.push((recipe, row.get(1)?));
+        }
+        Ok(record)
+    }
+}
+
 impl Known for Store {
     fn known(&self, recipes: &[Recipe]) -> Result<Vec<Option<u64>>, StoreError> {
         let mut answer = vec![None; recipes.len()];
@@ -192,18 +284,10 @@ impl Known for Store {
             return Ok(answer);
         };
         database.read(|connection| {
-            let mut statement =
-                connection.prepare_cached("SELECT recipe, wall FROM products WHERE prefix = ?")?;
-            for (prefix, position) in in_index_order(recipes) {
-                let mut rows = statement.query([prefix])?;
-                while let Some(row) = rows.next()? {
-                    if row.get_ref(0)?.as_blob()? == recipes[position].0 {
-                        answer[position] = Some(row.get::<_, i64>(1)?.cast_unsigned());
-                        break;
-                    }
-                }
-            }
-            Ok(())
+            find_products(connection, "wall", recipes, |position, row| {
+                answer[position] = Some(row.get::<_, i64>(1)?.cast_unsigned());
+                Ok(())
+            })
         })?;
         Ok(answer)
     }
@@ -211,32 +295,57 @@ impl Known for Store {
 
 impl Records for Store {
     fn fetch(&self, recipes: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError> {
-        let mut answer = vec![None; recipes.len()];
+        let mut found = Found::new(recipes.len());
         let Some(database) = self.database() else {
-            return Ok(answer);
+            return Ok(found.answer);
         };
-        let mut damaged = Vec::new();
-        let mut names = Names::new();
         database.read(|connection| {
-            let question = format!("SELECT {COLUMNS} FROM products WHERE prefix = ?");
+            find_products(connection, COLUMNS, recipes, |position, row| {
+                found.answer[position] = found.read(connection, row)?;
+                Ok(())
+            })
+        })?;
+        self.forget_damaged(&found.damaged)?;
+        Ok(found.answer)
+    }
+
+    fn equal(&self, keys: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError> {
+        let mut found = Found::new(keys.len());
+        let Some(database) = self.database() else {
+            return Ok(found.answer);
+        };
+        database.read(|connection| {
+            let question = format!("SELECT recipe, {COLUMNS} FROM products WHERE prefix = ?");
+            find(connection, &question, keys, |position, row| {
+                found.answer[position] = found.read(connection, row)?;
+                Ok(())
+            })?;
+            // Of several the latest: that its bytes are still there is likeliest.
+            let question = format!(
+                "SELECT recipe, {COLUMNS} FROM products WHERE content = ? ORDER BY id DESC"
+            );
             let mut statement = connection.prepare_cached(&question)?;
-            for (prefix, position) in in_index_order(recipes) {
-                let recipe = recipes[position];
+            for (prefix, position) in in_index_order(keys) {
+                if found.answer[position].is_some() {
+                    continue;
+                }
                 let mut rows = statement.query([prefix])?;
                 while let Some(row) = rows.next()? {
-                    if row.get_ref(0)?.as_blob()? == recipe.0 {
-                        answer[position] = record(connection, &mut names, recipe, row)?;
-                        if answer[position].is_none() {
-                            damaged.push((recipe, row.get(1)?));
-                        }
+                    let Some(record) = found.read(connection, row)? else {
+                        continue;
+                    };
+                    if record.content == Some(keys[position]) {
+                        found.answer[position] = Some(record);
                         break;
                     }
                 }
             }
             Ok(())
         })?;
-        self.forget_damaged(&damaged)?;
-        Ok(answer)
+        found.damaged.sort_unstable();
+        found.damaged.dedup();
+        self.forget_damaged(&found.damaged)?;
+        Ok(found.answer)
     }
 
     fn register(&self, records: &[ProductRecord]) -> Result<(), StoreError> {

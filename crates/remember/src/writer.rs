@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use headwater_graph::StoreError;
 
+use crate::aliases::Alias;
 use crate::database::locked;
-use crate::keep::{Pending, repeat};
+use crate::keep::{Entry, Pending, repeat};
 use crate::store::Store;
 
 /// How long the first of a batch waits for company.
@@ -31,7 +32,7 @@ type Acknowledge = Box<dyn Fn(&[u64]) + Send>;
 /// What the thread and those who submit share.
 #[derive(Debug, Default)]
 struct State {
-    queue: VecDeque<Pending>,
+    queue: VecDeque<Entry>,
     bytes: usize,
     /// Tickets below this one have been taken from the queue and dealt with.
     done: u64,
@@ -91,7 +92,17 @@ impl Writer {
 
     /// Hands over a product and returns its ticket; tickets count from 0. Waits only while the queue is full.
     pub fn submit(&self, pending: Pending) -> u64 {
-        let bytes = pending.bytes();
+        self.hand_over(Entry::Product(pending))
+    }
+
+    /// Hands over that a task is equal to a product, and returns its ticket: the next of the same row of numbers. The
+    /// product may have been submitted just before. Where it is neither there nor on its way, the alias is not kept.
+    pub fn alias(&self, alias: Alias) -> u64 {
+        self.hand_over(Entry::Alias(alias))
+    }
+
+    fn hand_over(&self, entry: Entry) -> u64 {
+        let bytes = entry.bytes();
         let mut state = locked(&self.shared.state);
         // A product larger than the whole allowance goes alone.
         while !state.ended
@@ -106,7 +117,7 @@ impl Writer {
         state.next += 1;
         if !state.ended {
             state.bytes += bytes;
-            state.queue.push_back(pending);
+            state.queue.push_back(entry);
             let length = state.queue.len();
             drop(state);
             // The thread looks at the clock itself between the first of a batch and a full one.
@@ -212,7 +223,7 @@ fn work(store: &Store, shared: &Shared, acknowledged: &Acknowledge) {
 }
 
 /// Waits for work and takes a batch, with the ticket of its first product; `None` when there is nothing to come.
-fn next_batch(shared: &Shared) -> Option<(u64, Vec<Pending>)> {
+fn next_batch(shared: &Shared) -> Option<(u64, Vec<Entry>)> {
     let mut state = locked(&shared.state);
     while state.queue.is_empty() {
         state.hurry = false;
@@ -234,8 +245,8 @@ fn next_batch(shared: &Shared) -> Option<(u64, Vec<Pending>)> {
             .0;
     }
     let count = state.queue.len().min(BATCH);
-    let batch: Vec<Pending> = state.queue.drain(..count).collect();
-    state.bytes -= batch.iter().map(Pending::bytes).sum::<usize>();
+    let batch: Vec<Entry> = state.queue.drain(..count).collect();
+    state.bytes -= batch.iter().map(Entry::bytes).sum::<usize>();
     let first = state.done;
     drop(state);
     // Those who wait for room need not wait for the commit.

@@ -1,8 +1,10 @@
 //! The store from outside, one file per promise.
 
+mod aliases;
 mod common;
 mod crash;
 mod directories;
+mod leases;
 mod objects;
 mod opening;
 mod queries;
