@@ -30,7 +30,7 @@ use causes::{Causes, Memory, Parts};
 use change::distance;
 pub use change::{Change, Named};
 pub use runs::{Group, RunDifference, diff_runs};
-pub(crate) use source::{Source, short_identity};
+pub(crate) use source::Source;
 
 /// Earlier runs of a workflow that are searched for the same address.
 const EARLIER_RUNS: usize = 50;

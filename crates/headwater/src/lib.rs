@@ -36,6 +36,7 @@ mod native;
 mod notes;
 mod place;
 mod plan;
+mod products;
 mod progress;
 mod report;
 mod run;
@@ -50,11 +51,16 @@ pub use headwater_execute::{Failure, FailureKind, Stop, inherited_environment};
 pub use headwater_flow::{data_schema, render, workflow_schema};
 pub use headwater_graph as graph;
 pub use headwater_remember::{FoundRun, RunRecord, RunStatus, RunTask, TaskState};
+pub use identifier::date;
 pub use keep::StoreKeeper;
 pub use load::{Checked, Loaded, check_file, load};
 pub use native::{NativeRun, run_graph, run_graph_with};
 pub use place::{StorePlace, open_store};
 pub use plan::{DryRun, StagePlan, dry_run};
+pub use products::{
+    Held, InputSource, Origin, Product, ProductFile, ProductInput, ProductOutput, ProductRequest,
+    list_products, show_product,
+};
 pub use progress::{Progress, Snapshot, StageSnapshot};
 pub use report::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};
 pub use run::run;
