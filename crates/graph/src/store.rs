@@ -157,7 +157,8 @@ pub trait Records: Known {
 
 /// Keeps bytes by digest.
 pub trait Objects: Send + Sync {
-    /// The path of an object that is here, without looking at its contents.
+    /// The path of an object that is here. Its contents are read only where the file does not look as it did when
+    /// they were last known to be right.
     fn path(&self, digest: &Digest) -> Option<PathBuf>;
 
     /// The bytes of an object, verified.

@@ -7,6 +7,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -86,6 +87,30 @@ pub(crate) fn is_alive(root: &Path, name: &str) -> bool {
         Ok(lock) => matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)),
         Err(_) => false,
     }
+}
+
+/// The names of all claims whose owner is alive, with the seconds since 1970 at which they were made.
+pub(crate) fn alive(root: &Path) -> Result<Vec<(String, i64)>, StoreError> {
+    let staging = root.join("staging");
+    let mut alive = Vec::new();
+    for entry in fs::read_dir(&staging).map_err(cannot("list", &staging))? {
+        let entry = entry.map_err(cannot("list", &staging))?;
+        let file_name = entry.file_name();
+        let Some(name) = file_name
+            .to_str()
+            .and_then(|name| name.strip_suffix(".lock"))
+        else {
+            continue;
+        };
+        if !is_alive(root, name) {
+            continue;
+        }
+        // One that is gone by now has ended.
+        if let Ok(found) = entry.metadata() {
+            alive.push((name.to_owned(), found.mtime()));
+        }
+    }
+    Ok(alive)
 }
 
 /// Removes what the dead have left below `staging/`. The caller holds the gate.

@@ -7,6 +7,9 @@
 //! 3. each is renamed to its digest, which replaces a left-over atomically, and the folders are made durable;
 //! 4. records and the list of objects known to be durable are written in one transaction with full synchronisation.
 //!
+//! From before step 1, in which it is found out which objects are new, until after step 4 the lock `objects.lock` is
+//! held, so that no collection takes away what step 4 speaks of.
+//!
 //! Whoever sees a record sees its objects; a crash between two steps leaves files that nobody speaks of. What is
 //! under the name of a digest is always complete, so that two processes may place the same object at once.
 
@@ -81,6 +84,9 @@ impl Store {
     pub(crate) fn keep(&self, batch: &[Entry]) -> Result<Vec<(usize, StoreError)>, StoreError> {
         let database = self.writable()?;
         let products = || batch.iter().filter_map(product);
+        // Nobody takes away what is found to be there, or put there, before the rows say so.
+        let has_objects = products().any(|pending| !pending.objects.is_empty());
+        let _lock = has_objects.then(|| self.placing()).transpose()?;
         let mut placed = self.place(products().flat_map(|pending| &pending.objects))?;
         let mut left_out = Vec::new();
         let mut rows = Vec::with_capacity(batch.len());
@@ -122,6 +128,13 @@ impl Store {
                     walls.get(digest).copied().unwrap_or(0).cast_signed(),
                     now,
                 ))?;
+            }
+            let mut again = transaction.prepare_cached(
+                "UPDATE objects SET wall = max(wall, ?), used = max(used, ?) WHERE digest = ?",
+            )?;
+            for digest in &placed.present {
+                let wall = walls.get(digest).copied().unwrap_or(0).cast_signed();
+                again.execute((wall, now, &digest.0[..]))?;
             }
             Row::insert(&mut rows, transaction, interned)?;
             // After the products, which they may speak of.

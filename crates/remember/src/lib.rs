@@ -22,6 +22,7 @@
 //! | `staging/<claim>/`, `staging/<claim>.lock` | files on their way in; a claim is a run or a writer, alive while its lock is held |
 //! | `work/<run>/`, `runs/<run>/` | belong to the executor and the facade; the store only says where they are |
 //! | `leases/` | locked byte by byte, for as long as products are being made |
+//! | `objects.lock` | held, shared, while objects are placed; exclusively, while some are taken away |
 //! | `lock` | held for moments, while claims are made or swept |
 //!
 //! | file | noun |
@@ -34,6 +35,9 @@
 //! | `leases` | [`Leases`]: who is making what, so that nothing is made twice at once |
 //! | `queries` | what people ask: lists of products, what came before, what a version stands for |
 //! | `objects` | placing, finding and verifying bytes |
+//! | `collect` | [`Collected`]: taking bytes away when they are too many |
+//! | `verify` | [`Verified`]: reading everything |
+//! | `worth` | [`Rates`]: what is worth keeping |
 //! | `digests`, `directory` | digests of files (cached) and of directories |
 //! | `runs` | [`RunRecord`], [`RunTask`]: what ran when, and how it ended |
 //! | `claims` | who is alive, and what the dead have left behind |
@@ -45,6 +49,7 @@
 
 mod aliases;
 mod claims;
+mod collect;
 mod database;
 mod details;
 mod digests;
@@ -58,12 +63,17 @@ mod records;
 mod runs;
 mod schema;
 mod store;
+mod verify;
+mod worth;
 mod writer;
 
 pub use aliases::Alias;
+pub use collect::Collected;
 pub use keep::{ObjectSource, Pending, PendingObject};
 pub use leases::{Lease, Leases};
 pub use queries::{FoundProduct, ProductFilter};
 pub use runs::{FoundRun, RunCounts, RunRecord, RunStatus, RunTask, TaskState};
 pub use store::{Mode, Store};
+pub use verify::Verified;
+pub use worth::Rates;
 pub use writer::Writer;

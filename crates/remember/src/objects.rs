@@ -3,22 +3,34 @@
 //! Law: what is under the name of a digest is complete and is never written to. An object counts as durable only if
 //! the table `objects` lists it and the file is there with its size. One that is not what its name says is moved
 //! aside, never repaired and never served.
+//!
+//! A path is given out only for a file that looks as it did when it was last known to be right; any other is read
+//! first. In a store that may be written to it is given out only after the use was written down, which keeps the
+//! object from being collected for as long as the run lives that asked (see `collect`). An object that was made or
+//! used since the latest run of this store began is safe already, and not counted again: reads are counted once per
+//! run.
+//!
+//! Files get and lose the names of objects only while the lock `objects.lock` is held: shared by those who place
+//! objects, until the rows are committed; exclusively by those who take a file away.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use headwater_graph::{ContentHasher, Digest, Objects, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::disk::{cannot, sync_file_system, sync_folder};
 use crate::keep::{ObjectSource, PendingObject};
-use crate::store::{Mode, Store};
+use crate::store::{Mode, Store, now};
 
 /// Above this many files one synchronisation of the whole file system is cheaper than one for each.
 const MANY: usize = 16;
+/// Bytes read at once.
+const PIECE: usize = 1 << 20;
 
 /// What a file looked like when it was known to be right. Its time of change is no part of that: another link to the
 /// file, such as one among the outputs of a run, changes it.
@@ -39,6 +51,15 @@ impl Seen {
             modified: modified.wrapping_add(found.mtime_nsec()),
         }
     }
+
+    /// From the first three columns: size, inode, modified.
+    pub(crate) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Seen> {
+        Ok(Seen {
+            size: row.get::<_, i64>(0)?.cast_unsigned(),
+            inode: row.get::<_, i64>(1)?.cast_unsigned(),
+            modified: row.get(2)?,
+        })
+    }
 }
 
 /// What became of the objects of a batch.
@@ -46,6 +67,8 @@ impl Seen {
 pub(crate) struct Placed {
     /// Objects that are durable now and have to be listed as such.
     pub(crate) durable: Vec<(Digest, Seen)>,
+    /// Objects that were durable before, and are used again.
+    pub(crate) present: Vec<Digest>,
     /// Objects whose bytes could not be had.
     pub(crate) refused: HashMap<Digest, StoreError>,
 }
@@ -58,27 +81,58 @@ fn known_size(connection: &Connection, digest: &Digest) -> rusqlite::Result<Opti
         .map(|size| size.map(i64::cast_unsigned))
 }
 
+/// What is listed of an object, and when it was last used.
+pub(crate) fn listed(
+    connection: &Connection,
+    digest: &Digest,
+) -> rusqlite::Result<Option<(Seen, i64)>> {
+    connection
+        .prepare_cached("SELECT size, inode, modified, used FROM objects WHERE digest = ?")?
+        .query_row([&digest.0[..]], |row| {
+            Ok((Seen::from_row(row)?, row.get(3)?))
+        })
+        .optional()
+}
+
 /// Whether a file of this size is there.
 fn has_size(path: &Path, size: u64) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() == size)
 }
 
 impl Store {
+    /// Held by those who give files the names of objects, until the rows are committed.
+    pub(crate) fn placing(&self) -> Result<File, StoreError> {
+        let path = self.root().join("objects.lock");
+        let lock = File::create(&path).map_err(cannot("make", &path))?;
+        lock.lock_shared().map_err(cannot("lock", &path))?;
+        Ok(lock)
+    }
+
+    /// Held by those who take files away: nobody is between giving a file its name and listing it.
+    pub(crate) fn removing(&self) -> Result<File, StoreError> {
+        let path = self.root().join("objects.lock");
+        let lock = File::create(&path).map_err(cannot("make", &path))?;
+        lock.lock().map_err(cannot("lock", &path))?;
+        Ok(lock)
+    }
+
     /// Where an object has its place.
-    fn object_path(&self, digest: &Digest) -> PathBuf {
+    pub(crate) fn object_path(&self, digest: &Digest) -> PathBuf {
         let hex = digest.hex();
         let (folder, name) = hex.split_at(2);
         self.root().join("objects").join(folder).join(name)
     }
 
-    /// Makes objects durable under their names; those that are so already cost a look-up each.
+    /// Makes objects durable under their names; those that are so already cost a look-up each. The caller holds the
+    /// lock of [`Store::placing`] until it has listed them.
     pub(crate) fn place<'a>(
         &self,
         objects: impl Iterator<Item = &'a PendingObject>,
     ) -> Result<Placed, StoreError> {
+        let start = Instant::now();
         let mut placed = Placed::default();
         let mut incoming = Vec::new();
-        for object in self.not_durable(objects)? {
+        for object in self.not_durable(objects, &mut placed.present)? {
             match self.bring_in(&object.source) {
                 Ok(path) => incoming.push((object.digest, path)),
                 Err(error) => {
@@ -112,6 +166,9 @@ impl Store {
                 sync_folder(folder)?;
             }
         }
+        let bytes = placed.durable.iter().map(|(_, seen)| seen.size).sum();
+        self.meter()
+            .wrote(placed.durable.len(), bytes, start.elapsed());
         Ok(placed)
     }
 
@@ -119,6 +176,7 @@ impl Store {
     fn not_durable<'a>(
         &self,
         objects: impl Iterator<Item = &'a PendingObject>,
+        present: &mut Vec<Digest>,
     ) -> Result<Vec<&'a PendingObject>, StoreError> {
         let mut wanted: Vec<&PendingObject> = objects.collect();
         if wanted.is_empty() {
@@ -134,8 +192,11 @@ impl Store {
         })?;
         let mut sizes = sizes.into_iter();
         wanted.retain(|object| match sizes.next().flatten() {
-            Some(size) => !has_size(&self.object_path(&object.digest), size),
-            None => true,
+            Some(size) if has_size(&self.object_path(&object.digest), size) => {
+                present.push(object.digest);
+                false
+            }
+            _ => true,
         });
         Ok(wanted)
     }
@@ -188,20 +249,166 @@ impl Store {
 
     /// Reads an object piece by piece and checks it; gives its path. For large ones that are used as files.
     pub fn verify_object(&self, digest: &Digest) -> Result<PathBuf, StoreError> {
+        self.look_at(digest, &mut |_| ())?;
+        Ok(self.object_path(digest))
+    }
+
+    /// Reads an object and checks it; tells how many bytes each piece had. Gives what the file looks like, which is
+    /// now known to be right.
+    pub(crate) fn look_at(
+        &self,
+        digest: &Digest,
+        piece: &mut dyn FnMut(u64),
+    ) -> Result<Seen, StoreError> {
+        let start = Instant::now();
         let path = self.object_path(digest);
         let mut file = self.open_object(digest, &path)?;
+        let seen = |file: &File| file.metadata().map(|found| Seen::of(&found));
+        let before = seen(&file).map_err(cannot("find", &path))?;
         let mut hasher = ContentHasher::new();
-        let mut buffer = vec![0; 1 << 20];
+        let mut buffer = vec![0; PIECE];
         loop {
-            match file.read(&mut buffer).map_err(cannot("read", &path))? {
-                0 => break,
-                count => hasher.update(&buffer[..count]),
+            match file.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => {
+                    hasher.update(&buffer[..count]);
+                    piece(count as u64);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A bad place on the disk is damage as well.
+                Err(error) if error.raw_os_error() == Some(libc::EIO) => {
+                    return Err(self.set_aside(digest, &path, &file));
+                }
+                Err(error) => return Err(cannot("read", &path)(error)),
             }
         }
-        if hasher.finish() == *digest {
-            Ok(path)
-        } else {
-            Err(self.set_aside(digest, &path, &file))
+        // One that is written to meanwhile is not to be trusted, whatever was read.
+        let after = seen(&file).map_err(cannot("find", &path))?;
+        if hasher.finish() != *digest || before != after {
+            return Err(self.set_aside(digest, &path, &file));
+        }
+        self.meter().read(after.size, start.elapsed());
+        Ok(after)
+    }
+
+    /// Writes down what a file that is right looks like.
+    pub(crate) fn saw(&self, digest: &Digest, seen: &Seen) -> Result<(), StoreError> {
+        self.writable()?.note(|transaction| {
+            transaction
+                .prepare_cached(
+                    "UPDATE objects SET size = ?, inode = ?, modified = ? WHERE digest = ?",
+                )?
+                .execute((
+                    seen.size.cast_signed(),
+                    seen.inode.cast_signed(),
+                    seen.modified,
+                    &digest.0[..],
+                ))
+                .map(|_| ())
+        })
+    }
+
+    /// Takes an object off the list that is not there as it was listed; says whether it was still listed like that.
+    pub(crate) fn strike(&self, digest: &Digest, listed: &Seen) -> Result<bool, StoreError> {
+        self.writable()?.note(|transaction| {
+            let changed = transaction
+                .prepare_cached(
+                    "DELETE FROM objects WHERE digest = ? AND size = ? AND inode = ? AND modified = ?",
+                )?
+                .execute((
+                    &digest.0[..],
+                    listed.size.cast_signed(),
+                    listed.inode.cast_signed(),
+                    listed.modified,
+                ))?;
+            Ok(changed > 0)
+        })
+    }
+
+    /// The paths of those objects that are here and, as far as can be told without reading all of them again, right.
+    /// They stay for as long as a run lives that began before this call.
+    pub fn paths(&self, digests: &[Digest]) -> Vec<Option<PathBuf>> {
+        let Ok(listed) = self.use_listed(digests) else {
+            return vec![None; digests.len()];
+        };
+        let mut listed = listed.into_iter();
+        digests
+            .iter()
+            .map(|digest| self.checked_path(digest, &listed.next()??))
+            .collect()
+    }
+
+    /// What is listed of objects, after writing down that they are used.
+    fn use_listed(&self, digests: &[Digest]) -> Result<Vec<Option<Seen>>, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(vec![None; digests.len()]);
+        };
+        let listed = database.read(|connection| {
+            digests
+                .iter()
+                .map(|digest| listed(connection, digest))
+                .collect::<rusqlite::Result<Vec<_>>>()
+        })?;
+        // Among those that a run of this store has made or used already, most of which are asked for again and again.
+        let since = self.latest_run();
+        let is_safe = |used: i64| since.is_some_and(|since| used >= since);
+        let mut fresh: Vec<Digest> = digests
+            .iter()
+            .zip(&listed)
+            .filter(|(_, listed)| listed.is_some_and(|(_, used)| !is_safe(used)))
+            .map(|(digest, _)| *digest)
+            .collect();
+        let mut answer: Vec<Option<Seen>> = listed
+            .into_iter()
+            .map(|listed| listed.map(|(seen, _)| seen))
+            .collect();
+        if self.mode() == Mode::ReadOnly || fresh.is_empty() {
+            return Ok(answer);
+        }
+        fresh.sort_unstable();
+        fresh.dedup();
+        let gone = database.note(|transaction| {
+            let mut update = transaction.prepare_cached(
+                "UPDATE objects SET reads = reads + 1, used = max(used, ?) WHERE digest = ?",
+            )?;
+            let mut gone = HashSet::new();
+            for digest in fresh {
+                if update.execute((now(), &digest.0[..]))? == 0 {
+                    gone.insert(digest);
+                }
+            }
+            Ok(gone)
+        });
+        // On a full disk nothing can be written down. To make everything anew would not help; and who collects there
+        // has to find room for that first.
+        let gone = gone.unwrap_or_default();
+        for (digest, answer) in digests.iter().zip(&mut answer) {
+            if gone.contains(digest) {
+                *answer = None;
+            }
+        }
+        Ok(answer)
+    }
+
+    /// The path of an object, if the file is right.
+    fn checked_path(&self, digest: &Digest, listed: &Seen) -> Option<PathBuf> {
+        let path = self.object_path(digest);
+        let found = fs::symlink_metadata(&path).ok();
+        if found.is_some_and(|found| found.is_file() && Seen::of(&found) == *listed) {
+            return Some(path);
+        }
+        match self.look_at(digest, &mut |_| ()) {
+            Ok(seen) => {
+                // What cannot be written down is found out again next time.
+                let _ = self.saw(digest, &seen);
+                Some(path)
+            }
+            Err(error) => {
+                if matches!(error, StoreError::Missing(_) | StoreError::Damaged { .. }) {
+                    let _ = self.strike(digest, listed);
+                }
+                None
+            }
         }
     }
 
@@ -219,8 +426,17 @@ impl Store {
             let (seen, now) = (read.metadata()?, fs::symlink_metadata(path)?);
             Ok((seen.dev(), seen.ino()) == (now.dev(), now.ino()))
         };
+        if self.mode() == Mode::ReadOnly {
+            return StoreError::Damaged {
+                what: format!("object {digest}"),
+            };
+        }
+        let _lock = match self.removing() {
+            Ok(lock) => lock,
+            Err(error) => return error,
+        };
         // Meanwhile another process may have put a good one there.
-        if self.mode() == Mode::ReadWrite && is_same().unwrap_or(false) {
+        if is_same().unwrap_or(false) {
             let folder = self.root().join("objects").join("damaged");
             let moved = fs::create_dir_all(&folder)
                 .and_then(|()| fs::rename(path, folder.join(digest.hex())));
@@ -236,21 +452,20 @@ impl Store {
 
 impl Objects for Store {
     fn path(&self, digest: &Digest) -> Option<PathBuf> {
-        let size = self
-            .database()?
-            .read(|connection| known_size(connection, digest))
-            .ok()??;
-        let path = self.object_path(digest);
-        has_size(&path, size).then_some(path)
+        self.paths(std::slice::from_ref(digest)).pop()?
     }
 
     fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+        let start = Instant::now();
         let path = self.object_path(digest);
         let mut file = self.open_object(digest, &path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)
             .map_err(cannot("read", &path))?;
         if Digest::of(&bytes) == *digest {
+            self.meter().read(bytes.len() as u64, start.elapsed());
+            // Whether it is listed does not matter here: what was read is right.
+            let _ = self.use_listed(std::slice::from_ref(digest));
             Ok(bytes)
         } else {
             Err(self.set_aside(digest, &path, &file))

@@ -277,6 +277,42 @@ impl Found {
     }
 }
 
+/// Records read at once when all are.
+const PART: i64 = 10_000;
+
+impl Store {
+    /// Reads every record, some at a time so that no writer has to keep old states for long. Returns how many there
+    /// are and how many of them are damaged.
+    pub(crate) fn verify_records(&self) -> Result<(u64, u64), StoreError> {
+        let (mut read, mut damaged) = (0, 0);
+        let (mut last, mut is_done) = (i64::MIN, false);
+        let Some(database) = self.database() else {
+            return Ok((0, 0));
+        };
+        while !is_done {
+            let mut found = Found::new(0);
+            database.read(|connection| {
+                let question = format!(
+                    "SELECT recipe, {COLUMNS} FROM products WHERE id > ? ORDER BY id LIMIT {PART}"
+                );
+                let mut statement = connection.prepare_cached(&question)?;
+                let mut rows = statement.query([last])?;
+                is_done = true;
+                while let Some(row) = rows.next()? {
+                    is_done = false;
+                    last = row.get(1)?;
+                    read += 1;
+                    found.read(connection, row)?;
+                }
+                Ok(())
+            })?;
+            damaged += found.damaged.len() as u64;
+            self.forget_damaged(&found.damaged)?;
+        }
+        Ok((read, damaged))
+    }
+}
+
 impl Known for Store {
     fn known(&self, recipes: &[Recipe]) -> Result<Vec<Option<u64>>, StoreError> {
         let mut answer = vec![None; recipes.len()];

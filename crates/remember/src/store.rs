@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use headwater_graph::StoreError;
@@ -15,6 +15,7 @@ use headwater_graph::StoreError;
 use crate::claims::{self, Claim};
 use crate::database::{Database, locked};
 use crate::disk::{cannot, network_file_system, sync_folder};
+use crate::worth::Meter;
 
 /// What may be done with a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,9 @@ pub struct Store {
     incoming: Mutex<Option<Claim>>,
     next_name: AtomicU64,
     damage: Mutex<Vec<String>>,
+    /// When the latest run of this process began, in seconds since 1970; `i64::MIN` before the first.
+    latest_run: AtomicI64,
+    meter: Meter,
 }
 
 impl Store {
@@ -62,6 +66,8 @@ impl Store {
             incoming: Mutex::default(),
             next_name: AtomicU64::new(0),
             damage: Mutex::default(),
+            latest_run: AtomicI64::new(i64::MIN),
+            meter: Meter::default(),
         })
     }
 
@@ -128,8 +134,20 @@ impl Store {
     /// Makes a run of this process known to be alive.
     pub(crate) fn claim_run(&self, run: &str) -> Result<(), StoreError> {
         let claim = Claim::take(&self.root, run)?;
+        self.latest_run.fetch_max(now(), Ordering::Relaxed);
         locked(&self.runs).insert(run.to_owned(), claim);
         Ok(())
+    }
+
+    /// When the latest run of this process began.
+    pub(crate) fn latest_run(&self) -> Option<i64> {
+        let latest = self.latest_run.load(Ordering::Relaxed);
+        (latest != i64::MIN).then_some(latest)
+    }
+
+    /// What reading and writing cost here.
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.meter
     }
 
     /// Whether the process that began a run is still there.
@@ -151,6 +169,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
+        self.keep_rates();
         if let Some(claim) = locked(&self.incoming).take() {
             // What cannot be removed now is swept by the next one to open the store.
             let _ = claim.release();
@@ -187,6 +206,9 @@ pub(crate) fn now() -> i64 {
     since.as_secs().cast_signed()
 }
 
+/// How the names of claims begin that are not runs. The names of runs begin with a date.
+pub(crate) const INCOMING: &str = "incoming-";
+
 /// A name for a claim that is not a run: no two stores that are open at once, in any process, share one.
 fn unique_name() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -195,5 +217,5 @@ fn unique_name() -> String {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()
         .as_nanos();
-    format!("incoming-{}-{now:x}-{number}", std::process::id())
+    format!("{INCOMING}{}-{now:x}-{number}", std::process::id())
 }

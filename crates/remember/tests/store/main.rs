@@ -1,6 +1,7 @@
 //! The store from outside, one file per promise.
 
 mod aliases;
+mod collect;
 mod common;
 mod crash;
 mod directories;
@@ -9,3 +10,5 @@ mod objects;
 mod opening;
 mod queries;
 mod records;
+mod verify;
+mod worth;

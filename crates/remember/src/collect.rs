@@ -1,0 +1,248 @@
+//! Taking bytes away when they are too many.
+//!
+//! Law: records stay; bytes may go and are made anew when they are needed. What is worth least goes first:
+//! `(time to make − time to read) × (1 + reads) / size`, and among equals what was used longest ago. What a run that is
+//! alive has made or used stays, whatever the limit.
+//!
+//! Two steps. First the rows of what goes are removed, in one durable transaction. Then every file that has the name
+//! of an object and no row is removed. A crash in between, or before, leaves files that no row names; the second step
+//! of the next collection removes them like all others.
+//!
+//! Why nothing is taken away that somebody relies on:
+//!
+//! - *Somebody uses an object.* A path is given out after a transaction has written down the use, and only if there was
+//!   a row (`Store::paths`). Transactions that write come one after the other. If the use came first, the collection
+//!   sees it, and also that the run is alive: its claim was made before. If the collection came first, the row is gone,
+//!   and so the object counts as absent. Who is alive is found out inside the transaction, so that no run can use
+//!   something between the two.
+//! - *Somebody places an object.* From before the look whether it is there until its row is committed `objects.lock` is
+//!   held, shared (`Store::keep`). Both steps here hold it exclusively: so a row that the look has found is still there
+//!   at the commit; and a file without a row is not on its way to one, but left over. No file is judged by its age.
+//!   Step two takes the lock for one folder at a time, that those who place may pass in between, and looks for the rows
+//!   anew each time.
+//! - *Somebody reads an object without asking for its path.* The file is open or not found; both are fine.
+//!
+//! A use that could not be written down, because the disk is full, is not seen. Then a task may find an input missing.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use headwater_graph::{Digest, StoreError};
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::claims;
+use crate::disk::cannot;
+use crate::store::{INCOMING, Store};
+use crate::worth::Rates;
+
+/// Seconds by which the beginning of a run and the use of an object may be out of step.
+const SLACK: i64 = 1;
+
+/// What a collection has come to, or would.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Collected {
+    /// Objects taken away.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The bytes of the objects that are left.
+    pub left: u64,
+    /// The bytes among them that had to stay because of runs that are alive.
+    pub protected: u64,
+}
+
+/// An object that may have to go.
+struct Candidate {
+    digest: Digest,
+    size: u64,
+    score: f64,
+    used: i64,
+}
+
+impl Candidate {
+    /// Who goes first.
+    fn order(&self, other: &Candidate) -> Ordering {
+        self.score
+            .total_cmp(&other.score)
+            .then(self.used.cmp(&other.used))
+            .then(self.digest.cmp(&other.digest))
+    }
+}
+
+/// What an object is worth per byte.
+fn score(rates: &Rates, wall: u64, reads: u64, size: u64) -> f64 {
+    let saved = wall as f64 * 1e-9 - rates.seconds_to_read(size);
+    saved * (1.0 + reads as f64) / size.max(1) as f64
+}
+
+impl Store {
+    /// Brings the bytes of objects down to `max`, or as near as live runs allow. With `dry_run` nothing is changed.
+    pub fn collect(&self, max: u64, dry_run: bool) -> Result<Collected, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(Collected::default());
+        };
+        let rates = self.rates();
+        if dry_run {
+            let since = |connection: &Connection| self.live_since(connection);
+            let planned = database.read(|connection| {
+                Ok(since(connection)?.map(|since| plan(connection, &rates, since, max)))
+            })?;
+            return Ok(planned?.map_err(crate::database::refused)?.0);
+        }
+        let database = self.writable()?;
+        let lock = self.removing()?;
+        let collected = database.write(|transaction, _| {
+            let since = match self.live_since(transaction)? {
+                Ok(since) => since,
+                Err(error) => return Ok(Err(error)),
+            };
+            let (collected, going) = plan(transaction, &rates, since, max)?;
+            let mut remove = transaction.prepare_cached("DELETE FROM objects WHERE digest = ?")?;
+            for digest in going {
+                remove.execute([&digest.0[..]])?;
+            }
+            Ok(Ok(collected))
+        })??;
+        drop(lock);
+        self.sweep_objects()?;
+        Ok(collected)
+    }
+
+    /// The bytes of all objects.
+    pub fn object_bytes(&self) -> Result<u64, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(0);
+        };
+        database.read(|connection| {
+            connection
+                .prepare_cached("SELECT coalesce(sum(size), 0) FROM objects")?
+                .query_row([], |row| row.get::<_, i64>(0))
+                .map(i64::cast_unsigned)
+        })
+    }
+
+    /// When the oldest run that is alive began; `i64::MAX` where there is none.
+    fn live_since(&self, connection: &Connection) -> rusqlite::Result<Result<i64, StoreError>> {
+        let alive = match claims::alive(self.root()) {
+            Ok(alive) => alive,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut since = i64::MAX;
+        for (run, claimed) in alive {
+            if run.starts_with(INCOMING) {
+                // A writer; what it places is safe by the lock, and what its runs use by theirs.
+                continue;
+            }
+            let started: Option<i64> = connection
+                .prepare_cached("SELECT started FROM runs WHERE id = ?")?
+                .query_row([&run], |row| row.get(0))
+                .optional()?;
+            since = since.min(claimed).min(started.unwrap_or(claimed));
+        }
+        Ok(Ok(since.saturating_sub(SLACK)))
+    }
+
+    /// Removes the files that have the name of an object and no row, and those that were set aside.
+    fn sweep_objects(&self) -> Result<(), StoreError> {
+        let objects = self.root().join("objects");
+        for entry in list(&objects)? {
+            let name = entry.file_name();
+            let Some(first) = name.to_str().filter(|name| name.len() == 2) else {
+                continue;
+            };
+            self.sweep_folder(&entry.path(), first)?;
+        }
+        let damaged = objects.join("damaged");
+        for entry in list(&damaged)? {
+            remove(&entry.path())?;
+        }
+        Ok(())
+    }
+
+    fn sweep_folder(&self, folder: &Path, first: &str) -> Result<(), StoreError> {
+        let _lock = self.removing()?;
+        let named = |entry: &fs::DirEntry| {
+            let name = entry.file_name();
+            format!("{first}{}", name.to_str()?).parse::<Digest>().ok()
+        };
+        let files: Vec<Digest> = list(folder)?.iter().filter_map(named).collect();
+        let rows: HashSet<Digest> = self.writable()?.read(|connection| {
+            let mut exists = connection.prepare_cached("SELECT 1 FROM objects WHERE digest = ?")?;
+            let mut rows = HashSet::new();
+            for digest in &files {
+                if exists.exists([&digest.0[..]])? {
+                    rows.insert(*digest);
+                }
+            }
+            Ok(rows)
+        })?;
+        for digest in files.iter().filter(|digest| !rows.contains(digest)) {
+            remove(&self.object_path(digest))?;
+        }
+        Ok(())
+    }
+}
+
+/// What has to go so that no more than `max` bytes are left; objects used at `since` or later stay.
+fn plan(
+    connection: &Connection,
+    rates: &Rates,
+    since: i64,
+    max: u64,
+) -> rusqlite::Result<(Collected, Vec<Digest>)> {
+    let mut collected = Collected::default();
+    let mut candidates = Vec::new();
+    let mut statement =
+        connection.prepare_cached("SELECT digest, size, wall, reads, used FROM objects")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let number = |column: usize| row.get::<_, i64>(column).map(i64::cast_unsigned);
+        let (size, wall, reads, used) = (number(1)?, number(2)?, number(3)?, row.get(4)?);
+        collected.left += size;
+        // A row whose name is damaged names no file.
+        let Ok(digest) = <[u8; 32]>::try_from(row.get_ref(0)?.as_blob()?) else {
+            continue;
+        };
+        if used >= since {
+            collected.protected += size;
+            continue;
+        }
+        candidates.push(Candidate {
+            digest: Digest(digest),
+            size,
+            score: score(rates, wall, reads, size),
+            used,
+        });
+    }
+    candidates.sort_unstable_by(Candidate::order);
+    let mut going = Vec::new();
+    for candidate in candidates {
+        if collected.left <= max {
+            break;
+        }
+        collected.left -= candidate.size;
+        collected.bytes += candidate.size;
+        collected.objects += 1;
+        going.push(candidate.digest);
+    }
+    Ok((collected, going))
+}
+
+fn list(folder: &Path) -> Result<Vec<fs::DirEntry>, StoreError> {
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        listed => listed
+            .and_then(Iterator::collect)
+            .map_err(cannot("list", folder)),
+    }
+}
+
+fn remove(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot("remove", path)(error)),
+        _ => Ok(()),
+    }
+}

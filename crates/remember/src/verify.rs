@@ -1,0 +1,165 @@
+//! Reading everything: every object whatever its times say, every record.
+//!
+//! Law: what is listed is read whole. A wrong object is set aside and reported; one that is not there loses its row and
+//! is reported, unless somebody has taken it away in due form meanwhile. In a store that is only read nothing is
+//! changed. A damaged record is treated as whoever fetches it would treat it.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use headwater_graph::{Digest, StoreError};
+
+use crate::database::{Database, locked};
+use crate::objects::{Seen, listed};
+use crate::store::{Mode, Store};
+
+/// What a verification has found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Verified {
+    /// Objects that were read.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Records that were read.
+    pub records: u64,
+    /// Objects that are not what their name says, sorted.
+    pub damaged: Vec<Digest>,
+    /// Objects that are listed and not there, sorted.
+    pub missing: Vec<Digest>,
+    /// Records that are not what was written.
+    pub damaged_records: u64,
+}
+
+/// How an object stands.
+enum Stands {
+    Right(Seen),
+    Damaged,
+    Missing,
+    Collected,
+}
+
+impl Store {
+    /// Reads all objects, so many at once, and all records. `progress` is told the bytes that were read and those of
+    /// all objects, from any thread.
+    pub fn verify(
+        &self,
+        threads: usize,
+        progress: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<Verified, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(Verified::default());
+        };
+        let objects = list(database)?;
+        let all = objects.iter().map(|(_, seen)| seen.size).sum();
+        let (next, done, stop) = (
+            AtomicUsize::new(0),
+            AtomicU64::new(0),
+            AtomicBool::new(false),
+        );
+        let found: Mutex<Result<Verified, StoreError>> = Mutex::new(Ok(Verified::default()));
+        let work = || {
+            let mut piece =
+                |bytes: u64| progress(done.fetch_add(bytes, Ordering::Relaxed) + bytes, all);
+            while !stop.load(Ordering::Relaxed) {
+                let Some((digest, seen)) = objects.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                    return;
+                };
+                let stands = self.stands(digest, seen, &mut piece);
+                let mut found = locked(&found);
+                match (&mut *found, stands) {
+                    (Ok(found), Ok(stands)) => found.add(digest, stands),
+                    (Ok(_), Err(error)) => {
+                        stop.store(true, Ordering::Relaxed);
+                        *found = Err(error);
+                    }
+                    (Err(_), _) => {}
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads.min(objects.len()) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let mut verified = std::mem::replace(&mut *locked(&found), Ok(Verified::default()))?;
+        verified.damaged.sort_unstable();
+        verified.missing.sort_unstable();
+        (verified.records, verified.damaged_records) = self.verify_records()?;
+        Ok(verified)
+    }
+
+    fn stands(
+        &self,
+        digest: &Digest,
+        known: &Seen,
+        piece: &mut dyn FnMut(u64),
+    ) -> Result<Stands, StoreError> {
+        let is_writable = self.mode() == Mode::ReadWrite;
+        match self.look_at(digest, piece) {
+            Ok(seen) => {
+                if is_writable && seen != *known {
+                    self.saw(digest, &seen)?;
+                }
+                Ok(Stands::Right(seen))
+            }
+            Err(StoreError::Damaged { .. }) => {
+                if is_writable {
+                    self.strike(digest, known)?;
+                }
+                Ok(Stands::Damaged)
+            }
+            Err(StoreError::Missing(_)) => {
+                let was_listed = if is_writable {
+                    self.strike(digest, known)?
+                } else {
+                    self.is_listed(digest, known)?
+                };
+                Ok(if was_listed {
+                    Stands::Missing
+                } else {
+                    Stands::Collected
+                })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_listed(&self, digest: &Digest, known: &Seen) -> Result<bool, StoreError> {
+        self.database().map_or(Ok(false), |database| {
+            let now = database.read(|connection| listed(connection, digest))?;
+            Ok(now.is_some_and(|(seen, _)| seen == *known))
+        })
+    }
+}
+
+impl Verified {
+    fn add(&mut self, digest: &Digest, stands: Stands) {
+        match stands {
+            Stands::Right(seen) => {
+                self.objects += 1;
+                self.bytes += seen.size;
+            }
+            Stands::Damaged => {
+                self.objects += 1;
+                self.damaged.push(*digest);
+            }
+            Stands::Missing => self.missing.push(*digest),
+            Stands::Collected => {}
+        }
+    }
+}
+
+/// All objects that are listed.
+fn list(database: &Database) -> Result<Vec<(Digest, Seen)>, StoreError> {
+    let rows = database.read(|connection| {
+        connection
+            .prepare_cached("SELECT size, inode, modified, digest FROM objects")?
+            .query_map([], |row| {
+                let digest = <[u8; 32]>::try_from(row.get_ref(3)?.as_blob()?).ok();
+                Ok(digest.map(Digest).zip(Some(Seen::from_row(row)?)))
+            })?
+            .collect::<rusqlite::Result<Vec<_>>>()
+    })?;
+    Ok(rows.into_iter().flatten().collect())
+}

@@ -1,0 +1,298 @@
+//! What is worth keeping: what writing and reading cost in this store, and how often products are read again.
+//!
+//! Law: a product is worth keeping when `E × (time to make − time to read) > time to write`, with `E` the expected
+//! number of reads. The rates are those of this store, measured while it is used, later measurements counting more;
+//! until there are any, those of a plain disk are assumed. They change what is kept, never what comes out.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use headwater_graph::StoreError;
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::database::{Database, locked};
+use crate::store::{Mode, Store};
+
+/// How much a measurement counts against all before it.
+const WEIGHT: f64 = 0.2;
+/// Up to this size, in bytes, an object costs what it costs because it is one, not because of its size.
+const SMALL: u64 = 1 << 16;
+/// How long measurements may wait to be written down.
+const WAIT: Duration = Duration::from_secs(30);
+/// The bounds of the expected reads. An operation that was never read again so far still may be: at zero nothing of it
+/// would be kept, and so nothing ever be read again. And a few that were read often say little about the next one: it
+/// should not be kept at any price.
+const EXPECTED: (f64, f64) = (0.1, 100.0);
+/// The names under which the seconds per byte or per object are kept, in units of 10⁻¹⁵ s.
+const NAMES: [&str; 3] = ["cost:write", "cost:read", "cost:object"];
+const UNIT: f64 = 1e-15;
+
+/// What writing and reading cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rates {
+    /// Bytes written per second, made durable.
+    pub write: f64,
+    /// Bytes read per second, verified.
+    pub read: f64,
+    /// Seconds that an object costs besides, however small it is.
+    pub object: f64,
+}
+
+impl Default for Rates {
+    fn default() -> Rates {
+        Rates {
+            write: 2e8,
+            read: 1e9,
+            object: 2e-4,
+        }
+    }
+}
+
+impl Rates {
+    /// Seconds to write an object of so many bytes.
+    pub fn seconds_to_write(&self, bytes: u64) -> f64 {
+        self.object + bytes as f64 / self.write
+    }
+
+    /// Seconds to read an object of so many bytes.
+    pub fn seconds_to_read(&self, bytes: u64) -> f64 {
+        self.object + bytes as f64 / self.read
+    }
+
+    /// Whether keeping saves more time than it costs.
+    pub fn worth_keeping(&self, expected_reads: f64, seconds_to_make: f64, bytes: u64) -> bool {
+        let saved = seconds_to_make - self.seconds_to_read(bytes);
+        expected_reads * saved > self.seconds_to_write(bytes)
+    }
+
+    /// Takes in that objects were written.
+    fn wrote(&mut self, objects: usize, bytes: u64, seconds: f64) {
+        if objects == 0 {
+            return;
+        }
+        if bytes / objects as u64 <= SMALL {
+            self.object += WEIGHT * (seconds / objects as f64 - self.object);
+        } else {
+            let seconds = (seconds - objects as f64 * self.object).max(seconds / 10.0);
+            self.write = blend(self.write, bytes, seconds);
+        }
+    }
+
+    /// Takes in that an object was read.
+    fn read(&mut self, bytes: u64, seconds: f64) {
+        if bytes > SMALL {
+            self.read = blend(self.read, bytes, seconds);
+        }
+    }
+
+    /// Seconds per byte or object, in the order of [`NAMES`].
+    fn costs(&self) -> [f64; 3] {
+        [1.0 / self.write, 1.0 / self.read, self.object]
+    }
+}
+
+/// A rate after another measurement. Times are averaged, not rates.
+fn blend(rate: f64, bytes: u64, seconds: f64) -> f64 {
+    // No disk and no memory is faster, whatever a coarse clock says.
+    let measured = (seconds / bytes as f64).max(1e-12);
+    let before = 1.0 / rate;
+    1.0 / (before + WEIGHT * (measured - before))
+}
+
+/// Measures while a store is used.
+#[derive(Debug, Default)]
+pub(crate) struct Meter(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// What is assumed, once it was asked for or measured.
+    rates: Option<Rates>,
+    /// What was measured before the rates were known: nothing is read from the database while measuring.
+    measured: Vec<Measured>,
+    /// Since when something is to be written down.
+    since: Option<Instant>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Measured {
+    Wrote(usize, u64, f64),
+    Read(u64, f64),
+}
+
+impl Meter {
+    /// Objects were written and made durable.
+    pub(crate) fn wrote(&self, objects: usize, bytes: u64, time: Duration) {
+        self.add(Measured::Wrote(objects, bytes, time.as_secs_f64()));
+    }
+
+    /// An object was read and verified.
+    pub(crate) fn read(&self, bytes: u64, time: Duration) {
+        self.add(Measured::Read(bytes, time.as_secs_f64()));
+    }
+
+    fn add(&self, measured: Measured) {
+        let mut guard = locked(&self.0);
+        let state = &mut *guard;
+        state.since.get_or_insert_with(Instant::now);
+        match &mut state.rates {
+            Some(rates) => measured.apply(rates),
+            // The later ones say as much.
+            None if state.measured.len() < 1000 => state.measured.push(measured),
+            None => {}
+        }
+    }
+}
+
+impl Measured {
+    fn apply(self, rates: &mut Rates) {
+        match self {
+            Measured::Wrote(objects, bytes, seconds) => rates.wrote(objects, bytes, seconds),
+            Measured::Read(bytes, seconds) => rates.read(bytes, seconds),
+        }
+    }
+}
+
+impl Store {
+    /// What writing and reading cost in this store.
+    pub fn rates(&self) -> Rates {
+        let (rates, due) = {
+            let mut state = locked(&self.meter().0);
+            let rates = match state.rates {
+                Some(rates) => rates,
+                None => {
+                    let mut rates = self.database().map_or_else(Rates::default, kept_rates);
+                    for measured in state.measured.drain(..) {
+                        measured.apply(&mut rates);
+                    }
+                    state.rates = Some(rates);
+                    rates
+                }
+            };
+            (
+                rates,
+                state.since.is_some_and(|since| since.elapsed() > WAIT),
+            )
+        };
+        if due {
+            self.keep_rates();
+        }
+        rates
+    }
+
+    /// Writes the rates down, if something was measured.
+    pub(crate) fn keep_rates(&self) {
+        let measured = locked(&self.meter().0).since.take().is_some();
+        if !measured || self.mode() == Mode::ReadOnly {
+            return;
+        }
+        let costs = self.rates().costs();
+        if let Ok(database) = self.writable() {
+            // What is lost is measured again.
+            let _ = database.note(|transaction| {
+                let mut put =
+                    transaction.prepare_cached("INSERT OR REPLACE INTO state VALUES (?, ?)")?;
+                for (name, cost) in NAMES.iter().zip(costs) {
+                    put.execute((name, (cost / UNIT) as i64))?;
+                }
+                Ok(())
+            });
+        }
+    }
+
+    /// How often a product of this operation is expected to be read again: what was read of it before, against what
+    /// was made, between 0.1 and 100. One that is not known yet is expected to be read once.
+    pub fn expected_reads(&self, operation: &str) -> f64 {
+        let count = |connection: &Connection, kind: &str| {
+            Ok::<_, rusqlite::Error>(
+                state(connection, &format!("{kind}:{operation}"))?.unwrap_or(0),
+            )
+        };
+        let counts = self.database().and_then(|database| {
+            let ask = |connection: &Connection| {
+                Ok((count(connection, "made")?, count(connection, "read")?))
+            };
+            database.read(ask).ok()
+        });
+        let (made, read) = counts.unwrap_or((0, 0));
+        ((1.0 + read as f64) / (1.0 + made as f64)).clamp(EXPECTED.0, EXPECTED.1)
+    }
+
+    /// Adds to what is known of operations: how many products of each were made, and how many read.
+    pub fn note_habits(&self, habits: &[(Arc<str>, u64, u64)]) -> Result<(), StoreError> {
+        self.writable()?.note(|transaction| {
+            // Sums stay far below where they would not be whole numbers any more.
+            let mut add = transaction.prepare_cached(
+                "INSERT INTO state VALUES (?, ?)
+                 ON CONFLICT (name) DO UPDATE SET value = min(value + excluded.value, 1152921504606846976)",
+            )?;
+            for (operation, made, read) in habits {
+                for (kind, count) in [("made", *made), ("read", *read)] {
+                    if count > 0 {
+                        let count = count.min(1 << 60).cast_signed();
+                        add.execute((format!("{kind}:{operation}"), count))?;
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+fn state(connection: &Connection, name: &str) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT value FROM state WHERE name = ?")?
+        .query_row([name], |row| row.get(0))
+        .optional()
+}
+
+/// The rates that were written down; for each that was not, or makes no sense, the one that is assumed.
+fn kept_rates(database: &Database) -> Rates {
+    let assumed = Rates::default();
+    let kept = database.read(|connection| {
+        let cost = |name: &str| {
+            let kept = state(connection, name)?.filter(|kept| *kept > 0);
+            Ok::<_, rusqlite::Error>(kept.map(|kept| kept as f64 * UNIT))
+        };
+        let [write, read, object] = NAMES;
+        Ok(Rates {
+            write: cost(write)?.map_or(assumed.write, f64::recip),
+            read: cost(read)?.map_or(assumed.read, f64::recip),
+            object: cost(object)?.unwrap_or(assumed.object),
+        })
+    });
+    kept.unwrap_or(assumed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measurements_pull_the_rates_towards_them() {
+        let mut rates = Rates::default();
+        for _ in 0..50 {
+            rates.wrote(100, 100 * 1000, 0.1);
+            rates.wrote(2, 100_000_000, 0.502);
+            rates.read(50_000_000, 0.1);
+            rates.read(10, 5.0);
+            rates.wrote(0, 0, 5.0);
+        }
+        let near = |found: f64, wanted: f64| (found / wanted - 1.0).abs() < 0.01;
+        assert!(near(rates.object, 1e-3), "{rates:?}");
+        assert!(near(rates.write, 2e8), "{rates:?}");
+        assert!(near(rates.read, 5e8), "{rates:?}");
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_does_no_harm() {
+        let mut rates = Rates::default();
+        for _ in 0..1000 {
+            rates.wrote(1, 1 << 30, 0.0);
+            rates.wrote(1, 1, 0.0);
+            rates.read(1 << 30, 0.0);
+        }
+        assert!(rates.write.is_finite() && rates.read.is_finite());
+        assert!(rates.object >= 0.0);
+        assert!(rates.worth_keeping(1.0, 1.0, 1000));
+    }
+}
