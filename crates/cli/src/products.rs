@@ -1,9 +1,13 @@
 //! `headwater products`: what is remembered, and whether it is sound.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use headwater::graph::{ProductRecord, Scalar};
-use headwater::{Error, Held, Origin, Product, ProductRequest, StorePlace};
+use headwater::graph::{Digest, ProductRecord, Scalar};
+use headwater::{
+    Collected, Error, Held, Origin, Product, ProductRequest, Store, StorePlace, Verified,
+};
+use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use crate::arguments::{Common, ProductsCommand};
@@ -15,12 +19,14 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
         ProductsCommand::Gc { dry_run, .. } => *dry_run,
         ProductsCommand::Verify => false,
     };
-    let place = run::place(common);
+    let (place, current) = (run::place(common), run::current_folder()?);
+    // Where there is no store, none is made.
+    let is_there = Store::exists(&place.folder(&current)?);
     let place = StorePlace {
-        read_only: place.read_only || only_looks,
+        read_only: place.read_only || only_looks || !is_there,
         ..place
     };
-    let store = headwater::open_store(&place, &run::current_folder()?)?;
+    let store = headwater::open_store(&place, &current)?;
     match command {
         ProductsCommand::Ls {
             operation,
@@ -41,6 +47,14 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
             } else {
                 one(&product);
             }
+        }
+        ProductsCommand::Verify => {
+            let verified = verify(&store, common.json)?;
+            return Ok(show_verified(&verified, place.read_only, common.json));
+        }
+        ProductsCommand::Gc { max, dry_run } => {
+            let collected = headwater::collect_products(&store, *max, *dry_run)?;
+            show_collected(&collected, *max, *dry_run, common.json);
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -311,5 +325,106 @@ fn outputs(product: &Product) {
         if output.files.len() > 20 {
             show::line(&format!("  … and {} more files", output.files.len() - 20));
         }
+    }
+}
+
+/// Verifies, with a bar where somebody watches.
+fn verify(store: &Store, quiet: bool) -> Result<Verified, Error> {
+    if quiet || !std::io::stderr().is_terminal() {
+        return headwater::verify_products(store, &|_, _| {});
+    }
+    let style =
+        ProgressStyle::with_template("{bar:32} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left")
+            .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .progress_chars("━╸─");
+    let bar = ProgressBar::new(0).with_style(style);
+    let verified = headwater::verify_products(store, &|read, all| {
+        bar.set_length(all);
+        bar.set_position(read);
+    });
+    bar.finish_and_clear();
+    verified
+}
+
+fn show_verified(verified: &Verified, read_only: bool, as_json: bool) -> ExitCode {
+    let sound =
+        verified.damaged.is_empty() && verified.missing.is_empty() && verified.damaged_records == 0;
+    let code = ExitCode::from(u8::from(!sound));
+    let hex = |digests: &[Digest]| digests.iter().map(Digest::hex).collect::<Vec<_>>();
+    if as_json {
+        let object = json!({
+            "objects": verified.objects,
+            "bytes": verified.bytes,
+            "records": verified.records,
+            "damaged": hex(&verified.damaged),
+            "missing": hex(&verified.missing),
+            "damaged_records": verified.damaged_records,
+            "sound": sound,
+        });
+        show::line(&object.to_string());
+        return code;
+    }
+    let count = |number: u64, noun: &str| show::count(number as usize, noun);
+    show::line(&format!(
+        "{} ({}) and {} were read",
+        count(verified.objects, "object"),
+        show::size(verified.bytes),
+        count(verified.records, "record")
+    ));
+    if sound {
+        show::line("all of them are what was written");
+        return code;
+    }
+    for digest in &verified.damaged {
+        show::line(&format!("damaged  object {digest}"));
+    }
+    for digest in &verified.missing {
+        show::line(&format!("missing  object {digest}"));
+    }
+    if verified.damaged_records > 0 {
+        show::line(&format!(
+            "damaged  {}",
+            count(verified.damaged_records, "record")
+        ));
+    }
+    show::talk(if read_only {
+        "nothing was changed (--read-only)"
+    } else {
+        "damaged objects were set aside in objects/damaged of the store; what is missing is made again when a run needs it"
+    });
+    code
+}
+
+fn show_collected(collected: &Collected, max: u64, dry_run: bool, as_json: bool) {
+    if as_json {
+        let object = json!({
+            "objects": collected.objects,
+            "bytes": collected.bytes,
+            "left": collected.left,
+            "protected": collected.protected,
+            "dry_run": dry_run,
+        });
+        show::line(&object.to_string());
+        return;
+    }
+    let objects = show::count(collected.objects as usize, "object");
+    let bytes = show::size(collected.bytes);
+    let verb = match (dry_run, collected.objects) {
+        (true, _) => "would go",
+        (false, 1) => "is gone",
+        (false, _) => "are gone",
+    };
+    show::line(&format!(
+        "{objects} ({bytes}) {verb}, {} stay; records stay",
+        show::size(collected.left)
+    ));
+    if collected.left > max {
+        show::talk(&format!(
+            "{} may not go now: runs that are under way may need them",
+            show::size(collected.protected)
+        ));
+    }
+    if dry_run {
+        show::talk("nothing was thrown away (--dry-run)");
     }
 }

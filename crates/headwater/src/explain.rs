@@ -22,11 +22,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use headwater_graph::{ProductRecord, Recipe, Records, StoreError};
-use headwater_remember::{FoundRun, RunRecord, RunStatus, RunTask, Store, TaskState};
+use headwater_remember::{FoundRun, RunRecord, RunStatus, RunTask, Store, TaskState, VersionParts};
 
 use crate::{Error, notes};
 pub use causes::Cause;
-use causes::{Causes, Memory, Parts};
+use causes::{Causes, Memory};
 use change::distance;
 pub use change::{Change, Named};
 pub use runs::{Group, RunDifference, diff_runs};
@@ -254,7 +254,7 @@ impl Memory for Remembered<'_> {
         self.store.fetch(recipes)
     }
 
-    fn parts(&self, version: &str) -> Result<Option<Parts>, StoreError> {
+    fn parts(&self, version: &str) -> Result<Option<VersionParts>, StoreError> {
         self.store.version_parts(version)
     }
 

@@ -50,7 +50,9 @@ pub use headwater_enact as enact;
 pub use headwater_execute::{Failure, FailureKind, Stop, inherited_environment};
 pub use headwater_flow::{data_schema, render, workflow_schema};
 pub use headwater_graph as graph;
-pub use headwater_remember::{FoundRun, RunRecord, RunStatus, RunTask, TaskState};
+pub use headwater_remember::{
+    Collected, FoundRun, RunRecord, RunStatus, RunTask, Store, TaskState, Verified,
+};
 pub use identifier::date;
 pub use keep::StoreKeeper;
 pub use load::{Checked, Loaded, check_file, load};
@@ -59,7 +61,7 @@ pub use place::{StorePlace, open_store};
 pub use plan::{DryRun, StagePlan, dry_run};
 pub use products::{
     Held, InputSource, Origin, Product, ProductFile, ProductInput, ProductOutput, ProductRequest,
-    list_products, show_product,
+    collect_products, list_products, show_product, verify_products,
 };
 pub use progress::{Progress, Snapshot, StageSnapshot};
 pub use report::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};

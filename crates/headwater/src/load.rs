@@ -17,7 +17,7 @@ use headwater_graph::{
     CommandTemplate, Diagnostic, Digest, Kind, Operation, Place, Registry, Severity, Span,
     UsedFile, VersionSource, Workflow,
 };
-use headwater_remember::Store;
+use headwater_remember::{Store, VersionParts};
 
 use crate::Error;
 
@@ -43,7 +43,7 @@ pub struct Loaded {
 }
 
 /// A version and its parts, as label and text.
-pub(crate) type Version = (Arc<str>, Vec<(String, String)>);
+pub(crate) type Version = (Arc<str>, VersionParts);
 
 /// A file that programs use, and where the run has its own copy of it.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use headwater_graph::{
     Digest, Objects, ProductRecord, Recipe, Records, Scalar, StoredOutput, Value, decode,
 };
-use headwater_remember::{FoundProduct, ProductFilter, Store};
+use headwater_remember::{Collected, FoundProduct, ProductFilter, Store, Verified};
 
 use crate::explain::{Made, Named, Source, find_run, made};
 use crate::{Error, notes};
@@ -214,6 +214,22 @@ pub fn show_product(store: &Store, recipe: &str) -> Result<Product, Error> {
     })
 }
 
+/// Reads all objects and records and compares them with what was written. What is damaged is set aside and made anew
+/// when a run needs it. `progress` is told how many bytes were read, and of how many.
+pub fn verify_products(
+    store: &Store,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Verified, Error> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(store.verify(threads, progress)?)
+}
+
+/// Throws away objects until those that are left have at most `max` bytes: first what is cheap to make again for its
+/// size, and seldom used. Records stay. With `dry_run` it only says what would go.
+pub fn collect_products(store: &Store, max: u64, dry_run: bool) -> Result<Collected, Error> {
+    Ok(store.collect(max, dry_run)?)
+}
+
 fn inputs(store: &Store, record: &ProductRecord) -> Result<Vec<ProductInput>, Error> {
     let names = notes::externals(store, &record.run);
     let mut found = Vec::new();
@@ -273,14 +289,14 @@ fn outputs(store: &Store, record: &ProductRecord, read: bool) -> Vec<ProductOutp
         };
         let mut files = Vec::new();
         if let Some(value) = &value {
-            value.for_each_file(&mut |file| {
-                files.push(ProductFile {
-                    digest: file.digest,
-                    size: file.size,
-                    path: store.path(&file.digest),
-                });
-            });
+            value.for_each_file(&mut |file| files.push((file.digest, file.size)));
         }
+        let digests: Vec<Digest> = files.iter().map(|(digest, _)| *digest).collect();
+        let files: Vec<ProductFile> = files
+            .into_iter()
+            .zip(store.paths(&digests))
+            .map(|((digest, size), path)| ProductFile { digest, size, path })
+            .collect();
         let is_whole = is_there && (value.is_some() || !read);
         let here = files.iter().map(|file| file.path.is_some());
         ProductOutput {

@@ -71,7 +71,7 @@ pub use aliases::Alias;
 pub use collect::Collected;
 pub use keep::{ObjectSource, Pending, PendingObject};
 pub use leases::{Lease, Leases};
-pub use queries::{FoundProduct, ProductFilter};
+pub use queries::{FoundProduct, ProductFilter, VersionParts};
 pub use runs::{FoundRun, RunCounts, RunRecord, RunStatus, RunTask, TaskState};
 pub use store::{Mode, Store};
 pub use verify::Verified;

@@ -13,6 +13,9 @@ use crate::records::{COLUMNS, Names, record};
 use crate::runs::RunTask;
 use crate::store::Store;
 
+/// What a version stands for: labels and texts.
+pub type VersionParts = Vec<(String, String)>;
+
 /// Which products are wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProductFilter {
@@ -92,10 +95,7 @@ fn range(digits: &str) -> Option<(i64, i64)> {
 impl Store {
     /// Notes what versions stand for: for each its parts, as label and text. What is noted already, and no different,
     /// costs a look-up.
-    pub fn note_versions(
-        &self,
-        versions: &[(Arc<str>, Vec<(String, String)>)],
-    ) -> Result<(), StoreError> {
+    pub fn note_versions(&self, versions: &[(Arc<str>, VersionParts)]) -> Result<(), StoreError> {
         let database = self.writable()?;
         let joined = |parts: &[(String, String)]| -> String {
             let texts = parts.iter().flat_map(|(label, text)| [label, text]);
@@ -129,10 +129,7 @@ impl Store {
     }
 
     /// What a version stands for, if that was noted.
-    pub fn version_parts(
-        &self,
-        version: &str,
-    ) -> Result<Option<Vec<(String, String)>>, StoreError> {
+    pub fn version_parts(&self, version: &str) -> Result<Option<VersionParts>, StoreError> {
         let Some(database) = self.database() else {
             return Ok(None);
         };

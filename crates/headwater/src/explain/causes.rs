@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use headwater_graph::{ProductRecord, Recipe, StoreError};
+use headwater_remember::VersionParts;
 
 use super::change::{Change, differences, version_changes};
 
@@ -18,15 +19,12 @@ const MOST_CAUSES: usize = 200;
 /// At most so many addresses are named for one cause.
 const MOST_TASKS: usize = 5;
 
-/// The parts of a version, as label and text.
-pub(crate) type Parts = Vec<(String, String)>;
-
 /// What is remembered, as far as it matters here.
 pub(crate) trait Memory {
     /// The records of recipes. A recipe that was found equal to another has that one's record.
     fn records(&self, recipes: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError>;
     /// What a version stands for.
-    fn parts(&self, version: &str) -> Result<Option<Parts>, StoreError>;
+    fn parts(&self, version: &str) -> Result<Option<VersionParts>, StoreError>;
     /// What something from outside was called in a run.
     fn name(&self, run: &str, identity: &str) -> Option<String>;
     /// The address of a task in the run that is being explained.
@@ -342,7 +340,7 @@ mod tests {
                 .collect())
         }
 
-        fn parts(&self, _: &str) -> Result<Option<Parts>, StoreError> {
+        fn parts(&self, _: &str) -> Result<Option<VersionParts>, StoreError> {
             Ok(None)
         }
 
