@@ -62,6 +62,7 @@ fn request(options: &Run, common: &Common) -> RunRequest {
         store: place(common),
         cores: options.jobs.map(|jobs| jobs as usize),
         memory: options.memory,
+        disk: options.disk,
         resources: options
             .resource
             .iter()
@@ -94,7 +95,9 @@ fn show_plan(plan: &DryRun, as_json: bool) {
             "workflow": &*plan.workflow,
             "tasks": plan.tasks,
             "execute": plan.execute,
-            "reused": plan.tasks - plan.execute,
+            "reused": plan.tasks - plan.execute - plan.cut_off,
+            "cut_off": plan.cut_off,
+            "restore": {"products": plan.restore, "bytes": plan.restore_bytes},
             "stages": stages,
             "open": open,
             "to_run": to_run,
@@ -136,6 +139,19 @@ fn show_plan(plan: &DryRun, as_json: bool) {
         "{:width$} {:>9} {:>9} {:>9}",
         "all", plan.tasks, plan.execute, reused
     ));
+    if plan.cut_off > 0 {
+        show::line(&format!(
+            "of these {} are new, but read the same contents as before",
+            show::grouped(plan.cut_off)
+        ));
+    }
+    if plan.restore > 0 {
+        show::line(&format!(
+            "{} ({}) to bring back from the store",
+            show::count(plan.restore, "product"),
+            show::bytes(plan.restore_bytes)
+        ));
+    }
     show::talk("nothing was executed (--dry-run)");
 }
 
@@ -185,6 +201,7 @@ fn as_json(report: &RunReport) -> serde_json::Value {
         "tasks": report.counts.tasks,
         "executed": report.counts.executed,
         "reused": report.counts.reused(),
+        "cut_off": report.counts.cut_off,
         "failed": report.counts.failed,
         "blocked": report.counts.blocked,
         "recomputed": report.counts.recomputed,
@@ -226,6 +243,12 @@ fn show_report(report: &RunReport) {
         show::grouped(counts.executed),
         show::grouped(counts.reused())
     );
+    if counts.cut_off > 0 {
+        line.push_str(&format!(
+            ", {} cut off (same contents as before)",
+            show::grouped(counts.cut_off)
+        ));
+    }
     if counts.failed > 0 {
         line.push_str(&format!(", {} failed", show::grouped(counts.failed)));
     }

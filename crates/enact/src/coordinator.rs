@@ -17,6 +17,7 @@ use crate::needs::{Ledger, Needs, PlanError};
 use crate::{Options, Time};
 
 mod choose;
+mod compare;
 mod presence;
 mod ready;
 mod round;
@@ -24,6 +25,7 @@ mod sanity;
 mod settle;
 mod stages;
 
+pub use compare::Verdict;
 use ready::Ready;
 pub use round::{Occurrence, Round};
 use stages::Stages;
@@ -37,6 +39,9 @@ pub enum Action {
     Materialise(TaskId),
     /// Write the outputs of a task to disk and drop them from memory.
     Spill(TaskId),
+    /// Find out whether tasks are equal to something that is there: take them with
+    /// [`take_comparisons`](Coordinator::take_comparisons).
+    Compare,
     /// Nothing can start now: wait for something that is under way, or until that moment.
     Wait(Option<Time>),
     /// Everything that was asked for has ended.
@@ -54,6 +59,10 @@ pub struct Start {
     pub timeout: Option<Duration>,
     /// It is expected not to fit the memory budget, and runs alone.
     pub oversized: bool,
+    /// Its outputs were there once and are gone: that it is remembered is no help.
+    pub restoring: bool,
+    /// It is expected to be over in no time: not worth making others wait for it.
+    pub brief: bool,
 }
 
 /// How a task ended.
@@ -72,6 +81,10 @@ pub enum Outcome {
     Fatal,
     /// It was ended on demand: it neither succeeded nor failed, and waits for another run.
     Cancelled,
+    /// Somebody else is at it: it did not run, and is offered again after a pause.
+    Busy,
+    /// Somebody else has done it meanwhile: it did not run, and its outputs can be brought back.
+    Found,
 }
 
 /// Where a task stands.
@@ -81,6 +94,8 @@ pub enum State {
     Idle,
     /// It waits for inputs, for its turn, or for a retry.
     Waiting,
+    /// It is being found out whether it is equal to something that is there.
+    Comparing,
     /// It could start now.
     Ready,
     /// Its inputs are being brought back.
@@ -121,6 +136,20 @@ pub enum Notice {
     },
     /// This task is run again because its outputs were dropped or damaged.
     Recomputed(TaskId),
+    /// This task does not run: it waited for an equal one, which has ended well.
+    Equal {
+        /// Which.
+        task: TaskId,
+        /// The one that ran, or was remembered.
+        to: TaskId,
+    },
+    /// The outputs of an equal task are in memory: they are this task's, too.
+    Shared {
+        /// Which.
+        task: TaskId,
+        /// Whose.
+        from: TaskId,
+    },
 }
 
 /// How many tasks stand where, implicit ones left out.
@@ -138,12 +167,17 @@ pub struct Counts {
     pub blocked: usize,
     /// Times that a task was run again because its outputs had been dropped or damaged.
     pub recomputed: usize,
+    /// Planned tasks that did not run, because an equal one was there: same operation, same contents.
+    pub cut_off: usize,
+    /// Planned tasks that did not run, because another run made their outputs meanwhile.
+    pub found: usize,
 }
 
 impl Counts {
-    /// Tasks that need not run: they are remembered, or only led to what is.
+    /// Tasks that need not run: they are remembered, or only led to what is, or another run made them
+    /// meanwhile.
     pub fn reused(&self) -> usize {
-        self.tasks - self.planned
+        self.tasks - self.planned + self.found
     }
 }
 
@@ -194,6 +228,12 @@ struct Slot {
     /// No order gate holds it back.
     free: bool,
     ran_before: bool,
+    /// It is compared before it runs.
+    comparable: bool,
+    /// It did not run: an equal task was there.
+    cut_off: bool,
+    /// It was remembered, and its outputs were lost.
+    restored: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -217,6 +257,11 @@ pub struct Coordinator {
     to_load: Vec<TaskId>,
     loading: HashMap<TaskId, Vec<TaskId>>,
     spilling: usize,
+    /// Tasks to be compared, and how many are being compared.
+    to_compare: Vec<TaskId>,
+    comparing: usize,
+    /// Tasks that wait for an equal one, by that.
+    followers: HashMap<TaskId, Vec<TaskId>>,
     delayed: BinaryHeap<Reverse<(Time, TaskId)>>,
     stages: Stages,
     /// Products in memory that could be written out: (cost of bringing it back ~ bytes, task).
@@ -251,6 +296,9 @@ impl Coordinator {
             to_load: Vec::new(),
             loading: HashMap::new(),
             spilling: 0,
+            to_compare: Vec::new(),
+            comparing: 0,
+            followers: HashMap::new(),
             delayed: BinaryHeap::new(),
             live: BTreeSet::new(),
             promised: HashMap::new(),
@@ -268,6 +316,11 @@ impl Coordinator {
     /// Tells the coordinator to start nothing more; what runs may end.
     pub fn stop(&mut self) {
         self.stopped = true;
+    }
+
+    /// Whether tasks are compared by content before they run.
+    pub fn compares(&self) -> bool {
+        self.options.compares
     }
 
     /// Whether it was told to stop, or stopped itself after a failure.
@@ -295,6 +348,20 @@ impl Coordinator {
     /// How many tasks stand where.
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// Whether a task did not run because an equal one was there.
+    pub fn is_cut_off(&self, task: TaskId) -> bool {
+        self.slots
+            .get(task.index())
+            .is_some_and(|slot| slot.cut_off)
+    }
+
+    /// Whether a task that was remembered had to run, because its outputs were gone.
+    pub fn is_restored(&self, task: TaskId) -> bool {
+        self.slots
+            .get(task.index())
+            .is_some_and(|slot| slot.restored && slot.ran_before)
     }
 
     /// The stage of a task; implicit tasks have none.

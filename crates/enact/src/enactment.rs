@@ -4,11 +4,12 @@
 //! Rounds open here: when a watched task ends, the expander goes on, and what it adds is looked up, planned
 //! and offered, while everything else keeps running.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use headwater_graph::{Index, Outputs, TaskGraph, TaskId, Value};
+use headwater_graph::{Index, Outputs, Recipe, Source, TaskGraph, TaskId, Value};
 
+use crate::contents::Contents;
 use crate::{
     Action, Coordinator, Counts, Expander, Notice, Options, Outcome, Parallelism, PlanError,
     Requested, Round, Settled, ShapeError, Start, State, Time,
@@ -21,6 +22,10 @@ pub trait Recall {
 
     /// The outputs of a remembered task, without the bytes of files.
     fn outputs(&mut self, graph: &TaskGraph, task: TaskId) -> Option<Outputs>;
+
+    /// A task turned out to be equal to the product with the recipe `target`: whoever asks for the one may
+    /// have the other.
+    fn equal(&mut self, _graph: &TaskGraph, _task: TaskId, _target: &Recipe) {}
 }
 
 /// Remembers nothing.
@@ -51,17 +56,21 @@ pub struct TaskAddress {
 /// A run in progress.
 #[derive(Debug)]
 pub struct Enactment {
-    graph: TaskGraph,
-    coordinator: Coordinator,
+    pub(crate) graph: TaskGraph,
+    pub(crate) coordinator: Coordinator,
     expander: Option<Expander>,
     requested: Vec<Requested>,
+    /// The products that are requested: task, and position of the output.
+    wanted: BTreeSet<(TaskId, u16)>,
     errors: Vec<ShapeError>,
     notes: Vec<String>,
     watched: HashSet<TaskId>,
     /// How long the lists are that tasks made, for views that open later; other outputs are null here.
     lists: HashMap<TaskId, Outputs>,
     released: Vec<TaskId>,
+    shared: Vec<(TaskId, TaskId)>,
     blocked: Vec<(TaskId, TaskId)>,
+    pub(crate) contents: Contents,
     rounds: u32,
 }
 
@@ -90,12 +99,15 @@ impl Enactment {
             coordinator,
             expander,
             requested: Vec::new(),
+            wanted: BTreeSet::new(),
             errors: Vec::new(),
             notes: Vec::new(),
             watched: HashSet::new(),
             lists: HashMap::new(),
             released: Vec::new(),
+            shared: Vec::new(),
             blocked: Vec::new(),
+            contents: Contents::default(),
             rounds: 0,
         }
     }
@@ -125,11 +137,16 @@ impl Enactment {
             ..Round::default()
         };
         self.coordinator.admit(&self.graph, &round)?;
+        for task in wanted {
+            let outputs = self.graph.operation_at(*task).signature.outputs.len();
+            self.wanted
+                .extend((0..outputs as u16).map(|port| (*task, port)));
+        }
         self.rounds = 1;
         Ok(())
     }
 
-    fn expand(&mut self, recall: &mut dyn Recall) -> Result<(), OpenError> {
+    pub(crate) fn expand(&mut self, recall: &mut dyn Recall) -> Result<(), OpenError> {
         loop {
             let Some(expander) = &mut self.expander else {
                 return Ok(());
@@ -155,6 +172,9 @@ impl Enactment {
             };
             self.coordinator.admit(&self.graph, &round)?;
             self.rounds += 1;
+            for requested in &expansion.requested {
+                want(&self.graph, &requested.source, &mut self.wanted);
+            }
             self.requested.append(&mut expansion.requested);
             self.errors.append(&mut expansion.errors);
             self.notes.append(&mut expansion.notes);
@@ -180,7 +200,7 @@ impl Enactment {
     }
 
     /// Tells the expander how a watched task ended, if it has; `true` if there is something to expand.
-    fn tell_expander(
+    pub(crate) fn tell_expander(
         &mut self,
         task: TaskId,
         outputs: Option<&[Value]>,
@@ -220,7 +240,7 @@ impl Enactment {
         expander.settled(&mut self.graph, task, outcome)
     }
 
-    fn take_notices(&mut self, recall: &mut dyn Recall) -> bool {
+    pub(crate) fn take_notices(&mut self, recall: &mut dyn Recall) -> bool {
         let mut more = false;
         for notice in self.coordinator.take_notices() {
             match notice {
@@ -230,6 +250,11 @@ impl Enactment {
                     more |= self.tell_expander(task, None, recall);
                 }
                 Notice::Recomputed(_) => {}
+                Notice::Shared { task, from } => self.shared.push((task, from)),
+                Notice::Equal { task, to } => {
+                    self.became_equal(task, to, recall);
+                    more |= self.tell_expander(task, None, recall);
+                }
             }
         }
         more
@@ -246,7 +271,8 @@ impl Enactment {
             .ride_along(&self.graph, first, workers, batch);
     }
 
-    /// Tells how a started task ended; `outputs` are given for a success.
+    /// Tells how a started task ended; `outputs` are given for a success. What they are by content is told
+    /// before, with [`identify`](Self::identify).
     pub fn finished(
         &mut self,
         task: TaskId,
@@ -263,7 +289,8 @@ impl Enactment {
                     .insert(task, outputs.iter().map(without_contents).collect());
             }
             if self.watched.contains(&task) {
-                more = self.tell_expander(task, Some(outputs), recall);
+                let outputs = (outcome != Outcome::Found).then_some(outputs);
+                more = self.tell_expander(task, outputs, recall);
             }
         }
         more |= self.take_notices(recall);
@@ -298,6 +325,12 @@ impl Enactment {
     /// Tasks whose outputs nobody needs in memory any more, since the last call.
     pub fn take_released(&mut self, into: &mut Vec<TaskId>) {
         into.append(&mut self.released);
+    }
+
+    /// (task, from): the outputs of `from` are those of `task`, too, since the last call. To be done before
+    /// anything is released.
+    pub fn take_shared(&mut self, into: &mut Vec<(TaskId, TaskId)>) {
+        into.append(&mut self.shared);
     }
 
     /// (task, cause) for tasks that cannot run any more.
@@ -362,6 +395,33 @@ impl Enactment {
         self.rounds
     }
 
+    /// The outputs of a task that others still have to read, by position, sorted; `None`: possibly all, since
+    /// not all readers are known yet.
+    pub fn ports_read(&self, task: TaskId) -> Option<Vec<u16>> {
+        if self.coordinator.is_held(task) {
+            return None;
+        }
+        let mut ports = Vec::new();
+        self.coordinator.for_each_reader(task, |reader| {
+            for (_, source) in self.graph.inputs(reader) {
+                source.for_each_product(&mut |from, port| {
+                    if from == task {
+                        ports.push(port);
+                    }
+                });
+            }
+        });
+        ports.sort_unstable();
+        ports.dedup();
+        Some(ports)
+    }
+
+    /// The outputs of this task that were asked for by name, as far as is known now: positions, sorted.
+    pub fn requested_ports(&self, task: TaskId) -> Vec<u16> {
+        let ports = self.wanted.range((task, 0)..=(task, u16::MAX));
+        ports.map(|(_, port)| *port).collect()
+    }
+
     /// Where a task stands in the workflow; implicit tasks stand nowhere.
     pub fn address(&self, task: TaskId) -> Option<TaskAddress> {
         let number = self.coordinator.occurrence(task)? as usize;
@@ -373,6 +433,16 @@ impl Enactment {
             text: expander.address(number, task)?,
         })
     }
+}
+
+/// Notes the products of a source, and those that the engine's own tasks take them from.
+fn want(graph: &TaskGraph, source: &Source, wanted: &mut BTreeSet<(TaskId, u16)>) {
+    source.for_each_product(&mut |task, port| {
+        if wanted.insert((task, port)) && graph.operation_at(task).signature.implicit {
+            let inputs = graph.inputs(task).iter();
+            inputs.for_each(|(_, source)| want(graph, source, wanted));
+        }
+    });
 }
 
 /// A list of the same length; the expander asks for no more.

@@ -12,6 +12,7 @@
 //! | `join` | combining items as they arrive, in any order |
 //! | `expand` | [`Expander`]: stage instances and their tasks |
 //! | `enactment` | [`Enactment`]: graph, expander and coordinator as one thing to be driven |
+//! | `contents` | what products are by content, and which tasks are therefore equal |
 //! | `coordinator` | [`Coordinator`]: states, order, resources, failures, memory |
 //! | `simulate` | [`simulate`]: the same coordinator in virtual time, with a diagram |
 //! | `number` | the bijection that numbers pairs |
@@ -21,6 +22,7 @@
 //! **Invariant:** pure. No clock, no threads, no files, no environment; no result depends on the order of
 //! a hash map.
 
+mod contents;
 mod coordinator;
 mod data;
 mod enactment;
@@ -33,9 +35,10 @@ mod shape;
 mod simulate;
 mod time;
 
+pub use contents::Match;
 pub use coordinator::{
     Action, Coordinator, Counts, Notice, Occurrence, Outcome, Refused, Round, StageRules, Start,
-    State,
+    State, Verdict,
 };
 pub use data::{Column, DataItem, DataSet};
 pub use enactment::{Enactment, NothingRemembered, OpenError, Recall, TaskAddress};

@@ -98,6 +98,8 @@ pub struct Options {
     pub fail_fast: bool,
     /// Whether products can be brought back from a store after they left memory.
     pub remembers: bool,
+    /// Whether a task whose recipe is new is compared by its content key before it runs.
+    pub compares: bool,
 }
 
 impl Default for Options {
@@ -109,6 +111,7 @@ impl Default for Options {
             backoff: Backoff::default(),
             fail_fast: false,
             remembers: false,
+            compares: false,
         }
     }
 }

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 
 use core::time::Duration;
 
-use headwater_graph::{Index, Outputs, TaskId, Value};
+use headwater_graph::{Identity, Index, Outputs, Recipe, TaskId, Value};
 
-use crate::{Action, Enactment, OpenError, Outcome, Recall, Start, Time};
+use crate::{Action, Enactment, Match, OpenError, Outcome, Recall, Start, Time};
 
 /// How a simulated task ends.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +32,11 @@ pub trait World {
     /// `memory` is what they held before, 0 if they never were in memory.
     fn bring_back(&mut self, _enactment: &Enactment, _task: TaskId, memory: u64) -> Option<u64> {
         Some(memory)
+    }
+
+    /// What a store has under this content key.
+    fn find(&mut self, _key: &Recipe) -> Option<Match> {
+        None
     }
 }
 
@@ -73,6 +78,7 @@ pub fn simulate(
     let mut running: BTreeMap<u64, (usize, TaskId, Done)> = BTreeMap::new();
     let mut held: HashMap<TaskId, u64> = HashMap::new();
     let mut sequence = 0;
+    let compares = enactment.coordinator().compares();
     loop {
         trace.peak_memory = trace.peak_memory.max(enactment.coordinator().memory_held());
         match enactment.next(now) {
@@ -101,6 +107,15 @@ pub fn simulate(
                 trace.spills += 1;
                 enactment.spilled(task, true);
             }
+            Action::Compare => {
+                let mut tasks = Vec::new();
+                enactment.take_comparisons(&mut tasks);
+                for task in tasks {
+                    let key = enactment.content_key(task);
+                    let found = key.and_then(|key| world.find(&key));
+                    enactment.compared(task, key, found, recall)?;
+                }
+            }
             Action::Wait(until) => {
                 let next = under_way.peek().map(|Reverse((end, _))| *end);
                 let Some(moment) = next.into_iter().chain(until).min() else {
@@ -128,6 +143,9 @@ pub fn simulate(
                         ),
                         None => (Outcome::Failure, Vec::new()),
                     };
+                    if compares {
+                        enactment.identify(task, outputs.iter().map(Identity::of).collect());
+                    }
                     enactment.finished(task, outcome, &outputs, now, recall)?;
                 }
             }

@@ -3,6 +3,7 @@
 //! Law: what is here is what the coordinator believes is here. Outputs that were written out come back
 //! equal.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +15,8 @@ pub(crate) struct Held {
     slots: Vec<Option<Arc<Outputs>>>,
     /// Tasks whose outputs stay to the end, by id.
     wanted: Vec<bool>,
+    /// Positions of outputs that were not brought back with the others.
+    absent: HashMap<TaskId, Vec<u16>>,
 }
 
 impl Held {
@@ -29,6 +32,7 @@ impl Held {
         Held {
             slots: Vec::new(),
             wanted: flags,
+            absent: HashMap::new(),
         }
     }
 
@@ -45,13 +49,53 @@ impl Held {
             self.slots.resize(task.index() + 1, None);
         }
         self.slots[task.index()] = Some(outputs);
+        if !self.absent.is_empty() {
+            self.absent.remove(&task);
+        }
     }
 
     pub(crate) fn get(&self, task: TaskId) -> Option<&Arc<Outputs>> {
         self.slots.get(task.index()).and_then(Option::as_ref)
     }
 
+    /// Says which outputs of a task are not there, though the others are.
+    pub(crate) fn lacks(&mut self, task: TaskId, absent: Vec<u16>) {
+        if !absent.is_empty() {
+            self.absent.insert(task, absent);
+        }
+    }
+
+    /// The outputs of `from` are those of `task`, too.
+    pub(crate) fn share(&mut self, task: TaskId, from: TaskId) {
+        if let Some(outputs) = self.get(from).cloned() {
+            self.put(task, outputs);
+        }
+        if let Some(absent) = self.absent.get(&from).cloned() {
+            self.lacks(task, absent);
+        }
+    }
+
+    /// An input of `task` of which it needs an output that is not there.
+    pub(crate) fn incomplete_input(&self, graph: &TaskGraph, task: TaskId) -> Option<TaskId> {
+        if self.absent.is_empty() {
+            return None;
+        }
+        let mut incomplete = None;
+        for (_, source) in graph.inputs(task) {
+            source.for_each_product(&mut |input, port| {
+                let absent = self.absent.get(&input);
+                if absent.is_some_and(|absent| absent.contains(&port)) {
+                    incomplete = Some(input);
+                }
+            });
+        }
+        incomplete
+    }
+
     pub(crate) fn remove(&mut self, task: TaskId) -> Option<Arc<Outputs>> {
+        if !self.absent.is_empty() {
+            self.absent.remove(&task);
+        }
         self.slots.get_mut(task.index()).and_then(Option::take)
     }
 

@@ -7,6 +7,7 @@
 //! | file | noun |
 //! | --- | --- |
 //! | `pool` | [`Pool`]: worker threads that ask the coordinator for work |
+//! | `keeper` | [`Keeper`], [`Fetch`]: what the pool asks of whoever keeps products |
 //! | `held` | the outputs that tasks in flight read: in memory or written out |
 //! | `native` | native operations: panics and time-outs stay their own |
 //! | `command` | a program as a task: folder, arguments, outputs, failure |
@@ -23,6 +24,7 @@
 mod command;
 mod folder;
 mod held;
+mod keeper;
 mod native;
 mod pool;
 mod render;
@@ -31,9 +33,10 @@ mod watch;
 
 pub use command::{CommandSettings, inherited_environment};
 pub use folder::copy_value;
+pub use keeper::{Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, NothingKept, Ports};
 pub use pool::{
-    Execution, Failure, FailureKind, Fetch, Finished, Keeper, KeeperError, NoObserver, NothingKept,
-    Observer, PlainFiles, Pool, PoolError, Stop, Usage,
+    Execution, Failure, FailureKind, Finished, NoObserver, Observer, PlainFiles, Pool, PoolError,
+    Stop, Usage,
 };
 pub use render::shell_quote;
 pub use watch::{Mark, Watched};

@@ -14,12 +14,13 @@ use std::time::{Duration, Instant};
 
 use headwater_enact::{Action, Enactment, OpenError, Outcome, Recall, Start, Time};
 use headwater_graph::{
-    Cancel, Context, Kind, Operation, OperationError, Outputs, ReadFile, Recipe, Scalar, TaskGraph,
-    TaskId, Value,
+    Cancel, Context, Identity, Kind, Operation, OperationError, Outputs, ReadFile, Recipe, Scalar,
+    TaskGraph, TaskId, Value,
 };
 
 use crate::command::{Attempt, CommandRunner, CommandSettings};
 use crate::held::{Held, speaks_of_files, spill, unspill};
+use crate::keeper::{Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, Ports};
 use crate::{native, spawn};
 
 /// Why a task failed, in one word.
@@ -107,67 +108,16 @@ pub enum Finished<'a> {
     Failure(&'a Failure),
 }
 
-/// Something that a keeper cannot do.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct KeeperError(pub String);
-
-/// Keeps products. The pool knows nothing of stores.
-pub trait Keeper: Recall + Send {
-    /// A task ended well: keep its outputs, if you keep any. Must not block for long; `outputs` is shared.
-    fn keep(
-        &mut self,
-        graph: &TaskGraph,
-        execution: &Execution,
-        outputs: &Arc<Outputs>,
-    ) -> Result<(), KeeperError>;
-
-    /// A handle to bring back the outputs of a kept or remembered task; it is used without any lock.
-    fn fetcher(&self) -> Arc<dyn Fetch>;
-}
-
-/// Brings back kept outputs.
-pub trait Fetch: Send + Sync {
-    /// The outputs of the task with this recipe, files included; `None` if they are not there or damaged.
-    fn fetch(&self, recipe: &Recipe) -> Option<Outputs>;
-}
-
-/// Keeps nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NothingKept;
-
-impl Recall for NothingKept {
-    fn known(&mut self, _: &TaskGraph, tasks: &[TaskId]) -> Vec<bool> {
-        vec![false; tasks.len()]
-    }
-
-    fn outputs(&mut self, _: &TaskGraph, _: TaskId) -> Option<Outputs> {
-        None
-    }
-}
-
-impl Keeper for NothingKept {
-    fn keep(&mut self, _: &TaskGraph, _: &Execution, _: &Arc<Outputs>) -> Result<(), KeeperError> {
-        Ok(())
-    }
-
-    fn fetcher(&self) -> Arc<dyn Fetch> {
-        Arc::new(*self)
-    }
-}
-
-impl Fetch for NothingKept {
-    fn fetch(&self, _: &Recipe) -> Option<Outputs> {
-        None
-    }
-}
-
 /// Hears what happens, from any thread, under the pool's lock: be quick.
 pub trait Observer: Send + Sync {
     /// A task begins.
     fn started(&self, _enactment: &Enactment, _start: &Start) {}
     /// A task ended, for now or for good (`enactment.coordinator().state(task)` tells).
     fn finished(&self, _enactment: &Enactment, _execution: &Execution, _how: &Finished<'_>) {}
+    /// A started task did not run after all: another run is at it, or has done it.
+    fn returned(&self, _enactment: &Enactment, _task: TaskId) {}
+    /// Tasks were compared; some may have turned out not to be new.
+    fn compared(&self, _enactment: &Enactment) {}
 }
 
 /// Hears nothing.
@@ -228,6 +178,9 @@ struct State<'a> {
     failed_folders: HashMap<TaskId, PathBuf>,
     error: Option<PoolError>,
     asleep: usize,
+    /// Used again and again.
+    shared: Vec<(TaskId, TaskId)>,
+    released: Vec<TaskId>,
 }
 
 struct Shared<'a> {
@@ -239,6 +192,7 @@ struct Shared<'a> {
     fetcher: Arc<dyn Fetch>,
     began: Instant,
     remembers: bool,
+    compares: bool,
 }
 
 /// A run that could not go on.
@@ -259,15 +213,25 @@ pub enum PoolError {
 struct Job {
     start: Start,
     recipe: Recipe,
+    key: Option<Recipe>,
     operation: Arc<Operation>,
     inputs: Vec<Value>,
     parameters: Vec<Scalar>,
 }
 
 /// What became of a job.
-struct Ended {
-    execution: Execution,
-    result: Result<Arc<Outputs>, Failure>,
+enum Ended {
+    /// It ran.
+    Ran {
+        execution: Execution,
+        result: Result<Arc<Outputs>, Failure>,
+        contents: Vec<Identity>,
+        lease: Option<Lease>,
+    },
+    /// Somebody else is at it.
+    Busy(TaskId),
+    /// Somebody else has done it.
+    Found(TaskId, Vec<Identity>),
 }
 
 impl Pool {
@@ -281,6 +245,7 @@ impl Pool {
         remembers: bool,
     ) -> Result<Vec<(TaskId, Arc<Outputs>)>, PoolError> {
         let fetcher = keeper.fetcher();
+        let compares = enactment.coordinator().compares();
         let shared = Shared {
             state: Mutex::new(State {
                 enactment,
@@ -289,6 +254,8 @@ impl Pool {
                 failed_folders: HashMap::new(),
                 error: None,
                 asleep: 0,
+                shared: Vec::new(),
+                released: Vec::new(),
             }),
             changed: Condvar::new(),
             observer,
@@ -297,6 +264,7 @@ impl Pool {
             fetcher,
             began: Instant::now(),
             remembers,
+            compares,
         };
         std::thread::scope(|scope| {
             for number in 1..self.workers.max(1) {
@@ -346,7 +314,6 @@ impl<'a> Shared<'a> {
         let mut jobs: Vec<Job> = Vec::new();
         let mut ended: Vec<Ended> = Vec::new();
         let mut garbage: Vec<Arc<Outputs>> = Vec::new();
-        let mut released: Vec<TaskId> = Vec::new();
         let mut state = self.lock();
         loop {
             if matches!(state.error, Some(PoolError::Panicked)) {
@@ -372,18 +339,24 @@ impl<'a> Shared<'a> {
                     }
                     state = self.lock();
                     for ended in ended.drain(..) {
-                        self.finish(&mut state, ended, &mut released, &mut garbage);
+                        self.finish(&mut state, ended, &mut garbage);
                     }
                     self.wake(&state);
                 }
                 Action::Materialise(task) => {
-                    let recipe = state.enactment.graph().recipe(task);
+                    let recipe = state.enactment.stored_as(task);
+                    let ports = state
+                        .enactment
+                        .ports_read(task)
+                        .map_or(Ports::All, Ports::These);
                     drop(state);
-                    let outputs = unspill(&self.pool.scratch, task).or_else(|| {
-                        self.remembers
-                            .then(|| self.fetcher.fetch(&recipe))
-                            .flatten()
-                    });
+                    let outputs = unspill(&self.pool.scratch, task)
+                        .map(Fetched::from)
+                        .or_else(|| {
+                            self.remembers
+                                .then(|| self.fetcher.fetch(&recipe, &ports))
+                                .flatten()
+                        });
                     state = self.lock();
                     self.materialised(&mut state, task, outputs);
                     self.wake(&state);
@@ -397,6 +370,10 @@ impl<'a> Shared<'a> {
                         garbage.extend(state.held.release(task));
                     }
                     state.enactment.spilled(task, written);
+                    self.wake(&state);
+                }
+                Action::Compare => {
+                    state = self.compare(state, &mut garbage);
                     self.wake(&state);
                 }
                 Action::Wait(until) => {
@@ -445,11 +422,19 @@ impl<'a> Shared<'a> {
     fn prepare(&self, state: &mut State<'_>, batch: &[Start], jobs: &mut Vec<Job>) {
         for start in batch {
             let graph = state.enactment.graph();
+            if let Some(incomplete) = state.held.incomplete_input(graph, start.task) {
+                // It was brought back for readers that needed less of it.
+                self.observer.started(state.enactment, start);
+                self.put_back(state, start.task, Outcome::Busy);
+                self.lost(state, incomplete);
+                continue;
+            }
             // The coordinator starts a task only when its inputs are here.
             let inputs = state.held.inputs(graph, start.task).unwrap_or_default();
             jobs.push(Job {
                 start: *start,
                 recipe: graph.recipe(start.task),
+                key: state.enactment.compared_by(start.task).copied(),
                 operation: Arc::clone(graph.operation_at(start.task)),
                 inputs,
                 parameters: graph.parameters(start.task).to_vec(),
@@ -461,14 +446,98 @@ impl<'a> Shared<'a> {
         }
     }
 
+    /// Finds out which of the tasks that could start are equal to something that is there.
+    fn compare<'b>(
+        &'b self,
+        mut state: MutexGuard<'b, State<'a>>,
+        garbage: &mut Vec<Arc<Outputs>>,
+    ) -> MutexGuard<'b, State<'a>> {
+        let mut tasks = Vec::new();
+        state.enactment.take_comparisons(&mut tasks);
+        let unidentified = state.enactment.unidentified(&tasks);
+        if !unidentified.is_empty() {
+            let recipes: Vec<Recipe> = unidentified
+                .iter()
+                .map(|task| state.enactment.stored_as(*task))
+                .collect();
+            drop(state);
+            let contents = self.fetcher.contents(&recipes);
+            state = self.lock();
+            for (task, contents) in unidentified.into_iter().zip(contents) {
+                if let Some(contents) = contents {
+                    state.enactment.identify(task, contents);
+                }
+            }
+        }
+        let keys: Vec<Option<Recipe>> = tasks
+            .iter()
+            .map(|task| state.enactment.content_key(*task))
+            .collect();
+        let unknown = |(task, key): (&TaskId, &Option<Recipe>)| {
+            key.filter(|key| state.enactment.leader(*task, key).is_none())
+        };
+        let asked: Vec<Recipe> = tasks.iter().zip(&keys).filter_map(unknown).collect();
+        let mut found = HashMap::new();
+        if !asked.is_empty() {
+            drop(state);
+            let answers = self.fetcher.equal(&asked);
+            state = self.lock();
+            let answers = asked.into_iter().zip(answers);
+            found.extend(answers.filter_map(|(key, answer)| Some((key, answer?))));
+        }
+        for (task, key) in tasks.into_iter().zip(keys) {
+            let State {
+                enactment, keeper, ..
+            } = &mut *state;
+            let found = key.and_then(|key| found.get(&key).cloned());
+            if let Err(error) = enactment.compared(task, key, found, &mut AsRecall(*keeper)) {
+                state.error.get_or_insert(error.into());
+            }
+        }
+        self.pass_on(&mut state, garbage);
+        self.observer.compared(state.enactment);
+        state
+    }
+
+    /// Does with outputs in memory what the coordinator decided: some now belong to equal tasks, too, and
+    /// some are no longer needed.
+    fn pass_on(&self, state: &mut State<'_>, garbage: &mut Vec<Arc<Outputs>>) {
+        let State {
+            enactment,
+            held,
+            shared,
+            released,
+            ..
+        } = state;
+        enactment.take_shared(shared);
+        for (task, from) in shared.drain(..) {
+            held.share(task, from);
+        }
+        enactment.take_released(released);
+        for task in released.drain(..) {
+            // Dropped by this worker after it has let go of the lock.
+            garbage.extend(held.release(task));
+        }
+    }
+
     fn run(&self, job: Job) -> Ended {
         let Job {
             start,
             recipe,
+            key,
             operation,
             inputs,
             parameters,
         } = job;
+        let mut lease = None;
+        let signature = &operation.signature;
+        if self.remembers && signature.pure && !signature.implicit && !start.brief {
+            match self.fetcher.claim(&recipe, key.as_ref(), start.restoring) {
+                Claim::Granted(granted) => lease = granted,
+                Claim::Busy => return Ended::Busy(start.task),
+                Claim::Made(contents) => return Ended::Found(start.task, contents),
+            }
+        }
         let began = Instant::now();
         let mut usage = Usage::default();
         let result = if inputs.len() != operation.signature.inputs.len() {
@@ -533,20 +602,45 @@ impl<'a> Shared<'a> {
             elapsed,
             usage,
         };
-        Ended {
+        let contents = match &result {
+            Ok(outputs) if self.compares => outputs.iter().map(Identity::of).collect(),
+            _ => Vec::new(),
+        };
+        Ended::Ran {
             execution,
             result: result.map(Arc::new),
+            contents,
+            lease,
         }
     }
 
-    fn finish(
-        &self,
-        state: &mut State<'_>,
-        ended: Ended,
-        released: &mut Vec<TaskId>,
-        garbage: &mut Vec<Arc<Outputs>>,
-    ) {
-        let Ended { execution, result } = ended;
+    /// A task that was started did not run.
+    fn put_back(&self, state: &mut State<'_>, task: TaskId, outcome: Outcome) {
+        let now = self.now();
+        let State {
+            enactment, keeper, ..
+        } = state;
+        if let Err(error) = enactment.finished(task, outcome, &[], now, &mut AsRecall(*keeper)) {
+            state.error.get_or_insert(error.into());
+        }
+        self.observer.returned(state.enactment, task);
+    }
+
+    fn finish(&self, state: &mut State<'_>, ended: Ended, garbage: &mut Vec<Arc<Outputs>>) {
+        let (execution, result, contents, lease) = match ended {
+            Ended::Ran {
+                execution,
+                result,
+                contents,
+                lease,
+            } => (execution, result, contents, lease),
+            Ended::Busy(task) => return self.put_back(state, task, Outcome::Busy),
+            Ended::Found(task, contents) => {
+                state.enactment.identify(task, contents);
+                self.put_back(state, task, Outcome::Found);
+                return self.pass_on(state, garbage);
+            }
+        };
         let task = execution.task;
         let now = self.now();
         let State {
@@ -558,9 +652,18 @@ impl<'a> Shared<'a> {
         let told = match &result {
             Ok(outputs) => {
                 let signature = &enactment.graph().operation_at(task).signature;
-                if !signature.implicit
-                    && signature.pure
-                    && let Err(error) = keeper.keep(enactment.graph(), &execution, outputs)
+                let kept = !signature.implicit && signature.pure;
+                if self.compares {
+                    enactment.identify(task, contents.clone());
+                }
+                let made = Made {
+                    contents,
+                    key: enactment.compared_by(task).copied(),
+                    lease,
+                    wanted: Ports::These(enactment.requested_ports(task)),
+                };
+                if kept
+                    && let Err(error) = keeper.keep(enactment.graph(), &execution, outputs, made)
                 {
                     state.error.get_or_insert(error.into());
                 }
@@ -595,17 +698,13 @@ impl<'a> Shared<'a> {
             Err(failure) => Finished::Failure(failure),
         };
         self.observer.finished(state.enactment, &execution, &how);
-        state.enactment.take_released(released);
-        for task in released.drain(..) {
-            // Dropped by this worker after it has let go of the lock.
-            garbage.extend(state.held.release(task));
-        }
+        self.pass_on(state, garbage);
         if let Ok(outputs) = result {
             garbage.push(outputs);
         }
     }
 
-    fn materialised(&self, state: &mut State<'_>, task: TaskId, outputs: Option<Outputs>) {
+    fn materialised(&self, state: &mut State<'_>, task: TaskId, fetched: Option<Fetched>) {
         // A record of an operation that had other outputs then is no use now.
         let ports = state
             .enactment
@@ -614,21 +713,23 @@ impl<'a> Shared<'a> {
             .signature
             .outputs
             .len();
-        let outputs = outputs.filter(|outputs| outputs.len() == ports);
-        match outputs {
-            Some(outputs) => {
+        match fetched.filter(|fetched| fetched.outputs.len() == ports) {
+            Some(Fetched { outputs, absent }) => {
                 let memory = outputs.iter().map(Value::memory).sum();
                 state.held.put(task, Arc::new(outputs));
+                state.held.lacks(task, absent);
                 state.enactment.materialised(task, memory);
             }
-            None => {
-                let State {
-                    enactment, keeper, ..
-                } = state;
-                if let Err(error) = enactment.lost(task, &mut AsRecall(*keeper)) {
-                    state.error.get_or_insert(error.into());
-                }
-            }
+            None => self.lost(state, task),
+        }
+    }
+
+    fn lost(&self, state: &mut State<'_>, task: TaskId) {
+        let State {
+            enactment, keeper, ..
+        } = state;
+        if let Err(error) = enactment.lost(task, &mut AsRecall(*keeper)) {
+            state.error.get_or_insert(error.into());
         }
     }
 
@@ -651,6 +752,10 @@ impl Recall for AsRecall<'_> {
 
     fn outputs(&mut self, graph: &TaskGraph, task: TaskId) -> Option<Outputs> {
         self.0.outputs(graph, task)
+    }
+
+    fn equal(&mut self, graph: &TaskGraph, task: TaskId, target: &Recipe) {
+        self.0.equal(graph, task, target);
     }
 }
 

@@ -250,6 +250,11 @@ pub(crate) static OPERATION_OUTPUT: Table = Table {
             "added to the default path",
         ),
         Field::new("optional", FLAG, "whether it may be missing"),
+        Field::new(
+            "keep",
+            FLAG,
+            "whether its bytes are kept in the store although nobody asked for them: always or never",
+        ),
     ],
     one_of: &["path", "glob"],
     one_needed: false,

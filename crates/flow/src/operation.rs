@@ -85,6 +85,7 @@ struct OutputText<'n> {
     glob: Option<Arc<str>>,
     extension: Option<Arc<str>>,
     optional: bool,
+    keep: Option<bool>,
 }
 
 impl<'n> Reader<'n, '_, '_> {
@@ -179,6 +180,7 @@ impl<'n> Reader<'n, '_, '_> {
                 port_type: port_type.clone().unwrap_or(Type::Any),
                 optional: flag(&fields, "optional"),
                 keep_name: flag(&fields, "keep_name"),
+                keep: None,
             };
             self.ports.inputs.insert(Arc::clone(&name), port_type);
             self.signature.inputs.push(port);
@@ -277,6 +279,7 @@ impl<'n> Reader<'n, '_, '_> {
                 glob,
                 extension: fields.get("extension").and_then(leaf::text),
                 optional: flag(&fields, "optional"),
+                keep: fields.get("keep").and_then(|node| leaf::flag(node).ok()),
             });
         }
         outputs
@@ -296,6 +299,7 @@ impl<'n> Reader<'n, '_, '_> {
                 port_type: output.output_type.clone(),
                 optional: output.optional,
                 keep_name: false,
+                keep: output.keep,
             };
             self.signature.outputs.push(port);
             let collect = match (&output.glob, output.path) {

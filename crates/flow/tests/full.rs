@@ -204,12 +204,18 @@ fn a_command() {
         signature.outputs,
         [
             Port::new("image", Type::File),
-            Port::new("log", Type::File),
+            Port {
+                keep: Some(false),
+                ..Port::new("log", Type::File)
+            },
             Port {
                 optional: true,
                 ..Port::new("score", Type::Float)
             },
-            Port::new("tiles", Type::Directory.list()),
+            Port {
+                keep: Some(true),
+                ..Port::new("tiles", Type::Directory.list())
+            },
         ]
     );
     let declared: Vec<_> = signature

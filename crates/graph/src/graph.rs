@@ -53,15 +53,20 @@ pub enum Source {
 impl Source {
     /// Calls `visit` with every task that this source needs.
     pub fn for_each_task(&self, visit: &mut impl FnMut(TaskId)) {
+        self.for_each_product(&mut |task, _| visit(task));
+    }
+
+    /// Calls `visit` with every product that this source needs: a task, and the position of its output.
+    pub fn for_each_product(&self, visit: &mut impl FnMut(TaskId, u16)) {
         match self {
-            Source::Product { task, .. } => visit(*task),
+            Source::Product { task, port } => visit(*task, *port),
             Source::External(_) => {}
             Source::List(sources) => sources
                 .iter()
-                .for_each(|source| source.for_each_task(visit)),
+                .for_each(|source| source.for_each_product(visit)),
             Source::Record(fields) => fields
                 .iter()
-                .for_each(|(_, source)| source.for_each_task(visit)),
+                .for_each(|(_, source)| source.for_each_product(visit)),
         }
     }
 }
@@ -205,6 +210,23 @@ fn spread(recipe: &Recipe) -> u64 {
     u64::from_le_bytes(first)
 }
 
+/// Writes what a recipe begins with. An error names the parameter that is not of its declared type.
+fn begin(
+    builder: &mut RecipeBuilder,
+    signature: &Signature,
+    parameters: &[Scalar],
+) -> Result<(), Arc<str>> {
+    builder.begin(&signature.name, &signature.version);
+    builder.parameters(signature.parameters.len());
+    for (declared, value) in signature.parameters.iter().zip(parameters) {
+        let fits = value.scalar_type() == declared.scalar_type;
+        if !fits || builder.parameter(&declared.name, value).is_err() {
+            return Err(Arc::clone(&declared.name));
+        }
+    }
+    Ok(())
+}
+
 impl TaskGraph {
     /// An empty graph.
     pub fn new() -> TaskGraph {
@@ -280,16 +302,11 @@ impl TaskGraph {
             });
         }
         let mut builder = std::mem::take(&mut self.builder);
-        builder.begin(&signature.name, &signature.version);
-        builder.parameters(signature.parameters.len());
-        for (declared, value) in signature.parameters.iter().zip(new.parameters) {
-            let fits = value.scalar_type() == declared.scalar_type;
-            if !fits || builder.parameter(&declared.name, value).is_err() {
-                return Err(GraphError::Parameter {
-                    operation: Arc::clone(&signature.name),
-                    parameter: Arc::clone(&declared.name),
-                });
-            }
+        if let Err(parameter) = begin(&mut builder, signature, new.parameters) {
+            return Err(GraphError::Parameter {
+                operation: Arc::clone(&signature.name),
+                parameter,
+            });
         }
         builder.inputs(new.inputs.len());
         for (port, source) in new.inputs {
@@ -454,6 +471,54 @@ impl TaskGraph {
                 }
             }
         }
+    }
+
+    /// The content key of a task: the recipe that it would have if everything it reads came from outside,
+    /// identified by its contents. `contents` says what each product that it reads is; the answer is `None`
+    /// where that is not known.
+    pub fn content_key<'a>(
+        &'a self,
+        id: TaskId,
+        builder: &mut RecipeBuilder,
+        contents: &impl Fn(TaskId, u16) -> Option<&'a Identity>,
+    ) -> Option<Recipe> {
+        let signature = &self.operation_at(id).signature;
+        begin(builder, signature, self.parameters(id)).ok()?;
+        let inputs = self.inputs(id);
+        builder.inputs(inputs.len());
+        for (port, source) in inputs {
+            builder.port(&signature.inputs[usize::from(*port)].name);
+            self.describe_contents(source, builder, contents)?;
+        }
+        Some(builder.finish())
+    }
+
+    fn describe_contents<'a>(
+        &'a self,
+        source: &Source,
+        builder: &mut RecipeBuilder,
+        contents: &impl Fn(TaskId, u16) -> Option<&'a Identity>,
+    ) -> Option<()> {
+        match source {
+            Source::Product { task, port } => builder.external(contents(*task, *port)?),
+            Source::External(position) => {
+                builder.external(&self.externals[*position as usize].identity);
+            }
+            Source::List(sources) => {
+                builder.list(sources.len());
+                for source in sources.iter() {
+                    self.describe_contents(source, builder, contents)?;
+                }
+            }
+            Source::Record(fields) => {
+                builder.record(fields.len());
+                for (key, source) in fields.iter() {
+                    builder.port(key);
+                    self.describe_contents(source, builder, contents)?;
+                }
+            }
+        }
+        Some(())
     }
 
     fn operation_of(&self, task: Task) -> &Operation {

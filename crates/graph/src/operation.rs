@@ -25,6 +25,9 @@ pub struct Port {
     pub optional: bool,
     /// Whether the names of files bound here are part of their value.
     pub keep_name: bool,
+    /// Whether the bytes of an output are kept in the store where nobody asked for them: always, never, or
+    /// as the engine sees fit. Where bytes lie changes no result, so this is no part of any version.
+    pub keep: Option<bool>,
 }
 
 impl Port {
@@ -35,6 +38,7 @@ impl Port {
             port_type,
             optional: false,
             keep_name: false,
+            keep: None,
         }
     }
 }
@@ -127,6 +131,16 @@ impl Signature {
     pub fn output(mut self, name: &str, port_type: Type) -> Self {
         self.outputs.push(Port::new(name, port_type));
         self.outputs.sort_by(|a, b| a.name.cmp(&b.name));
+        self
+    }
+
+    /// Says whether the bytes of an output are kept where nobody asked for them; see [`Port::keep`]. A name
+    /// that is not there says nothing.
+    #[must_use]
+    pub fn keep(mut self, output: &str, keep: bool) -> Self {
+        if let Some(position) = self.output_index(output) {
+            self.outputs[position].keep = Some(keep);
+        }
         self
     }
 

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_enact::{Enactment, Requested};
-use headwater_execute::{Fetch, copy_value};
+use headwater_execute::{Fetch, Fetched, Ports, copy_value};
 use headwater_graph::{Collect, Index, Kind, Part, Registry, Source, TaskId, Text, Value, encode};
 
 use crate::Error;
-use crate::keep::StoreFetcher;
+use crate::fetch::StoreFetcher;
 use crate::plan::Prepared;
 use crate::{Delivered, OutputItem, RunRequest};
 
@@ -25,7 +25,7 @@ pub(crate) struct Deliverer<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) fetcher: &'a StoreFetcher,
     /// The task whose outputs were fetched last, and those outputs.
-    pub(crate) last: Option<(TaskId, Option<Vec<Value>>)>,
+    pub(crate) last: Option<(TaskId, Option<Fetched>)>,
 }
 
 impl Deliverer<'_> {
@@ -70,11 +70,13 @@ impl Deliverer<'_> {
             }
             Source::Product { task, port } => {
                 if self.last.as_ref().is_none_or(|(last, _)| last != task) {
-                    let outputs = self.fetcher.fetch(&enactment.graph().recipe(*task));
-                    self.last = Some((*task, outputs));
+                    let recipe = enactment.stored_as(*task);
+                    let fetched = self.fetcher.fetch(&recipe, &Ports::default());
+                    self.last = Some((*task, fetched));
                 }
-                let (_, outputs) = self.last.as_ref()?;
-                outputs.as_ref()?.get(usize::from(*port)).cloned()
+                let fetched = self.last.as_ref()?.1.as_ref()?;
+                let value = fetched.outputs.get(usize::from(*port)).cloned();
+                value.filter(|_| !fetched.absent.contains(port))
             }
             Source::List(sources) => {
                 let values: Option<Vec<Value>> = sources

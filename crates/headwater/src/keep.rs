@@ -9,26 +9,42 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
 use headwater_enact::Recall;
-use headwater_execute::{Execution, Fetch, Keeper, KeeperError};
+use headwater_execute::{Execution, Fetch, Keeper, KeeperError, Lease, Made, Ports};
 use headwater_graph::{
-    Digest, FileValue, Handle, Identity, Known, Objects, Outputs, ProductRecord, ReadFile, Recipe,
-    Records, Source, StoredOutput, TaskGraph, TaskId, Value, decode, encode, value_digest,
+    Digest, FileValue, Handle, Identity, Known, Outputs, Port, ProductRecord, Recipe, Source,
+    StoredOutput, TaskGraph, TaskId, Value, encode, value_digest,
 };
-use headwater_remember::{ObjectSource, Pending, PendingObject, Store, Writer};
+use headwater_remember::{Alias, Leases, ObjectSource, Pending, PendingObject, Store, Writer};
+
+use crate::fetch::StoreFetcher;
+use crate::thrift::Thrift;
 
 /// Values up to this size live in the record.
 const INLINE: usize = 16 * 1024;
 
-/// A product on its way: the record without its outputs, and the outputs.
-type Message = (ProductRecord, Arc<Outputs>, Arc<[Arc<str>]>);
+/// A product on its way.
+pub(crate) struct Message {
+    /// What is to be known of it, without its outputs.
+    record: ProductRecord,
+    outputs: Arc<Outputs>,
+    ports: Arc<[Port]>,
+    made: Made,
+}
 
-enum Order {
+pub(crate) enum Order {
     Keep(Box<Message>),
+    Alias(Alias),
     Flush(mpsc::Sender<Result<(), String>>),
 }
 
-/// Products of a run that may not write to its store.
-type Stash = Arc<Mutex<HashMap<Recipe, Arc<Outputs>>>>;
+/// What this run can give without the store.
+#[derive(Debug, Default)]
+pub(crate) struct Stash {
+    /// Products of a run that may not write to its store, and files that are not kept but still there.
+    pub(crate) products: HashMap<Recipe, Arc<Outputs>>,
+    /// Recipes that were found equal to others, where that cannot be written down.
+    pub(crate) aliases: HashMap<Recipe, Recipe>,
+}
 
 /// At most so many bytes of values wait to be written; the engine waits for the disk beyond that.
 const BACKLOG: u64 = 256 << 20;
@@ -75,6 +91,10 @@ impl Backlog {
     }
 }
 
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn memory(outputs: &Outputs) -> u64 {
     outputs.iter().map(Value::memory).sum()
 }
@@ -87,33 +107,39 @@ pub struct StoreKeeper {
     sender: Option<mpsc::SyncSender<Order>>,
     thread: Option<JoinHandle<Result<(), String>>>,
     read_only: bool,
-    /// What was made while the store may not be written to.
-    stash: Stash,
-    /// Names of the outputs, by operation.
-    ports: Vec<Option<Arc<[Arc<str>]>>>,
+    leases: Option<Arc<Leases>>,
+    stash: Arc<Mutex<Stash>>,
+    /// The outputs, by operation.
+    ports: Vec<Option<Arc<[Port]>>>,
     time: i64,
 }
 
 impl StoreKeeper {
-    /// Keeps the products of `run` in `store`.
-    pub fn new(store: Arc<Store>, run: &str) -> StoreKeeper {
+    /// Keeps the products of `run` in `store`, whose objects may take at most `disk` bytes.
+    pub fn new(store: Arc<Store>, run: &str, disk: Option<u64>) -> StoreKeeper {
         let read_only = store.mode() == headwater_remember::Mode::ReadOnly;
         let (sender, receiver) = mpsc::sync_channel::<Order>(4096);
         let own = Arc::clone(&store);
         let backlog = Arc::new(Backlog::default());
         let shared = Arc::clone(&backlog);
+        let stash = Arc::new(Mutex::new(Stash::default()));
+        let own_stash = Arc::clone(&stash);
         let thread = std::thread::Builder::new().name("headwater-keeper".to_owned());
-        let thread = thread
-            .spawn(move || keep_all(own, &receiver, read_only, &shared))
-            .ok();
+        let work = move || match read_only {
+            true => keep_nothing(&receiver),
+            false => keep_all(own, &receiver, &shared, &own_stash, disk),
+        };
+        // Without leases two runs may make a product twice; that is all.
+        let leases = (!read_only).then(|| Leases::open(&store).ok()).flatten();
         StoreKeeper {
             store,
             backlog,
             run: run.into(),
             sender: Some(sender),
-            thread,
+            thread: thread.spawn(work).ok(),
             read_only,
-            stash: Stash::default(),
+            leases: leases.map(Arc::new),
+            stash,
             ports: Vec::new(),
             time: crate::identifier::now(),
         }
@@ -137,75 +163,128 @@ impl StoreKeeper {
             store: Arc::clone(&self.store),
             sender: None,
             stash: Arc::clone(&self.stash),
+            leases: None,
+            run: Arc::clone(&self.run),
         }
     }
 
-    fn port_names(&mut self, graph: &TaskGraph, task: TaskId) -> Arc<[Arc<str>]> {
+    fn ports(&mut self, graph: &TaskGraph, task: TaskId) -> Arc<[Port]> {
         let position = graph.operation_index(task) as usize;
         if self.ports.len() <= position {
             self.ports.resize(position + 1, None);
         }
-        let names = || {
-            graph
-                .operation_at(task)
-                .signature
-                .outputs
-                .iter()
-                .map(|port| Arc::clone(&port.name))
-                .collect()
-        };
-        Arc::clone(self.ports[position].get_or_insert_with(names))
+        let ports = || graph.operation_at(task).signature.outputs.clone().into();
+        Arc::clone(self.ports[position].get_or_insert_with(ports))
     }
 }
+
+/// Answers, and keeps nothing.
+fn keep_nothing(receiver: &mpsc::Receiver<Order>) -> Result<(), String> {
+    for order in receiver {
+        if let Order::Flush(reply) = order {
+            let _ = reply.send(Ok(()));
+        }
+    }
+    Ok(())
+}
+
+/// Leases by the ticket of the product that they are for. They end when it is durable.
+type Tickets = Arc<Mutex<HashMap<u64, Lease>>>;
 
 fn keep_all(
     store: Arc<Store>,
     receiver: &mpsc::Receiver<Order>,
-    read_only: bool,
     backlog: &Backlog,
+    stash: &Mutex<Stash>,
+    _disk: Option<u64>,
 ) -> Result<(), String> {
-    if read_only {
-        for order in receiver {
-            if let Order::Flush(reply) = order {
-                let _ = reply.send(Ok(()));
-            }
-        }
-        return Ok(());
-    }
     let places = Places {
         objects: store.root().join("objects"),
         staging: store.root().join("staging"),
     };
-    let writer = Writer::start(store, Box::new(|_| {}));
+    let mut thrift = Thrift::new();
+    let leases = Tickets::default();
+    let held = Arc::clone(&leases);
+    let acknowledge = move |tickets: &[u64]| {
+        let mut held = locked(&held);
+        tickets.iter().for_each(|ticket| drop(held.remove(ticket)));
+    };
+    let writer = Writer::start(Arc::clone(&store), Box::new(acknowledge));
+    let mut next_ticket = 0;
+    let mut trouble = None;
     for order in receiver {
         match order {
             Order::Keep(message) => {
-                let (mut record, outputs, ports) = *message;
-                let mut objects = Vec::new();
-                let kept: Option<Vec<_>> = ports
-                    .iter()
-                    .zip(outputs.iter())
-                    .map(|(port, value)| {
-                        Some((Arc::clone(port), stored(value, &places, &mut objects)?))
-                    })
-                    .collect();
-                if let Some(kept) = kept {
-                    record.outputs = kept;
-                    writer.submit(Pending { record, objects });
+                let Message {
+                    mut record,
+                    outputs,
+                    ports,
+                    mut made,
+                } = *message;
+                let lease = made.lease.take();
+                let kept = stored_outputs(&mut record, &outputs, &ports, &made, &places);
+                if let Some(mut objects) = kept {
+                    match thrift.choose(&record, &ports, &made, &mut objects) {
+                        Ok(true) => {}
+                        // Files that are not kept are still there for this run.
+                        Ok(false) if outputs.iter().all(|value| value.memory() < 4096) => {
+                            let mut stash = locked(stash);
+                            stash.products.insert(record.recipe, Arc::clone(&outputs));
+                        }
+                        Ok(false) => {}
+                        Err(error) => trouble = trouble.or(Some(error)),
+                    }
+                    if let Some(lease) = lease {
+                        // Nobody else submits, so the number of the ticket is known beforehand.
+                        locked(&leases).insert(next_ticket, lease);
+                    }
+                    let objects = objects.into_iter().map(|(_, object)| object).collect();
+                    next_ticket = writer.submit(Pending { record, objects }) + 1;
                 }
-                backlog.leave(memory(&outputs), writer.failed());
+                let error = trouble.clone().or_else(|| writer.failed());
+                backlog.leave(memory(&outputs), error);
             }
+            Order::Alias(alias) => next_ticket = writer.alias(alias) + 1,
             Order::Flush(reply) => {
                 let _ = reply.send(writer.flush().map_err(|error| error.to_string()));
             }
         }
     }
-    writer.close().map_err(|error| error.to_string())
+    thrift.close();
+    let closed = writer.close().map_err(|error| error.to_string());
+    match trouble {
+        Some(error) => Err(error),
+        None => closed,
+    }
+}
+
+/// Writes the outputs into the record; gives the objects that they consist of, each with the position of its
+/// output. `None` if a file is gone.
+fn stored_outputs(
+    record: &mut ProductRecord,
+    outputs: &Outputs,
+    ports: &[Port],
+    made: &Made,
+    places: &Places,
+) -> Option<Vec<(usize, PendingObject)>> {
+    let mut all = Vec::new();
+    let mut objects = Vec::new();
+    for (position, (port, value)) in ports.iter().zip(outputs).enumerate() {
+        let digest = match made.contents.get(position) {
+            Some(Identity::Value(digest)) => *digest,
+            _ => value_digest(value),
+        };
+        let output = stored(value, digest, places, &mut objects)?;
+        record.outputs.push((Arc::clone(&port.name), output));
+        all.extend(objects.drain(..).map(|object| (position, object)));
+    }
+    Some(all)
 }
 
 /// What the record says of a value; the objects that it consists of are appended. `None` if a file is gone.
 fn stored(
     value: &Value,
+    digest: Digest,
     places: &Places,
     objects: &mut Vec<PendingObject>,
 ) -> Option<StoredOutput> {
@@ -216,7 +295,6 @@ fn stored(
         Value::Directory(directory) => directory.entries.iter().map(|entry| entry.file.size).sum(),
         _ => encoding.len() as u64,
     };
-    let digest = value_digest(value);
     if encoding.len() <= INLINE {
         return Some(StoredOutput {
             digest,
@@ -349,7 +427,26 @@ impl Recall for StoreKeeper {
     }
 
     fn outputs(&mut self, graph: &TaskGraph, task: TaskId) -> Option<Outputs> {
-        self.fetcher().fetch(&graph.recipe(task))
+        let fetched = self.fetcher().fetch(&graph.recipe(task), &Ports::All)?;
+        Some(fetched.outputs)
+    }
+
+    fn equal(&mut self, graph: &TaskGraph, task: TaskId, target: &Recipe) {
+        let recipe = graph.recipe(task);
+        if self.read_only {
+            locked(&self.stash).aliases.insert(recipe, *target);
+            return;
+        }
+        let alias = Alias {
+            recipe,
+            target: *target,
+            run: Arc::clone(&self.run),
+            time: crate::identifier::now(),
+        };
+        // A thread that is gone is told of by the next product.
+        if let Some(sender) = &self.sender {
+            let _ = sender.send(Order::Alias(alias));
+        }
     }
 }
 
@@ -359,10 +456,12 @@ impl Keeper for StoreKeeper {
         graph: &TaskGraph,
         execution: &Execution,
         outputs: &Arc<Outputs>,
+        made: Made,
     ) -> Result<(), KeeperError> {
         let task = execution.task;
         if self.read_only {
-            locked(&self.stash).insert(graph.recipe(task), Arc::clone(outputs));
+            let products = &mut locked(&self.stash).products;
+            products.insert(graph.recipe(task), Arc::clone(outputs));
             return Ok(());
         }
         let signature = &graph.operation_at(task).signature;
@@ -370,7 +469,7 @@ impl Keeper for StoreKeeper {
             |duration: std::time::Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let record = ProductRecord {
             recipe: graph.recipe(task),
-            content: None,
+            content: made.key.filter(|key| *key != graph.recipe(task)),
             operation: Arc::clone(&signature.name),
             version: Arc::clone(&signature.version),
             parameters: signature
@@ -400,14 +499,19 @@ impl Keeper for StoreKeeper {
             run: Arc::clone(&self.run),
             time: self.time + i64::try_from(execution.started.as_secs()).unwrap_or(0),
         };
-        let ports = self.port_names(graph, task);
+        let ports = self.ports(graph, task);
         self.backlog.enter(memory(outputs))?;
         let sender = self
             .sender
             .as_ref()
             .ok_or_else(|| KeeperError("closed".to_owned()))?;
         sender
-            .send(Order::Keep(Box::new((record, Arc::clone(outputs), ports))))
+            .send(Order::Keep(Box::new(Message {
+                record,
+                outputs: Arc::clone(outputs),
+                ports,
+                made,
+            })))
             .map_err(|_| {
                 KeeperError(
                     "the thread that keeps products has stopped; is the disk full?".to_owned(),
@@ -418,114 +522,8 @@ impl Keeper for StoreKeeper {
     fn fetcher(&self) -> Arc<dyn Fetch> {
         Arc::new(StoreFetcher {
             sender: self.sender.clone(),
+            leases: self.leases.clone(),
             ..self.resting_fetcher()
         })
-    }
-}
-
-/// Brings products back from a store.
-#[derive(Clone)]
-pub(crate) struct StoreFetcher {
-    store: Arc<Store>,
-    sender: Option<mpsc::SyncSender<Order>>,
-    stash: Stash,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl StoreFetcher {
-    fn record(&self, recipe: &Recipe) -> Option<ProductRecord> {
-        self.store.fetch(std::slice::from_ref(recipe)).ok()?.pop()?
-    }
-
-    fn value(&self, output: &StoredOutput) -> Option<Value> {
-        let value = match (&output.inline, &output.encoding) {
-            (Some(bytes), _) => decode(bytes).ok()?,
-            (None, Some(digest)) => decode(&self.store.read(digest).ok()?).ok()?,
-            (None, None) => return None,
-        };
-        self.located(value)
-    }
-
-    /// The value with the places of its files; `None` if one of them is gone.
-    fn located(&self, value: Value) -> Option<Value> {
-        let file = |file: &FileValue| {
-            let path = self.store.path(&file.digest)?;
-            Some(FileValue {
-                handle: Handle::Path(path.into()),
-                ..file.clone()
-            })
-        };
-        Some(match value {
-            Value::File(found) => Value::File(Arc::new(file(&found)?)),
-            Value::Directory(directory) => {
-                let entries: Option<Vec<_>> = directory
-                    .entries
-                    .iter()
-                    .map(|entry| {
-                        let file = file(&entry.file)?;
-                        Some(headwater_graph::DirectoryEntry {
-                            path: Arc::clone(&entry.path),
-                            executable: entry.executable,
-                            file,
-                        })
-                    })
-                    .collect();
-                Value::Directory(headwater_graph::DirectoryValue {
-                    entries: entries?.into(),
-                    path: None,
-                })
-            }
-            Value::List(items) => {
-                let items: Option<Vec<Value>> = items
-                    .iter()
-                    .map(|item| self.located(item.clone()))
-                    .collect();
-                Value::List(items?.into())
-            }
-            Value::Record(fields) => {
-                let fields: Option<_> = fields
-                    .iter()
-                    .map(|(name, field)| Some((Arc::clone(name), self.located(field.clone())?)))
-                    .collect();
-                Value::Record(Arc::new(fields?))
-            }
-            other => other,
-        })
-    }
-}
-
-impl Fetch for StoreFetcher {
-    fn fetch(&self, recipe: &Recipe) -> Option<Outputs> {
-        if let Some(outputs) = locked(&self.stash).get(recipe) {
-            return Some(outputs.to_vec());
-        }
-        let record = self.record(recipe).or_else(|| {
-            // It may still be on its way.
-            let (sender, receiver) = mpsc::channel();
-            self.sender.as_ref()?.send(Order::Flush(sender)).ok()?;
-            // Another product may be in trouble; this one may be there all the same.
-            let _: Result<(), String> = receiver.recv().ok()?;
-            self.record(recipe)
-        })?;
-        record
-            .outputs
-            .iter()
-            .map(|(_, output)| self.value(output))
-            .collect()
-    }
-}
-
-impl ReadFile for StoreFetcher {
-    fn read_file(&self, file: &FileValue) -> Result<Vec<u8>, headwater_graph::OperationError> {
-        match &file.handle {
-            Handle::Stored => self
-                .store
-                .read(&file.digest)
-                .map_err(|error| headwater_graph::OperationError::Failed(error.to_string())),
-            _ => headwater_execute::PlainFiles.read_file(file),
-        }
     }
 }

@@ -29,6 +29,7 @@ mod data;
 mod deliver;
 mod error;
 mod explain;
+mod fetch;
 mod identifier;
 mod keep;
 mod load;
@@ -40,6 +41,7 @@ mod products;
 mod progress;
 mod report;
 mod run;
+mod thrift;
 
 pub use error::Error;
 pub use explain::{

@@ -85,6 +85,7 @@ pub fn run_graph_with(
         .min(MOST_WORKERS);
     let options = Options {
         remembers,
+        compares: remembers,
         ..options
     };
     let mut enactment = Enactment::of_graph(graph, options);
@@ -122,7 +123,7 @@ pub fn run_graph_with(
     let outputs = match store {
         None => run(&mut NothingKept)?,
         Some((store, run_name)) => {
-            let mut keeper = StoreKeeper::new(store, run_name);
+            let mut keeper = StoreKeeper::new(store, run_name, None);
             let outputs = run(&mut keeper);
             // Whatever was finished becomes durable, however the run ended.
             let closed = keeper.close().map_err(|error| Error::Pool(error.into()));

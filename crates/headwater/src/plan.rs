@@ -3,14 +3,14 @@
 //! Law: planning executes no task and writes nothing to the store; everything that can be wrong with the
 //! files, the data or the machine is found here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_enact::{Backoff, Capacity, Enactment, Expander, OpenError, Options, State};
-use headwater_execute::{Keeper, Watched};
-use headwater_graph::{Diagnostic, Recipe, Registry, TaskId};
+use headwater_execute::{Keeper, Ports, Watched};
+use headwater_graph::{Diagnostic, Recipe, Records, Registry, TaskId};
 use headwater_remember::Store;
 
 use crate::run::Places;
@@ -40,6 +40,12 @@ pub struct DryRun {
     pub stages: Vec<StagePlan>,
     /// The tasks that would run: address and recipe.
     pub to_run: Vec<(String, Recipe)>,
+    /// Tasks that are new, but equal to something that is remembered.
+    pub cut_off: usize,
+    /// Products that would be brought back, for tasks that would run or because they are wanted.
+    pub restore: usize,
+    /// Their bytes.
+    pub restore_bytes: u64,
     /// Stages whose tasks depend on what others make; more may come.
     pub open: Vec<Arc<str>>,
     /// Notes.
@@ -123,6 +129,7 @@ pub(crate) fn prepare(
         backoff: Backoff::default(),
         fail_fast: request.fail_fast,
         remembers: true,
+        compares: true,
     };
     let enactment = Enactment::of_workflow(expander, options);
     let mut diagnostics = vec![(
@@ -155,20 +162,23 @@ pub fn dry_run(
         ..request.store.clone()
     };
     let mut prepared = prepare(request, libraries, &place, current, None)?;
-    let mut keeper = StoreKeeper::new(Arc::clone(&prepared.store), "");
+    let mut keeper = StoreKeeper::new(Arc::clone(&prepared.store), "", None);
     let opened = prepared
         .enactment
         .open(&mut keeper)
         .map_err(|error| prepared.loaded.mistakes(&[error]));
     let opened = opened.and_then(|()| {
-        while recompute_lost(&mut prepared.enactment, &mut keeper)?
+        while compare(&mut prepared.enactment, &mut keeper)?
+            || recompute_lost(&mut prepared.enactment, &mut keeper)?
             || recompute_lost_inputs(&mut prepared.enactment, &mut keeper)?
         {}
         Ok(())
     });
+    let restored = to_restore(&prepared.enactment, &prepared.store);
     let closed = keeper.close();
     opened?;
     closed.map_err(|error| Error::Pool(error.into()))?;
+    let (restore, restore_bytes) = restored?;
     let enactment = &mut prepared.enactment;
     let notes = enactment.take_notes();
     let counts = enactment.counts();
@@ -207,7 +217,10 @@ pub fn dry_run(
     Ok(DryRun {
         workflow: Arc::clone(&workflow.name),
         tasks: counts.tasks,
-        execute: counts.planned,
+        execute: counts.planned - counts.cut_off,
+        cut_off: counts.cut_off,
+        restore,
+        restore_bytes,
         open: open.iter().map(name).collect(),
         stages,
         to_run,
@@ -216,18 +229,90 @@ pub fn dry_run(
     })
 }
 
+/// Compares tasks that are new with what is remembered, as far as that can be told before anything has run.
+/// Tells whether there were any to compare.
+fn compare(enactment: &mut Enactment, keeper: &mut StoreKeeper) -> Result<bool, Error> {
+    let mut tasks = Vec::new();
+    enactment.take_comparisons(&mut tasks);
+    let fetcher = keeper.fetcher();
+    let unidentified = enactment.unidentified(&tasks);
+    let recipes: Vec<Recipe> = unidentified
+        .iter()
+        .map(|task| enactment.stored_as(*task))
+        .collect();
+    for (task, contents) in unidentified.into_iter().zip(fetcher.contents(&recipes)) {
+        if let Some(contents) = contents {
+            enactment.identify(task, contents);
+        }
+    }
+    for task in &tasks {
+        let key = enactment.content_key(*task);
+        let found = key.and_then(|key| fetcher.equal(&[key]).pop()?);
+        enactment
+            .compared(*task, key, found, keeper)
+            .map_err(|error| Error::Open(vec![error]))?;
+    }
+    Ok(!tasks.is_empty())
+}
+
+/// How many remembered products are needed, and how many bytes they have.
+fn to_restore(enactment: &Enactment, store: &Store) -> Result<(usize, u64), Error> {
+    let mut products = wanted_products(enactment);
+    products.append(&mut read_products(enactment));
+    products.retain(|task, _| enactment.coordinator().state(*task) == State::Known);
+    let recipes: Vec<Recipe> = products
+        .keys()
+        .map(|task| enactment.stored_as(*task))
+        .collect();
+    let records = store.fetch(&recipes)?;
+    let sizes = products.values().zip(records).flat_map(|(ports, record)| {
+        let outputs = record.map(|record| record.outputs).unwrap_or_default();
+        let needed = outputs.into_iter().enumerate().filter(|(position, _)| {
+            u16::try_from(*position).is_ok_and(|position| ports.contains(&position))
+        });
+        needed
+            .map(|(_, (_, output))| output.size)
+            .collect::<Vec<u64>>()
+    });
+    let sizes: Vec<u64> = sizes.collect();
+    Ok((sizes.len(), sizes.iter().sum()))
+}
+
+/// Tasks, and the positions of those of their outputs that somebody needs.
+type Products = BTreeMap<TaskId, BTreeSet<u16>>;
+
+fn wanted_products(enactment: &Enactment) -> Products {
+    let mut products = Products::new();
+    for requested in enactment.requested() {
+        requested.source.for_each_product(&mut |task, port| {
+            products.entry(task).or_default().insert(port);
+        });
+    }
+    products
+}
+
+/// What the tasks that have to run read.
+fn read_products(enactment: &Enactment) -> Products {
+    let mut products = Products::new();
+    let graph = enactment.graph();
+    let to_run = |task: &TaskId| !enactment.coordinator().state(*task).is_settled();
+    for task in graph.ids().filter(to_run) {
+        for (_, source) in graph.inputs(task) {
+            source.for_each_product(&mut |input, port| {
+                products.entry(input).or_default().insert(port);
+            });
+        }
+    }
+    products
+}
+
 /// Wanted outputs that are remembered, but whose bytes are gone or damaged, have to be made again. Tells
 /// whether there were any.
 pub(crate) fn recompute_lost(
     enactment: &mut Enactment,
     keeper: &mut StoreKeeper,
 ) -> Result<bool, Error> {
-    let mut wanted: BTreeSet<TaskId> = BTreeSet::new();
-    for requested in enactment.requested() {
-        requested.source.for_each_task(&mut |task| {
-            wanted.insert(task);
-        });
-    }
+    let wanted = wanted_products(enactment);
     forget_lost(enactment, keeper, wanted)
 }
 
@@ -237,29 +322,21 @@ fn recompute_lost_inputs(
     enactment: &mut Enactment,
     keeper: &mut StoreKeeper,
 ) -> Result<bool, Error> {
-    let mut read: BTreeSet<TaskId> = BTreeSet::new();
-    let graph = enactment.graph();
-    for task in graph
-        .ids()
-        .filter(|task| !enactment.coordinator().state(*task).is_settled())
-    {
-        graph.for_each_input_task(task, |input| {
-            read.insert(input);
-        });
-    }
+    let read = read_products(enactment);
     forget_lost(enactment, keeper, read)
 }
 
 fn forget_lost(
     enactment: &mut Enactment,
     keeper: &mut StoreKeeper,
-    tasks: BTreeSet<TaskId>,
+    products: Products,
 ) -> Result<bool, Error> {
     let fetcher = keeper.fetcher();
     let mut any = false;
-    for task in tasks {
+    for (task, ports) in products {
+        let ports = Ports::These(ports.into_iter().collect());
         let known = enactment.coordinator().state(task) == State::Known;
-        if known && fetcher.fetch(&enactment.graph().recipe(task)).is_none() {
+        if known && fetcher.fetch(&enactment.stored_as(task), &ports).is_none() {
             enactment
                 .lost(task, keeper)
                 .map_err(|error| Error::Open(vec![error]))?;

@@ -158,6 +158,19 @@ impl Observer for Listener {
         }
     }
 
+    fn compared(&self, enactment: &Enactment) {
+        update(&mut self.progress.lock().snapshot, enactment);
+    }
+
+    fn returned(&self, enactment: &Enactment, task: TaskId) {
+        let mut inner = self.progress.lock();
+        let stage = enactment.coordinator().stage(task);
+        if let Some(stage) = stage.and_then(|stage| inner.snapshot.stages.get_mut(stage)) {
+            stage.running = stage.running.saturating_sub(1);
+        }
+        update(&mut inner.snapshot, enactment);
+    }
+
     fn finished(&self, enactment: &Enactment, execution: &Execution, how: &Finished<'_>) {
         let task = execution.task;
         let stage = enactment.coordinator().stage(task);

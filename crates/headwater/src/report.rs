@@ -26,6 +26,8 @@ pub struct RunRequest {
     pub cores: Option<usize>,
     /// Bytes for running tasks and live products.
     pub memory: Option<u64>,
+    /// Bytes that the objects of the store may take.
+    pub disk: Option<u64>,
     /// Other counters: gpu, a licence.
     pub resources: BTreeMap<Arc<str>, u64>,
     /// Which kinds of parallelism are on.

@@ -16,7 +16,7 @@ use headwater_graph::{Registry, TaskId};
 use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskState};
 
 use crate::deliver::{deliver, link_last, table};
-use crate::keep::StoreFetcher;
+use crate::fetch::StoreFetcher;
 use crate::notes;
 use crate::plan::{Prepared, prepare, recompute_lost};
 use crate::progress::{Listener, TRACE_HEADER, address_of};
@@ -49,7 +49,7 @@ pub fn run(
             Some("give a new one with -o, or leave -o out".to_owned()),
         ));
     }
-    let mut keeper = StoreKeeper::new(Arc::clone(&store), &run);
+    let mut keeper = StoreKeeper::new(Arc::clone(&store), &run, request.disk);
     // Everything that can be wrong with the data is found here, before anything is written.
     let opened = prepared
         .enactment
@@ -361,7 +361,9 @@ fn record_tasks(
         .filter(|task| enactment.coordinator().stage(*task).is_some())
     {
         let state = match enactment.coordinator().state(task) {
+            State::Done if enactment.coordinator().is_restored(task) => TaskState::Restored,
             State::Done => TaskState::Executed,
+            State::Known if enactment.coordinator().is_cut_off(task) => TaskState::CutOff,
             State::Known | State::Idle => TaskState::Reused,
             State::Failed => TaskState::Failed,
             State::Blocked => TaskState::Blocked,

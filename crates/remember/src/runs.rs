@@ -132,7 +132,7 @@ impl TaskState {
             TaskState::Reused => "reused",
             TaskState::Failed => "failed",
             TaskState::Blocked => "blocked",
-            TaskState::CutOff => "cut off",
+            TaskState::CutOff => "cut-off",
             TaskState::Restored => "restored",
         }
     }

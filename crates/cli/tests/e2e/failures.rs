@@ -180,7 +180,11 @@ fn a_failed_item_keeps_its_place_and_stops_only_its_descendants() {
         ["second.again[2]", "second.copy[2]", "total.join"]
     );
     assert_eq!(report.failures()["first.pick[2]"]["blocked"], 3);
-    assert_eq!(report.number("executed"), 10);
+    // A copy of a copy is the same computation on the same contents.
+    assert_eq!(
+        (report.number("executed"), report.number("cut_off")),
+        (7, 3)
+    );
 
     let ran = place
         .headwater(&["run", "flow.yaml", "--inputs", "data.yaml"])
@@ -193,8 +197,8 @@ fn a_failed_item_keeps_its_place_and_stops_only_its_descendants() {
     assert_eq!(report.texts("some"), ["0\n1\n2\n3\n"]);
     // `total` and `some` are the same computation now.
     assert_eq!(
-        report.tasks("executed").len(),
-        4,
+        (report.number("executed"), report.number("cut_off")),
+        (3, 1),
         "{:?}",
         report.tasks("executed")
     );
@@ -219,7 +223,10 @@ fn fail_fast_starts_nothing_more() {
         1,
     );
     assert_eq!(
-        (report.number("failed"), report.number("executed")),
+        (
+            report.number("failed"),
+            report.number("executed") + report.number("cut_off")
+        ),
         (1, 16),
         "the last of the two counts"
     );

@@ -19,6 +19,8 @@ use crate::needs::Needs;
 const LOOKAHEAD: usize = 256;
 /// Tasks expected to be shorter than this are handed out in batches.
 const QUICK: Duration = Duration::from_micros(50);
+/// Tasks expected to be shorter than this are not worth waiting for while somebody else is at them.
+const BRIEF: Duration = Duration::from_millis(1);
 
 impl Coordinator {
     /// What to do next. Each call is one decision; the driver does it and comes back.
@@ -34,6 +36,9 @@ impl Coordinator {
             } else {
                 Action::Wait(None)
             };
+        }
+        if !self.to_compare.is_empty() {
+            return Action::Compare;
         }
         if let Some(task) = self.loaded.pop() {
             // Its resources were taken when its inputs were sent for.
@@ -54,12 +59,16 @@ impl Coordinator {
                     return action;
                 }
             }
+            // Two equal tasks may wait for each other, if an input of the one was lost that the other makes.
+            if self.delayed.is_empty() && self.release_all_followers() {
+                return self.next(graph, now);
+            }
         }
         Action::Wait(self.delayed.peek().map(|Reverse((due, _))| *due))
     }
 
     fn nothing_under_way(&self) -> bool {
-        self.running == 0 && self.spilling == 0 && self.loading.is_empty()
+        self.running == 0 && self.spilling == 0 && self.comparing == 0 && self.loading.is_empty()
     }
 
     /// The pause before a retry is one of the things that a task waits for.
@@ -278,12 +287,14 @@ impl Coordinator {
         slot.state = State::Running;
         self.running += 1;
         let timeout = graph.operation_at(task).signature.timeout;
-        let (attempt, oversized) = (u32::from(slot.attempts), slot.oversized);
+        let needs = &self.needs[graph.operation_index(task) as usize];
         Start {
             task,
-            attempt,
+            attempt: u32::from(slot.attempts),
             timeout,
-            oversized,
+            oversized: slot.oversized,
+            restoring: slot.restored || slot.ran_before,
+            brief: needs.is_quick(BRIEF),
         }
     }
 }

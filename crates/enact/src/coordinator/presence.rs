@@ -31,6 +31,23 @@ impl Coordinator {
         }
     }
 
+    /// Whether outputs are kept for readers that do not exist yet.
+    pub(crate) fn is_held(&self, task: TaskId) -> bool {
+        self.holds.contains_key(&task)
+    }
+
+    /// Calls `visit` with every planned task that still has to read the outputs of `task`.
+    pub(crate) fn for_each_reader(&self, task: TaskId, mut visit: impl FnMut(TaskId)) {
+        let mut edge = self.slots[task.index()].first_edge;
+        while edge != NONE {
+            let Edge { reader, next } = self.edges[edge as usize];
+            edge = next;
+            if !self.slots[reader.index()].state.is_settled() {
+                visit(reader);
+            }
+        }
+    }
+
     pub(super) fn keep_or_release(&mut self, task: TaskId) {
         let slot = &mut self.slots[task.index()];
         if slot.presence != Presence::Here {
@@ -124,7 +141,8 @@ impl Coordinator {
             match self.slots[reader.index()].state {
                 State::Loading => self.send_back(graph, reader),
                 State::Waiting => self.unpark(reader),
-                State::Ready => {}
+                // A comparison that is under way comes to nothing.
+                State::Ready | State::Comparing => {}
                 _ => continue,
             }
             let slot = &mut self.slots[reader.index()];

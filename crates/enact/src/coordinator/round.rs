@@ -116,8 +116,10 @@ impl Coordinator {
         for id in (self.slots.len() as u32..graph.len() as u32).map(TaskId) {
             let signature = &graph.operation_at(id).signature;
             let mut depth = 0;
+            let mut reads_products = false;
             graph.for_each_input_task(id, |input| {
                 depth = depth.max(self.slots[input.index()].depth + 1);
+                reads_products = true;
             });
             let known =
                 signature.pure && !signature.implicit && round.known.is_some_and(|known| known(id));
@@ -145,6 +147,12 @@ impl Coordinator {
                 oversized: false,
                 free: true,
                 ran_before: false,
+                comparable: self.options.compares
+                    && reads_products
+                    && signature.pure
+                    && !signature.implicit,
+                cut_off: false,
+                restored: false,
             });
         }
     }
@@ -185,6 +193,11 @@ impl Coordinator {
                 if slot.state != State::Idle {
                     self.counts.recomputed += usize::from(!slot.implicit);
                     self.notices.push(Notice::Recomputed(task));
+                    slot.restored |= slot.state == State::Known;
+                    // It would be found equal to itself, and its outputs would still be gone.
+                    slot.comparable = false;
+                    self.counts.cut_off -= usize::from(slot.cut_off);
+                    slot.cut_off = false;
                 }
                 slot.state = State::Waiting;
                 stack.push((task, true));

@@ -29,6 +29,9 @@ impl Coordinator {
         for Reverse((_, task)) in &self.delayed {
             *pauses.entry(*task).or_insert(0) += 1;
         }
+        for task in self.followers.values().flatten() {
+            *pauses.entry(*task).or_insert(0) += 1;
+        }
         let offered: std::collections::HashSet<TaskId> =
             self.ready.iter().map(|(_, task)| *task).collect();
         for task in (0..self.slots.len() as u32).map(TaskId) {
@@ -61,6 +64,9 @@ impl Coordinator {
                     if slot.missing > 0 && parked {
                         problems.push(format!("{task} waits for its turn without its inputs"));
                     }
+                }
+                State::Comparing if absent > 0 => {
+                    problems.push(format!("{task} is compared, but misses {absent}"));
                 }
                 State::Ready if absent > 0 || !offered.contains(&task) => {
                     problems.push(format!(
@@ -158,6 +164,11 @@ impl Coordinator {
             "executed",
             self.counts.executed as u64,
             count(&|slot| slot.ran_before && !slot.implicit),
+        );
+        expect(
+            "cut off",
+            self.counts.cut_off as u64,
+            count(&|slot| slot.cut_off && !slot.implicit),
         );
         expect(
             "planned",

@@ -5,10 +5,15 @@
 
 use std::cmp::Reverse;
 
+use core::time::Duration;
+
 use headwater_graph::{TaskGraph, TaskId};
 
 use super::{Coordinator, Edge, NONE, Notice, Outcome, Presence, State};
 use crate::Time;
+
+/// The pause before a task that somebody else is at is offered again.
+const BUSY: Duration = Duration::from_millis(20);
 
 impl Coordinator {
     /// Tells how a started task ended.
@@ -32,6 +37,7 @@ impl Coordinator {
                 // Readers first: when this stage falls silent with it, they take their turns in order.
                 self.tell_readers(task);
                 self.settle(task, State::Done);
+                self.tell_followers(graph, task);
                 self.inputs_were_read(graph, task);
                 self.keep_or_release(task);
             }
@@ -40,6 +46,25 @@ impl Coordinator {
                 self.stopped = true;
                 slot.state = State::Waiting;
                 slot.missing = 1;
+            }
+            Outcome::Busy => {
+                slot.state = State::Waiting;
+                slot.missing = 1;
+                self.delayed.push(Reverse((now + BUSY, task)));
+                self.inputs_may_leave(graph, task);
+            }
+            Outcome::Found => {
+                slot.presence = Presence::Stored;
+                let state = if slot.ran_before {
+                    State::Done
+                } else {
+                    State::Known
+                };
+                self.counts.found += usize::from(state == State::Known && !slot.implicit);
+                self.tell_readers(task);
+                self.settle(task, state);
+                self.tell_followers(graph, task);
+                self.inputs_were_read(graph, task);
             }
             Outcome::Failure | Outcome::Fatal => {
                 let retries = graph.operation_at(task).signature.retries;
@@ -67,6 +92,7 @@ impl Coordinator {
         self.settle(task, State::Failed);
         self.inputs_were_read(graph, task);
         self.block_readers(graph, task, task);
+        self.release_followers(task);
         if self.options.fail_fast {
             self.stopped = true;
         }
@@ -96,10 +122,11 @@ impl Coordinator {
         self.inputs_were_read(graph, task);
         self.causes.insert(task, cause);
         self.notices.push(Notice::Blocked { task, cause });
+        self.release_followers(task);
     }
 
     /// Nothing more happens to `task`: whoever waits for that in order, or for the turn of its stage, may go on.
-    fn settle(&mut self, task: TaskId, state: State) {
+    pub(super) fn settle(&mut self, task: TaskId, state: State) {
         let slot = &mut self.slots[task.index()];
         slot.state = state;
         self.unsettled -= 1;
@@ -137,6 +164,12 @@ impl Coordinator {
     /// All inputs are there: it is offered, unless it has to wait for its turn.
     pub(super) fn become_ready(&mut self, task: TaskId) {
         let slot = &mut self.slots[task.index()];
+        if slot.comparable {
+            // What is equal to something need not wait for its turn, nor for its gate.
+            slot.state = State::Comparing;
+            self.to_compare.push(task);
+            return;
+        }
         if !slot.free {
             return;
         }
@@ -159,7 +192,7 @@ impl Coordinator {
         }
     }
 
-    fn tell_readers(&mut self, task: TaskId) {
+    pub(super) fn tell_readers(&mut self, task: TaskId) {
         let mut edge = self.slots[task.index()].first_edge;
         // The list is in reverse order of insertion; readiness does not depend on it.
         while edge != NONE {
@@ -175,7 +208,7 @@ impl Coordinator {
         }
     }
 
-    fn inputs_were_read(&mut self, graph: &TaskGraph, task: TaskId) {
+    pub(super) fn inputs_were_read(&mut self, graph: &TaskGraph, task: TaskId) {
         let slots = &mut self.slots;
         let mut unread = Vec::new();
         graph.for_each_input_task(task, |input| {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_enact::{
-    Action, Backoff, Capacity, Enactment, Options, Outcome, Parallelism, Recall, State, Time,
+    Action, Backoff, Capacity, Enactment, Match, Options, Outcome, Parallelism, Recall, State, Time,
 };
 use headwater_graph::{
-    Context, NewTask, Operation, Outputs, Scalar, ScalarType, Signature, Source, TaskGraph, TaskId,
-    Tolerance, Type, Value, Wait,
+    Context, Digest, Identity, NewTask, Operation, Outputs, Recipe, Scalar, ScalarType, Signature,
+    Source, TaskGraph, TaskId, Tolerance, Type, Value, Wait,
 };
 use proptest::prelude::*;
 
@@ -52,13 +52,22 @@ pub(crate) struct Seen {
     pub(crate) starts: usize,
     pub(crate) oversized: usize,
     pub(crate) spills: usize,
+    pub(crate) found: usize,
     pub(crate) peak: u64,
 }
 
 enum Pending {
+    Compare(Vec<TaskId>),
     Run(TaskId),
     Load(TaskId),
     Spill(TaskId),
+}
+
+/// What a task makes is settled by its content key; many make the same.
+fn contents(enactment: &Enactment, task: TaskId, key: &Recipe) -> Vec<Identity> {
+    let outputs = &enactment.graph().operation_at(task).signature.outputs;
+    let content = |port: usize| Identity::Value(Digest::of(&[key.0[0] % 3, port as u8]));
+    (0..outputs.len()).map(content).collect()
 }
 
 /// Drives to the end, ending what is under way in random order; checks everything after every step.
@@ -74,6 +83,7 @@ pub(crate) fn drive(
     let mut now = Time::default();
     // Losses must come to an end, or nothing does.
     let mut losses = 20;
+    let compares = enactment.coordinator().compares();
     for _ in 0..200_000 {
         let problems = enactment.coordinator().inspect(enactment.graph());
         assert!(problems.is_empty(), "{problems:?}");
@@ -94,6 +104,13 @@ pub(crate) fn drive(
                 pending.push(Pending::Spill(task));
                 continue;
             }
+            Action::Compare => {
+                let mut tasks = Vec::new();
+                enactment.take_comparisons(&mut tasks);
+                assert!(!tasks.is_empty());
+                pending.push(Pending::Compare(tasks));
+                continue;
+            }
             Action::Finished => {
                 assert!(pending.is_empty());
                 return seen;
@@ -106,9 +123,35 @@ pub(crate) fn drive(
             }
         }
         match pending.swap_remove(dice.below(pending.len() as u64) as usize) {
+            Pending::Compare(tasks) => {
+                for input in enactment.unidentified(&tasks) {
+                    let key = enactment.stored_as(input);
+                    let contents = contents(enactment, input, &key);
+                    enactment.identify(input, contents);
+                }
+                for task in tasks {
+                    let key = enactment.content_key(task).expect("all is identified");
+                    let found = key.0[1].is_multiple_of(8).then(|| Match {
+                        recipe: key,
+                        outputs: contents(enactment, task, &key),
+                    });
+                    enactment.compared(task, Some(key), found, recall).unwrap();
+                }
+            }
             Pending::Run(task) => {
                 now = now + Duration::from_millis(dice.below(700));
-                let implicit = enactment.graph().operation_at(task).signature.implicit;
+                let signature = &enactment.graph().operation_at(task).signature;
+                let (implicit, pure) = (signature.implicit, signature.pure);
+                if compares && pure && !implicit && dice.percent(15) {
+                    // Another run is at it, or has done it.
+                    let outcome = match dice.percent(70) {
+                        true => Outcome::Busy,
+                        false => Outcome::Found,
+                    };
+                    seen.found += usize::from(outcome == Outcome::Found);
+                    enactment.finished(task, outcome, &[], now, recall).unwrap();
+                    continue;
+                }
                 if !implicit && dice.percent(hostility.fails) {
                     let outcome = if dice.percent(20) {
                         Outcome::Fatal
@@ -126,6 +169,10 @@ pub(crate) fn drive(
                     // The length must not depend on the order of things.
                     let length = enactment.graph().recipe(task).0[0] as usize % 4;
                     let outputs = values(enactment, task, length);
+                    let key = enactment.compared_by(task).copied();
+                    let key = key.unwrap_or_else(|| enactment.graph().recipe(task));
+                    let contents = contents(enactment, task, &key);
+                    enactment.identify(task, contents);
                     enactment
                         .finished(task, outcome, &outputs, now, recall)
                         .unwrap();
@@ -164,7 +211,7 @@ pub(crate) fn check_end(enactment: &Enactment, seen: &Seen) {
     assert_eq!(coordinator.memory_held(), 0);
     assert_eq!(coordinator.memory_promised(), 0);
     let counts = enactment.counts();
-    let ended = counts.executed + counts.failed + counts.blocked;
+    let ended = counts.executed + counts.failed + counts.blocked + counts.cut_off + counts.found;
     assert!(ended >= counts.planned);
     if counts.recomputed == 0 {
         assert_eq!(ended, counts.planned);
@@ -231,7 +278,7 @@ pub(crate) fn random_graph(
             .collect();
         let operation = &operations[(dice.below(declared.len() as u64) * 4 + inputs) as usize];
         let operation = graph.operation(operation);
-        let parameters = &[Scalar::Int(number as i64)];
+        let parameters = &[Scalar::Int(number as i64 % 5)];
         let new = NewTask {
             operation,
             parameters,
@@ -244,6 +291,7 @@ pub(crate) fn random_graph(
 }
 
 pub(crate) fn random_options(dice: &mut Dice) -> Options {
+    let remembers = dice.percent(60);
     let mut options = Options {
         capacity: Capacity::cores(1 + dice.below(4)),
         retries: dice.below(3) as u32,
@@ -251,7 +299,8 @@ pub(crate) fn random_options(dice: &mut Dice) -> Options {
             first: Duration::from_millis(300),
             longest: Duration::from_secs(1),
         },
-        remembers: dice.percent(50),
+        remembers,
+        compares: remembers && dice.percent(60),
         ..Options::default()
     };
     options.parallelism = Parallelism {
@@ -365,6 +414,8 @@ struct Coverage {
     recomputed: usize,
     spills: usize,
     errors: usize,
+    cut_off: usize,
+    found: usize,
 }
 
 fn play_workflow(seed: u64, coverage: &mut Coverage) {
@@ -400,6 +451,8 @@ fn play_workflow(seed: u64, coverage: &mut Coverage) {
     coverage.blocked += usize::from(counts.blocked > 0);
     coverage.recomputed += usize::from(counts.recomputed > 0);
     coverage.spills += usize::from(seen.spills > 0);
+    coverage.cut_off += usize::from(counts.cut_off > 0);
+    coverage.found += usize::from(counts.found > 0);
     coverage.errors += usize::from(!enactment.errors().is_empty());
     // A second time, some of it remembered.
     let graph = enactment.graph();
@@ -437,6 +490,8 @@ fn random_workflows_in_a_hostile_world() {
         coverage.recomputed,
         coverage.spills,
         coverage.errors,
+        coverage.cut_off,
+        coverage.found,
     ];
     assert!(rare.iter().all(|count| *count > 20), "{coverage:?}");
 }
@@ -482,6 +537,13 @@ proptest! {
                 }
                 Action::Spill(task) => enactment.spilled(task, true),
                 Action::Materialise(task) => enactment.materialised(task, 3),
+                Action::Compare => {
+                    let mut tasks = Vec::new();
+                    enactment.take_comparisons(&mut tasks);
+                    for task in tasks {
+                        enactment.compared(task, None, None, &mut recall).unwrap();
+                    }
+                }
                 Action::Wait(_) | Action::Finished => {}
             }
         }

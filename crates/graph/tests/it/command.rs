@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use headwater_graph::{
     Collect, CommandInput, CommandOutput, CommandTemplate, Digest, Invocation, Part, Placeholder,
-    Text, Type, UsedFile, VersionSource,
+    Signature, Text, Type, UsedFile, VersionSource,
 };
 
 fn literal(text: &str) -> Text {
@@ -107,6 +107,26 @@ fn what_does_not_change_it() {
     ]));
     same.uses = vec!["scripts/**".into()];
     assert_eq!(same.version(None), base);
+}
+
+/// Where bytes lie is no part of what they are.
+#[test]
+fn keeping_an_output_changes_no_version() {
+    let signature = || {
+        Signature::new("tool", "")
+            .input("image", Type::File)
+            .output("image", Type::File)
+    };
+    let version = |signature: &Signature| template().version_for(signature, Some("2.0"));
+    let base = version(&signature());
+    for keep in [true, false] {
+        let said = signature().keep("image", keep);
+        assert_eq!(said.outputs[0].keep, Some(keep));
+        assert_eq!(version(&said), base);
+    }
+    let mut another = signature();
+    another.inputs[0].optional = true;
+    assert_ne!(version(&another), base);
 }
 
 /// Cutting the same characters into arguments differently is another command.

@@ -270,6 +270,7 @@ struct Circumstances {
     retries: Option<u32>,
     cores: Option<u64>,
     seconds: Option<u64>,
+    keep: Option<bool>,
     /// How the values can be got at.
     handle: u8,
     /// Tasks that were in the graph before.
@@ -329,6 +330,7 @@ fn recipe_of(task: &Described, circumstances: &Circumstances) -> Recipe {
         .inputs
         .iter_mut()
         .for_each(|port| port.optional = true);
+    signature.outputs[0].keep = circumstances.keep;
     signature.retries = circumstances.retries;
     signature.timeout = circumstances.seconds.map(std::time::Duration::from_secs);
     if let Some(cores) = circumstances.cores {
@@ -390,13 +392,15 @@ fn circumstances() -> impl Strategy<Value = Circumstances> {
         any::<Option<u32>>(),
         any::<Option<u64>>(),
         any::<Option<u64>>(),
+        any::<Option<bool>>(),
     );
     (any::<bool>(), options, any::<u8>(), 0usize..4, ".{0,8}").prop_map(
-        |(reversed, (retries, cores, seconds), handle, before, address)| Circumstances {
+        |(reversed, (retries, cores, seconds, keep), handle, before, address)| Circumstances {
             reversed,
             retries,
             cores,
             seconds,
+            keep,
             handle,
             before,
             address,

@@ -1,0 +1,159 @@
+//! What the pool asks of whoever keeps products.
+//!
+//! Law: the pool knows nothing of stores. A [`Keeper`] is called under the pool's lock and must be quick; a
+//! [`Fetch`] is called without any lock and may wait for a disk.
+
+use std::sync::Arc;
+
+use headwater_enact::{Match, Recall};
+use headwater_graph::{Identity, Outputs, Recipe, TaskGraph, TaskId};
+
+use crate::Execution;
+
+/// Something that a keeper cannot do.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct KeeperError(pub String);
+
+/// The right to make a product, given back when it is dropped.
+pub type Lease = Box<dyn Send>;
+
+/// What came of asking for the right to make a product.
+pub enum Claim {
+    /// Go on; the lease, where there is one, is kept until the product is durable.
+    Granted(Option<Lease>),
+    /// Somebody else is at it.
+    Busy,
+    /// Somebody else has made it meanwhile; these are its outputs, by content.
+    Made(Vec<Identity>),
+}
+
+/// What is known of a task that ended well, besides its outputs.
+#[derive(Default)]
+pub struct Made {
+    /// What its outputs are by content; empty where nobody asked.
+    pub contents: Vec<Identity>,
+    /// Its content key, where that is not its recipe.
+    pub key: Option<Recipe>,
+    /// The right to make it.
+    pub lease: Option<Lease>,
+    /// The outputs that somebody asked for by name, which are kept whatever that costs.
+    pub wanted: Ports,
+}
+
+/// Keeps products. The pool knows nothing of stores.
+pub trait Keeper: Recall + Send {
+    /// A task ended well: keep its outputs, if you keep any. Must not block for long; `outputs` is shared.
+    fn keep(
+        &mut self,
+        graph: &TaskGraph,
+        execution: &Execution,
+        outputs: &Arc<Outputs>,
+        made: Made,
+    ) -> Result<(), KeeperError>;
+
+    /// A handle to bring back the outputs of a kept or remembered task; it is used without any lock.
+    fn fetcher(&self) -> Arc<dyn Fetch>;
+}
+
+/// Brings back kept outputs.
+pub trait Fetch: Send + Sync {
+    /// The outputs of the task with this recipe, files included; `None` if one that is needed is not there
+    /// or damaged.
+    fn fetch(&self, recipe: &Recipe, ports: &Ports) -> Option<Fetched>;
+
+    /// For each recipe, what the outputs are by content, whether their bytes are there or not.
+    fn contents(&self, recipes: &[Recipe]) -> Vec<Option<Vec<Identity>>> {
+        vec![None; recipes.len()]
+    }
+
+    /// For each content key, a product that has it.
+    fn equal(&self, keys: &[Recipe]) -> Vec<Option<Match>> {
+        vec![None; keys.len()]
+    }
+
+    /// Asks for the right to make the product with this recipe and this content key. If it is to be
+    /// restored, that its record is there is no reason not to make it.
+    fn claim(&self, _recipe: &Recipe, _key: Option<&Recipe>, _restoring: bool) -> Claim {
+        Claim::Granted(None)
+    }
+}
+
+/// Outputs that were brought back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fetched {
+    /// All of them, in the order of the signature; null where one is absent.
+    pub outputs: Outputs,
+    /// Positions of those that nobody needs now and that are not there.
+    pub absent: Vec<u16>,
+}
+
+impl From<Outputs> for Fetched {
+    fn from(outputs: Outputs) -> Fetched {
+        Fetched {
+            outputs,
+            absent: Vec::new(),
+        }
+    }
+}
+
+/// Which outputs of a task are needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ports {
+    /// All of them.
+    All,
+    /// Those at these positions of the signature, sorted.
+    These(Vec<u16>),
+}
+
+impl Default for Ports {
+    fn default() -> Ports {
+        Ports::These(Vec::new())
+    }
+}
+
+impl Ports {
+    /// Whether the output at this position is needed.
+    pub fn has(&self, port: usize) -> bool {
+        match self {
+            Ports::All => true,
+            Ports::These(ports) => ports.iter().any(|needed| usize::from(*needed) == port),
+        }
+    }
+}
+
+/// Keeps nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NothingKept;
+
+impl Recall for NothingKept {
+    fn known(&mut self, _: &TaskGraph, tasks: &[TaskId]) -> Vec<bool> {
+        vec![false; tasks.len()]
+    }
+
+    fn outputs(&mut self, _: &TaskGraph, _: TaskId) -> Option<Outputs> {
+        None
+    }
+}
+
+impl Keeper for NothingKept {
+    fn keep(
+        &mut self,
+        _: &TaskGraph,
+        _: &Execution,
+        _: &Arc<Outputs>,
+        _: Made,
+    ) -> Result<(), KeeperError> {
+        Ok(())
+    }
+
+    fn fetcher(&self) -> Arc<dyn Fetch> {
+        Arc::new(*self)
+    }
+}
+
+impl Fetch for NothingKept {
+    fn fetch(&self, _: &Recipe, _: &Ports) -> Option<Fetched> {
+        None
+    }
+}

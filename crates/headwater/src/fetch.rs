@@ -1,0 +1,224 @@
+//! Bringing products back, and asking for the right to make them.
+//!
+//! Law: what is given back is what was kept, files included, or nothing. A product that is on its way to the
+//! store is waited for. Who gets the right to make a product holds it until the product is durable, so of
+//! two runs that need it one makes it.
+
+use std::sync::{Arc, Mutex, mpsc};
+
+use headwater_enact::Match;
+use headwater_execute::{Claim, Fetch, Fetched, Ports};
+use headwater_graph::{
+    FileValue, Handle, Identity, Objects, Outputs, ProductRecord, ReadFile, Recipe, Records,
+    StoredOutput, Value, decode,
+};
+use headwater_remember::{Alias, Leases, Store};
+
+use crate::keep::{Order, Stash, locked};
+
+/// Brings products back from a store.
+#[derive(Clone)]
+pub(crate) struct StoreFetcher {
+    pub(crate) store: Arc<Store>,
+    /// Orders to the thread that keeps products; none when it is not to be kept waiting.
+    pub(crate) sender: Option<mpsc::SyncSender<Order>>,
+    pub(crate) stash: Arc<Mutex<Stash>>,
+    pub(crate) leases: Option<Arc<Leases>>,
+    pub(crate) run: Arc<str>,
+}
+
+impl StoreFetcher {
+    fn record(&self, recipe: &Recipe) -> Option<ProductRecord> {
+        self.store.fetch(std::slice::from_ref(recipe)).ok()?.pop()?
+    }
+
+    /// Waits until everything that was handed over is dealt with.
+    fn flush(&self) -> Option<()> {
+        let (sender, receiver) = mpsc::channel();
+        self.sender.as_ref()?.send(Order::Flush(sender)).ok()?;
+        // A product may be in trouble; others may be there all the same.
+        let _: Result<(), String> = receiver.recv().ok()?;
+        Some(())
+    }
+
+    /// What this run can give without the store; or the recipe to ask the store for.
+    fn stashed(&self, recipe: &Recipe) -> Result<Arc<Outputs>, Recipe> {
+        let stash = locked(&self.stash);
+        let recipe = stash.aliases.get(recipe).unwrap_or(recipe);
+        stash.products.get(recipe).cloned().ok_or(*recipe)
+    }
+
+    fn value(&self, output: &StoredOutput) -> Option<Value> {
+        let value = match (&output.inline, &output.encoding) {
+            (Some(bytes), _) => decode(bytes).ok()?,
+            (None, Some(digest)) => decode(&self.store.read(digest).ok()?).ok()?,
+            (None, None) => return None,
+        };
+        self.located(value)
+    }
+
+    /// The value with the places of its files; `None` if one of them is gone.
+    fn located(&self, value: Value) -> Option<Value> {
+        let file = |file: &FileValue| {
+            let path = self.store.path(&file.digest)?;
+            Some(FileValue {
+                handle: Handle::Path(path.into()),
+                ..file.clone()
+            })
+        };
+        Some(match value {
+            Value::File(found) => Value::File(Arc::new(file(&found)?)),
+            Value::Directory(directory) => {
+                let entries: Option<Vec<_>> = directory
+                    .entries
+                    .iter()
+                    .map(|entry| {
+                        let file = file(&entry.file)?;
+                        Some(headwater_graph::DirectoryEntry {
+                            path: Arc::clone(&entry.path),
+                            executable: entry.executable,
+                            file,
+                        })
+                    })
+                    .collect();
+                Value::Directory(headwater_graph::DirectoryValue {
+                    entries: entries?.into(),
+                    path: None,
+                })
+            }
+            Value::List(items) => {
+                let items: Option<Vec<Value>> = items
+                    .iter()
+                    .map(|item| self.located(item.clone()))
+                    .collect();
+                Value::List(items?.into())
+            }
+            Value::Record(fields) => {
+                let fields: Option<_> = fields
+                    .iter()
+                    .map(|(name, field)| Some((Arc::clone(name), self.located(field.clone())?)))
+                    .collect();
+                Value::Record(Arc::new(fields?))
+            }
+            other => other,
+        })
+    }
+}
+
+/// What an output of a record is by content.
+fn identity(output: &StoredOutput) -> Option<Identity> {
+    Some(match &output.inline {
+        Some(bytes) => Identity::of(&decode(bytes).ok()?),
+        None => Identity::Value(output.digest),
+    })
+}
+
+/// What the outputs of a record are by content; `None` where it is damaged.
+fn identities(record: &ProductRecord) -> Option<Vec<Identity>> {
+    let outputs = record.outputs.iter();
+    outputs.map(|(_, output)| identity(output)).collect()
+}
+
+impl Fetch for StoreFetcher {
+    fn fetch(&self, recipe: &Recipe, ports: &Ports) -> Option<Fetched> {
+        let recipe = match self.stashed(recipe) {
+            Ok(outputs) => return Some(outputs.to_vec().into()),
+            Err(recipe) => recipe,
+        };
+        let record = self.record(&recipe).or_else(|| {
+            // It may still be on its way.
+            self.flush()?;
+            self.record(&recipe)
+        })?;
+        let mut fetched = Fetched::from(Vec::with_capacity(record.outputs.len()));
+        for (position, (_, output)) in record.outputs.iter().enumerate() {
+            match self.value(output) {
+                Some(value) => fetched.outputs.push(value),
+                None if ports.has(position) => return None,
+                None => {
+                    fetched.outputs.push(Value::Null);
+                    fetched.absent.push(u16::try_from(position).ok()?);
+                }
+            }
+        }
+        Some(fetched)
+    }
+
+    fn contents(&self, recipes: &[Recipe]) -> Vec<Option<Vec<Identity>>> {
+        let records = self.store.fetch(recipes).unwrap_or_default();
+        let mut contents: Vec<Option<Vec<Identity>>> = records
+            .iter()
+            .map(|record| identities(record.as_ref()?))
+            .collect();
+        contents.resize(recipes.len(), None);
+        for (contents, recipe) in contents.iter_mut().zip(recipes) {
+            if let (None, Ok(outputs)) = (&contents, self.stashed(recipe)) {
+                *contents = Some(outputs.iter().map(Identity::of).collect());
+            }
+        }
+        contents
+    }
+
+    fn equal(&self, keys: &[Recipe]) -> Vec<Option<Match>> {
+        let records = self.store.equal(keys).unwrap_or_default();
+        let mut matches: Vec<Option<Match>> = records
+            .iter()
+            .map(|record| {
+                let record = record.as_ref()?;
+                Some(Match {
+                    recipe: record.recipe,
+                    outputs: identities(record)?,
+                })
+            })
+            .collect();
+        matches.resize(keys.len(), None);
+        matches
+    }
+
+    fn claim(&self, recipe: &Recipe, key: Option<&Recipe>, restoring: bool) -> Claim {
+        let Some(leases) = &self.leases else {
+            return Claim::Granted(None);
+        };
+        let mut keys = vec![*recipe];
+        keys.extend(key.filter(|key| *key != recipe));
+        let Some(lease) = leases.take(&keys) else {
+            return Claim::Busy;
+        };
+        if leases.undisturbed() {
+            // Nobody else was there who could have made it since it was looked up.
+            return Claim::Granted(Some(Box::new(lease)));
+        }
+        if let Some(record) = self.record(recipe)
+            && let Some(contents) = identities(&record)
+            && (!restoring || self.fetch(recipe, &Ports::All).is_some())
+        {
+            return Claim::Made(contents);
+        }
+        let key = key.filter(|_| !restoring);
+        if let Some(found) = key.and_then(|key| self.equal(&[*key]).pop()?) {
+            let alias = Alias {
+                recipe: *recipe,
+                target: found.recipe,
+                run: Arc::clone(&self.run),
+                time: crate::identifier::now(),
+            };
+            let sender = self.sender.as_ref();
+            if sender.is_some_and(|sender| sender.send(Order::Alias(alias)).is_ok()) {
+                return Claim::Made(found.outputs);
+            }
+        }
+        Claim::Granted(Some(Box::new(lease)))
+    }
+}
+
+impl ReadFile for StoreFetcher {
+    fn read_file(&self, file: &FileValue) -> Result<Vec<u8>, headwater_graph::OperationError> {
+        match &file.handle {
+            Handle::Stored => self
+                .store
+                .read(&file.digest)
+                .map_err(|error| headwater_graph::OperationError::Failed(error.to_string())),
+            _ => headwater_execute::PlainFiles.read_file(file),
+        }
+    }
+}
