@@ -302,14 +302,7 @@ fn as_text(explanation: &Explanation) -> Vec<String> {
             causes,
             incomplete,
         } => {
-            lines.push(match causes.as_slice() {
-                [] => "It is new, but everything that it reads has the contents it had before.".to_owned(),
-                _ => "It is new because of:".to_owned(),
-            });
-            lines.extend(cause_list(causes, *incomplete, address));
-            if !causes.is_empty() {
-                lines.push("But everything that it reads has the contents it had before.".to_owned());
-            }
+            lines.extend(cut_off(explanation, made, causes, *incomplete));
             lines.push(format!(
                 "So the equal product {} was taken, made {}.",
                 made.recipe.short(),
@@ -349,6 +342,31 @@ fn as_text(explanation: &Explanation) -> Vec<String> {
             "There is no record of its product any more, so that nothing can be compared.".to_owned(),
         ),
     }
+    lines
+}
+
+/// Why the task was new, and why that does not matter.
+fn cut_off(
+    explanation: &Explanation,
+    made: &Made,
+    causes: &[Cause],
+    incomplete: bool,
+) -> Vec<String> {
+    if made.run == explanation.run {
+        let other = made.task.as_deref().unwrap_or("another task");
+        return vec![format!(
+            "It was new, but everything that it reads has the same contents as for `{other}` of this run."
+        )];
+    }
+    if causes.is_empty() {
+        return vec![
+            "It was new, but everything that it reads has contents that were seen before."
+                .to_owned(),
+        ];
+    }
+    let mut lines = vec!["It was new because of:".to_owned()];
+    lines.extend(cause_list(causes, incomplete, &explanation.task.address));
+    lines.push("But everything that it reads has contents that were seen before.".to_owned());
     lines
 }
 
@@ -402,7 +420,7 @@ pub(crate) fn difference(difference: &RunDifference, as_json: bool) {
     }
     if !difference.groups.is_empty() {
         show::line("");
-        show::line("What changed, and how many tasks it changed:");
+        show::line("What changed, and how many tasks differ because of it:");
     }
     for group in difference.groups.iter().take(50) {
         let at = match (group.cause.tasks.as_slice(), group.cause.count) {
@@ -411,20 +429,22 @@ pub(crate) fn difference(difference: &RunDifference, as_json: bool) {
             ([first, ..], count) => format!("`{first}` and {} more", count - 1),
         };
         show::line(&format!(
-            "  {at}: {}: {}",
-            group.cause.change,
-            show::count(group.tasks.len(), "task")
+            "{:>8}  {}, in {at}",
+            show::grouped(group.tasks.len()),
+            group.cause.change
         ));
         for line in group.cause.change.lines() {
-            show::line(&format!("    {line}"));
+            show::line(&format!("            {line}"));
         }
     }
     if difference.groups.len() > 50 {
         let more = difference.groups.len() - 50;
-        show::line(&format!("  … and {more} more changes; --json lists them"));
+        show::line(&format!(
+            "          … and {more} more changes; --json lists them"
+        ));
     }
     if difference.incomplete {
-        show::line("  … and perhaps more that was not looked at");
+        show::line("          … and perhaps more that was not looked at");
     }
     for (what, addresses) in [
         ("Only in the first:", &difference.only_first),

@@ -300,6 +300,7 @@ pub fn explain(store: &Store, run: &str, task: &str) -> Result<Explanation, Erro
     let tasks = tasks_of(store, &run)?;
     let task = find_task(&run, tasks.clone(), task)?;
     let record = fetch(store, &task.recipe)?;
+    let impure = notes::impure(store, &run.id, &task.address);
     let question = Question {
         store,
         run: &run,
@@ -307,6 +308,7 @@ pub fn explain(store: &Store, run: &str, task: &str) -> Result<Explanation, Erro
         task: &task,
     };
     let why = match task.state {
+        TaskState::Executed if impure.is_some() => Why::Impure,
         TaskState::Executed => question.executed(record.as_ref())?,
         TaskState::Reused => match &record {
             Some(record) => Why::Reused {
@@ -333,7 +335,9 @@ pub fn explain(store: &Store, run: &str, task: &str) -> Result<Explanation, Erro
         }
     };
     Ok(Explanation {
-        operation: record.map(|record| record.operation),
+        operation: record
+            .map(|record| record.operation)
+            .or(impure.map(Into::into)),
         run: run.id,
         task,
         why,
@@ -352,11 +356,6 @@ impl Question<'_> {
         let Some(record) = record else {
             return Ok(Why::NoRecord);
         };
-        let parts = self.store.version_parts(&record.version)?;
-        let is_impure = |(label, _): &(String, String)| label == "pure";
-        if parts.is_some_and(|parts| parts.iter().any(is_impure)) {
-            return Ok(Why::Impure);
-        }
         if *record.run != *self.run.id {
             // Its record is older than it: it was remembered all the while, or became so while it ran.
             let made = made(self.store, record)?;

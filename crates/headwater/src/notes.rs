@@ -1,5 +1,5 @@
-//! What a run notes for those who ask later: what the things from outside were called, and which failure kept which
-//! task from running.
+//! What a run notes for those who ask later: what the things from outside were called, which tasks always run, and
+//! which failure kept which task from running.
 //!
 //! Law: notes are told to people and nothing is decided by them. One that is lost costs a name, never a product.
 
@@ -19,6 +19,8 @@ use crate::progress::address_of;
 const EXTERNALS: &str = "externals.tsv";
 /// Addresses of tasks that could not run, and of the failed task that each of them needs.
 const BLOCKED: &str = "blocked.tsv";
+/// Addresses of tasks whose operation is not pure, and that operation. They leave no record.
+const IMPURE: &str = "impure.tsv";
 /// Longer values are cut.
 const LONGEST: usize = 100;
 
@@ -38,15 +40,24 @@ pub(crate) fn write(
             collect(graph, source, store, current, &mut externals);
         }
     }
-    fs::write(folder.join(EXTERNALS), table(externals))?;
+    let impure = graph.ids().filter_map(|task| {
+        let signature = &graph.operation_at(task).signature;
+        let pair = || (address_of(enactment, task), signature.name.to_string());
+        (!signature.pure).then(pair)
+    });
     let blocked = enactment.blocked().iter();
-    let blocked: Vec<(String, String)> = blocked
-        .map(|(task, cause)| (address_of(enactment, *task), address_of(enactment, *cause)))
-        .collect();
-    if blocked.is_empty() {
-        return Ok(());
+    let blocked =
+        blocked.map(|(task, cause)| (address_of(enactment, *task), address_of(enactment, *cause)));
+    for (name, rows) in [
+        (EXTERNALS, table(externals)),
+        (IMPURE, table(impure)),
+        (BLOCKED, table(blocked)),
+    ] {
+        if !rows.is_empty() {
+            fs::write(folder.join(name), rows)?;
+        }
     }
-    fs::write(folder.join(BLOCKED), table(blocked))
+    Ok(())
 }
 
 /// What the things from outside were called in a run, by identity; nothing where that was not noted.
@@ -58,9 +69,18 @@ pub(crate) fn externals(store: &Store, run: &str) -> HashMap<String, String> {
 
 /// The failed task that kept a task of a run from running.
 pub(crate) fn blocked_by(store: &Store, run: &str, address: &str) -> Option<String> {
-    let blocked = read(&store.run_folder(run).join(BLOCKED));
-    let mut found = blocked.into_iter().filter(|(task, _)| task == address);
-    found.next().map(|(_, cause)| cause)
+    noted(store, run, BLOCKED, address)
+}
+
+/// The operation of a task of a run, if that is not pure.
+pub(crate) fn impure(store: &Store, run: &str, address: &str) -> Option<String> {
+    noted(store, run, IMPURE, address)
+}
+
+fn noted(store: &Store, run: &str, table: &str, address: &str) -> Option<String> {
+    let rows = read(&store.run_folder(run).join(table));
+    let mut found = rows.into_iter().filter(|(task, _)| task == address);
+    found.next().map(|(_, text)| text)
 }
 
 fn collect(

@@ -189,9 +189,8 @@ fn two_runs_at_once_make_each_product_once() {
     };
     place.write("one.yaml", &items(0..30));
     place.write("two.yaml", &items(10..40));
-    let start = |data: &str| {
-        place.start(&["run", "flow.yaml", "--inputs", data, "--json", "-j", "4"])
-    };
+    let start =
+        |data: &str| place.start(&["run", "flow.yaml", "--inputs", data, "--json", "-j", "4"]);
     let runs = [start("one.yaml"), start("two.yaml")];
     let reports = runs.map(|run| {
         let output = run.wait_with_output().expect("it ends");
@@ -226,7 +225,15 @@ fn a_killed_run_leaves_its_work_to_others() {
     let flow = SLOW.replace("sleep 0.05", "sleep 0.5");
     let place = Place::with_flow(&flow);
     place.write("data.yaml", "inputs: {item: [0, 1, 2, 3]}\n");
-    let arguments = ["run", "flow.yaml", "--inputs", "data.yaml", "--json", "-j", "4"];
+    let arguments = [
+        "run",
+        "flow.yaml",
+        "--inputs",
+        "data.yaml",
+        "--json",
+        "-j",
+        "4",
+    ];
     let mut first = place.start(&arguments);
     while place.told("log").len() < 4 {
         assert!(first.try_wait().expect("a child").is_none());
