@@ -74,8 +74,8 @@ pub(crate) enum Command {
     /// changed first: a parameter, a program, a file. A task that was reused names the run that made its product.
     #[command(after_help = "\
 Examples:
-  headwater explain last 'raise.add[0]'     a task of the latest run, by its address
-  headwater explain 20261116 3fa94c         by the beginnings of the run's name and of the task's recipe
+  headwater explain last 'raise.add[0]'   a task of the latest run, by its address
+  headwater explain 20261116-08 3fa94c    by the beginnings of the run's name and of a recipe
 `headwater runs show RUN` lists the addresses of a run's tasks.")]
     Explain {
         /// The run: its name, the beginning of it, or `last`

@@ -479,6 +479,30 @@ fn a_change_upstream_that_changes_no_content_is_cut_off() {
     ");
 }
 
+#[test]
+fn a_task_that_is_new_twice_over_counts_once() {
+    let mut story = Story::new(CHAIN);
+    story.run(&[], 0);
+    story.run(&["--set", "add=2"], 0);
+    // Another script, the same results: what reads them is cut off.
+    let edited = CHAIN.replace("set -e\n", "set -eu\n");
+    story.place.write("flow.yaml", &edited);
+    story.run(&["--set", "add=2"], 0);
+    insta::assert_snapshot!(story.told(&["runs", "diff", &story.runs[0], "last"]), @"
+    first   RUN-1
+    second  RUN-3
+
+           0  the same
+           7  different
+
+    What changed, and how many tasks differ because of it:
+           4  parameter `by`: 1 -> 2, in `raise.add[0]` and 2 more
+           3  its command changed, in `times.multiply[0]` and 2 more
+                - set -e
+                + set -eu
+    ");
+}
+
 /// The second item fails; `roll` is not pure.
 const TROUBLE: &str = r#"
 headwater: 1

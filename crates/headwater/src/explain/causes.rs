@@ -59,6 +59,8 @@ pub(crate) struct Causes<'a, M: Memory> {
     found: HashMap<(Arc<str>, Change), usize>,
     causes: Vec<Cause>,
     versions: HashMap<(Arc<str>, Arc<str>), Vec<Change>>,
+    /// Addresses of tasks that another product stands for, by the recipe of that product.
+    equals: HashMap<Recipe, String>,
     /// Something was not looked at.
     pub(crate) incomplete: bool,
 }
@@ -72,6 +74,7 @@ impl<'a, M: Memory> Causes<'a, M> {
             found: HashMap::new(),
             causes: Vec::new(),
             versions: HashMap::new(),
+            equals: HashMap::new(),
             incomplete: false,
         }
     }
@@ -151,7 +154,10 @@ impl<'a, M: Memory> Causes<'a, M> {
         let Some(number) = self.numbers.get(&pair).copied() else {
             return Ok(());
         };
-        let address = self.memory.address(&pair.1);
+        let address = self
+            .memory
+            .address(&pair.1)
+            .or_else(|| self.equals.get(&pair.1).cloned());
         let (Some(old), Some(new)) = (old, new) else {
             let known = old.as_ref().or(new.as_ref());
             let operation = known.map_or("".into(), |record| Arc::clone(&record.operation));
@@ -160,6 +166,17 @@ impl<'a, M: Memory> Causes<'a, M> {
         };
         // Found to be equal.
         if old.recipe == new.recipe {
+            return Ok(());
+        }
+        // What was found to be equal is looked at under the one name of its product, so that it counts once.
+        let real = (old.recipe, new.recipe);
+        if real != pair {
+            if let Some(address) = address {
+                self.equals.entry(new.recipe).or_insert(address);
+            }
+            if let Some(real) = self.number(real, next) {
+                self.pairs[number].upstream.push(real);
+            }
             return Ok(());
         }
         let operation = Arc::clone(&new.operation);
@@ -414,6 +431,25 @@ mod tests {
         let target = case.0[&recipe(1)].clone();
         case.0.insert(recipe(11), target);
         assert_eq!(case.told(2, 12), ["1 task-12: parameter `p`: 0 -> 1"]);
+    }
+
+    #[test]
+    fn what_another_product_stands_for_counts_once() {
+        let mut case = Case::default();
+        case.add(1, 5, &[])
+            .add(2, 0, &[1])
+            .add(11, 6, &[])
+            .add(12, 0, &[11]);
+        // Tasks 21 and 22 were found to be equal to 11 and 12.
+        for number in [11, 12] {
+            let target = case.0[&recipe(number)].clone();
+            case.0.insert(recipe(number + 10), target);
+        }
+        let mut causes = Causes::new(&case);
+        let pairs = [(1, 21), (2, 22)].map(|(old, new)| (recipe(old), recipe(new)));
+        assert_eq!(causes.of(&pairs).unwrap(), [[0], [0]]);
+        assert_eq!(causes.cause(0).count, 1);
+        assert_eq!(causes.cause(0).change.to_string(), "parameter `p`: 5 -> 6");
     }
 
     #[test]
