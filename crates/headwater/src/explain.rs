@@ -16,7 +16,7 @@ mod runs;
 mod source;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -344,6 +344,24 @@ pub fn explain(store: &Store, run: &str, task: &str) -> Result<Explanation, Erro
     })
 }
 
+/// Where recipes stood, in any of several runs.
+#[derive(Default)]
+struct Addresses {
+    runs: HashSet<String>,
+    of: HashMap<Recipe, String>,
+}
+
+impl Addresses {
+    fn add(&mut self, store: &Store, run: &str) -> Result<(), Error> {
+        if self.runs.insert(run.to_owned()) {
+            for task in store.run_tasks(run)? {
+                self.of.entry(task.recipe).or_insert(task.address);
+            }
+        }
+        Ok(())
+    }
+}
+
 struct Question<'a> {
     store: &'a Store,
     run: &'a RunRecord,
@@ -434,37 +452,45 @@ impl Question<'_> {
     }
 
     /// The record is that of the product that was taken. The task itself has none, so what it would have read is found
-    /// by address: what now stands where the inputs of the product stood.
+    /// by address: what now stands where the inputs of the product stood. What was cut off there is followed in turn.
     fn cut_off(&self, record: Option<&ProductRecord>) -> Result<Why, Error> {
         let Some(record) = record else {
             return Ok(Why::NoRecord);
         };
-        let earlier = self
-            .store
-            .tasks_before(&self.run.id, &self.task.address, EARLIER_RUNS)?;
-        let mut runs: Vec<String> = earlier.into_iter().map(|(run, _)| run).take(3).collect();
-        runs.push(record.run.to_string());
-        let mut addresses: HashMap<Recipe, String> = HashMap::new();
-        for run in runs {
-            for task in self.store.run_tasks(&run)? {
-                addresses.entry(task.recipe).or_insert(task.address);
-            }
-        }
-        let now: HashMap<&str, Recipe> = self
+        let now: HashMap<&str, &RunTask> = self
             .tasks
             .iter()
-            .map(|task| (&*task.address, task.recipe))
+            .map(|task| (&*task.address, task))
             .collect();
+        let mut addresses = Addresses::default();
+        let earlier = self
+            .store
+            .tasks_before(&self.run.id, &self.task.address, 3)?;
+        for (run, _) in earlier {
+            addresses.add(self.store, &run)?;
+        }
         let mut pairs = Vec::new();
-        for (_, source) in &record.inputs {
-            Source::parse(source).for_each_product(&mut |old, _| {
-                let address = addresses.get(&old);
-                if let Some(new) = address.and_then(|address| now.get(address.as_str()))
-                    && *new != old
-                {
-                    pairs.push((old, *new));
-                }
-            });
+        let mut seen = HashSet::new();
+        let mut pending = VecDeque::from([record.clone()]);
+        while let Some(record) = pending.pop_front() {
+            addresses.add(self.store, &record.run)?;
+            let mut cut_off = Vec::new();
+            for (_, source) in &record.inputs {
+                Source::parse(source).for_each_product(&mut |old, _| {
+                    let address = addresses.of.get(&old);
+                    let Some(task) = address.and_then(|address| now.get(address.as_str())) else {
+                        return;
+                    };
+                    if task.recipe == old || !seen.insert(task.recipe) {
+                        return;
+                    }
+                    match task.state {
+                        TaskState::CutOff => cut_off.push(task.recipe),
+                        _ => pairs.push((old, task.recipe)),
+                    }
+                });
+            }
+            pending.extend(self.store.fetch(&cut_off)?.into_iter().flatten());
         }
         let (causes, incomplete) = self.causes(&pairs)?;
         Ok(Why::CutOff {

@@ -488,6 +488,21 @@ fn a_task_that_is_new_twice_over_counts_once() {
     let edited = CHAIN.replace("set -e\n", "set -eu\n");
     story.place.write("flow.yaml", &edited);
     story.run(&["--set", "add=2"], 0);
+    insta::assert_snapshot!(story.explain("total.sum"), @"
+    task       total.sum
+    run        RUN-3
+    operation  sum
+    recipe     #
+    state      cut-off
+
+    It was new because of:
+      upstream, in `times.multiply[0]` and 2 more: its command changed
+        - set -e
+        + set -eu
+    But everything that it reads has contents that were seen before.
+    So the equal product # was taken, made by run RUN-2 on DATE, in TIME.
+    That saved TIME.
+    ");
     insta::assert_snapshot!(story.told(&["runs", "diff", &story.runs[0], "last"]), @"
     first   RUN-1
     second  RUN-3
