@@ -216,7 +216,7 @@ fn failure(lines: &mut Vec<String>, description: &Option<String>, look: &[std::p
     if !look.is_empty() {
         lines.push(String::new());
         lines.push("Look into:".to_owned());
-        lines.extend(look.iter().map(|path| format!("  {}", path.display())));
+        lines.extend(look.iter().map(|path| format!("  {}", show::path(path))));
     }
 }
 

@@ -314,7 +314,7 @@ fn outputs(product: &Product) {
         show::line(&format!("  digest  {}", output.digest));
         for file in output.files.iter().take(20) {
             match &file.path {
-                Some(path) => show::line(&format!("  file    {}", path.display())),
+                Some(path) => show::line(&format!("  file    {}", show::path(path))),
                 None => show::line(&format!(
                     "  gone    {} ({})",
                     file.digest,

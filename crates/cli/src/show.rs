@@ -142,6 +142,15 @@ pub(crate) fn grouped(number: usize) -> String {
     out
 }
 
+/// A path as it is shortest from here.
+pub(crate) fn path(path: &Path) -> String {
+    let here = std::env::current_dir().ok();
+    let below = here
+        .as_deref()
+        .and_then(|here| path.strip_prefix(here).ok());
+    below.unwrap_or(path).display().to_string()
+}
+
 /// A number of bytes for people.
 pub(crate) fn size(bytes: u64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB"];

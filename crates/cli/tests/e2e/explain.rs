@@ -570,8 +570,8 @@ fn what_failed_what_could_not_run_and_what_always_runs() {
       N task could not run because of it
 
     Look into:
-      PLACE/outputs/RUN-N/failures.txt
-      PLACE/.headwater/work/RUN-N
+      outputs/RUN-N/failures.txt
+      .headwater/work/RUN-N
     ");
     let blocked = story.explain("use.use[1]");
     let blocked: Vec<&str> = blocked.lines().take(7).collect();

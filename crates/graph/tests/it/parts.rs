@@ -135,10 +135,9 @@ fn case() -> impl Strategy<Value = Case> {
         signature.inputs = ports
             .into_iter()
             .map(|(name, (port_type, optional, keep_name))| Port {
-                name,
-                port_type,
                 optional,
                 keep_name,
+                ..Port::new(&name, port_type)
             })
             .collect();
         Case {
