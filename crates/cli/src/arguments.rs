@@ -67,6 +67,27 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: RunsCommand,
     },
+    /// Say why a task ran, or what it reused
+    ///
+    /// A task that ran is compared with the nearest product that was remembered before: the one that it had in the
+    /// latest earlier run, else the most similar one of its operation. What differs is followed upstream to what
+    /// changed first: a parameter, a program, a file. A task that was reused names the run that made its product.
+    #[command(after_help = "\
+Examples:
+  headwater explain last 'raise.add[0]'   a task of the latest run, by its address
+  headwater explain 20261116-08 3fa94c    by the beginnings of the run's name and of a recipe
+`headwater runs show RUN` lists the addresses of a run's tasks.")]
+    Explain {
+        /// The run: its name, the beginning of it, or `last`
+        run: String,
+        /// The task: its address, such as 'segment.watershed[3-1]', or the beginning of its recipe
+        task: String,
+    },
+    /// Look at what is remembered, check it, throw some of it away
+    Products {
+        #[command(subcommand)]
+        command: ProductsCommand,
+    },
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -138,6 +159,69 @@ pub(crate) enum RunsCommand {
         /// Its name, the beginning of it, or `last`
         #[arg(default_value = "last")]
         run: String,
+    },
+    /// Compare two runs, task by task, and say what changed
+    ///
+    /// Tasks are matched by their addresses. Those that differ are grouped by what changed first, so that one changed
+    /// parameter is one line, whatever it set in motion.
+    #[command(after_help = "\
+Example:
+  headwater runs diff 20261116-0830 last")]
+    Diff {
+        /// The first run: its name, the beginning of it, or `last`
+        first: String,
+        /// The second run
+        second: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProductsCommand {
+    /// List products, newest first
+    #[command(after_help = "\
+Example:
+  headwater products ls --operation blur --run last")]
+    Ls {
+        /// Only those of this operation
+        #[arg(long, value_name = "NAME")]
+        operation: Option<String>,
+        /// Only those that this run made: its name, the beginning of it, or `last`
+        #[arg(long, value_name = "RUN")]
+        run: Option<String>,
+        /// At most so many
+        #[arg(short = 'n', long, default_value_t = 20)]
+        limit: usize,
+    },
+    /// Show one product: how it was made, from what, and where its bytes are
+    #[command(after_help = "\
+Example:
+  headwater products show 3fa94c")]
+    Show {
+        /// The beginning of its recipe
+        recipe: String,
+    },
+    /// Read everything that is kept and compare it with what was written
+    ///
+    /// Bytes that are not what they were are set aside, and made again when a run needs them. Ends with exit code 1 if
+    /// anything is damaged.
+    #[command(after_help = "\
+Example:
+  headwater products verify && echo all is well")]
+    Verify,
+    /// Throw bytes away until what is kept is no larger than this
+    ///
+    /// What was cheap to make, large and seldom used goes first. Records stay: a product whose bytes are gone is still
+    /// known, and is made again only when something that has to run needs it.
+    #[command(after_help = "\
+Example:
+  headwater products gc --max 50GiB --dry-run")]
+    Gc {
+        /// How much may stay, such as 50GiB
+        #[arg(long, value_name = "SIZE", value_parser = size)]
+        max: u64,
+        /// Only say what would go
+        #[arg(long)]
+        dry_run: bool,
     },
 }
 

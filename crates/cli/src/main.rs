@@ -4,6 +4,8 @@
 
 mod arguments;
 mod check;
+mod explain;
+mod products;
 mod progress;
 mod run;
 mod runs;
@@ -33,6 +35,8 @@ fn main() -> ExitCode {
             Ok(ExitCode::SUCCESS)
         }
         Command::Runs { command } => runs::runs(command, &arguments.common),
+        Command::Explain { run, task } => explain::explain(run, task, &arguments.common),
+        Command::Products { command } => products::products(command, &arguments.common),
     };
     result.unwrap_or_else(|error| show::error(&error, arguments.common.json))
 }

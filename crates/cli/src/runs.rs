@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use headwater::{Error, FoundRun, RunRecord, RunTask, StorePlace, TaskState};
+use headwater::{Error, RunRecord, RunTask, StorePlace, TaskState};
 use serde_json::json;
 
 use crate::arguments::{Common, RunsCommand};
-use crate::{run, show};
+use crate::{explain, run, show};
 
 pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, Error> {
     let place = StorePlace {
@@ -16,24 +16,15 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
     let store = headwater::open_store(&place, &run::current_folder()?)?;
     match command {
         RunsCommand::Ls { limit } => list(&store.runs(*limit)?, common.json),
-        RunsCommand::Show { run } => match store.find_run(run)? {
-            FoundRun::One(found) => {
-                let tasks = store.run_tasks(&found.id)?;
-                one(&found, &tasks, common.json);
-            }
-            FoundRun::None => {
-                return Err(Error::Use {
-                    message: format!("there is no run `{run}`"),
-                    hint: Some("`headwater runs ls` lists them".to_owned()),
-                });
-            }
-            FoundRun::Several(names) => {
-                return Err(Error::Use {
-                    message: format!("`{run}` could be any of {}", names.join(", ")),
-                    hint: Some("give more of its name".to_owned()),
-                });
-            }
-        },
+        RunsCommand::Show { run } => {
+            let found = headwater::find_run(&store, run)?;
+            let tasks = store.run_tasks(&found.id)?;
+            one(&found, &tasks, common.json);
+        }
+        RunsCommand::Diff { first, second } => {
+            let difference = headwater::diff_runs(&store, first, second)?;
+            explain::difference(&difference, common.json);
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -141,3 +141,90 @@ pub(crate) fn grouped(number: usize) -> String {
     }
     out
 }
+
+/// A path as it is shortest from here.
+pub(crate) fn path(path: &Path) -> String {
+    let here = std::env::current_dir().ok();
+    let below = here
+        .as_deref()
+        .and_then(|here| path.strip_prefix(here).ok());
+    below.unwrap_or(path).display().to_string()
+}
+
+/// A number of bytes for people.
+pub(crate) fn size(bytes: u64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB"];
+    let mut size = bytes as f64;
+    let mut unit = "B";
+    for larger in units {
+        if size < 1024.0 {
+            break;
+        }
+        (size, unit) = (size / 1024.0, larger);
+    }
+    match unit {
+        "B" => format!("{bytes} B"),
+        unit if size < 10.0 => format!("{size:.1} {unit}"),
+        unit => format!("{size:.0} {unit}"),
+    }
+}
+
+/// The beginning of a text that is too long for a column.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+/// Rows in columns, as wide as they need to be; the last one is not padded. Numbers stand to the right.
+pub(crate) fn columns(rows: &[Vec<String>], right: &[usize]) -> Vec<String> {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().enumerate().map(|(column, cell)| {
+            let width = widths[column];
+            if right.contains(&column) {
+                format!("{cell:>width$}")
+            } else {
+                format!("{cell:width$}")
+            }
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_for_people() {
+        let expected = [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (10 * 1024, "10 KiB"),
+            (5 << 30, "5.0 GiB"),
+            (5 << 50, "5120 TiB"),
+        ];
+        for (bytes, text) in expected {
+            assert_eq!(size(bytes), text);
+        }
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        let rows = [row(["a", "12", "x"]), row(["bcd", "3", "yz"])];
+        assert_eq!(columns(&rows, &[1]), ["a    12  x", "bcd   3  yz"]);
+        assert_eq!(shortened("abcdef", 4), "abc…");
+        assert_eq!(shortened("abcd", 4), "abcd");
+    }
+}

@@ -9,6 +9,7 @@
 //! | `value` | [`Value`], [`Type`]: what flows along the edges; `encode` has the one canonical encoding of each |
 //! | `digest` | [`Digest`], [`Recipe`]: 32-byte names of contents and of computations |
 //! | `operation`, `command` | [`Operation`], its [`Signature`], and what a program needs to become one |
+//! | `parts` | what the version of a program stands for, in words |
 //! | `registry` | [`Registry`] of operations and [`Codec`]s |
 //! | `workflow` | [`Workflow`]: stages, tasks, iteration, synchronisation; `strategy` has `cross` and `dot` |
 //! | `check` | the mistakes of a workflow, each with the place it stands at |
@@ -29,6 +30,7 @@ mod encode;
 mod graph;
 mod operation;
 mod order;
+mod parts;
 mod recipe;
 mod registry;
 mod store;

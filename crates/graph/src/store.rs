@@ -34,7 +34,9 @@ pub struct ProductRecord {
     pub version: Arc<str>,
     /// Parameter values by name, sorted.
     pub parameters: Vec<(Arc<str>, Scalar)>,
-    /// What each bound port read, sorted by port: `recipe:port`, `file:digest`, … as text.
+    /// What each bound port read, sorted by port, as text: `recipe:port`, `file:digest`, `directory:digest`,
+    /// `value:digest`, `name:text`, a list `[…, …]`, a record `{key=…, …}`, or, of a helper task that has no record
+    /// of its own, `operation(name=…, …):port`.
     pub inputs: Vec<(Arc<str>, String)>,
     /// Output port → what came out, in the order of the signature.
     pub outputs: Vec<(Arc<str>, StoredOutput)>,

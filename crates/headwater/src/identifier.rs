@@ -1,4 +1,4 @@
-//! Names of runs: `YYYYMMDD-HHMMSS-xxxx`, in UTC, with four random digits.
+//! Names of runs: `YYYYMMDD-HHMMSS-xxxx`, in UTC, with four random digits; and dates for people.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,10 +17,20 @@ pub(crate) fn new_run() -> String {
     name(now(), random as u16)
 }
 
-fn name(seconds: i64, random: u16) -> String {
+/// A time in seconds since 1970 as a date and time of day, in UTC: `2026-11-16 08:30:00 UTC`.
+pub fn date(seconds: i64) -> String {
+    let ((year, month, day), (hour, minute, second)) = calendar(seconds);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+/// Year, month and day; hour, minute and second.
+fn calendar(seconds: i64) -> ((i64, i64, i64), (i64, i64, i64)) {
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    let (year, month, day) = civil(days);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    (civil(days), (second / 3600, second / 60 % 60, second % 60))
+}
+
+fn name(seconds: i64, random: u16) -> String {
+    let ((year, month, day), (hour, minute, second)) = calendar(seconds);
     format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}-{random:04x}")
 }
 
@@ -52,5 +62,7 @@ mod tests {
         assert_eq!(name(0, 0), "19700101-000000-0000");
         assert_eq!(name(951_782_400, 0xbeef), "20000229-000000-beef");
         assert_eq!(name(1_767_225_599, 10), "20251231-235959-000a");
+        assert_eq!(date(1_767_225_599), "2025-12-31 23:59:59 UTC");
+        assert_eq!(date(-1), "1969-12-31 23:59:59 UTC");
     }
 }

@@ -365,20 +365,37 @@ fn collect_objects(value: &Value, places: &Places, objects: &mut Vec<PendingObje
     whole
 }
 
+/// An identity as text, for the record.
+pub(crate) fn identity_text(identity: &Identity) -> String {
+    match identity {
+        Identity::File(digest) => format!("file:{digest}"),
+        Identity::Directory(digest) => format!("directory:{digest}"),
+        Identity::Value(digest) => format!("value:{digest}"),
+        Identity::Name(name) => format!("name:{name}"),
+    }
+}
+
 /// A source as text, for the record.
 fn describe(graph: &TaskGraph, source: &Source) -> String {
-    use headwater_graph::Identity;
     match source {
         Source::Product { task, port } => {
-            let output = &graph.operation_at(*task).signature.outputs[usize::from(*port)].name;
-            format!("{}:{output}", graph.recipe(*task).hex())
+            let signature = &graph.operation_at(*task).signature;
+            let output = &signature.outputs[usize::from(*port)].name;
+            if !signature.implicit {
+                return format!("{}:{output}", graph.recipe(*task).hex());
+            }
+            // It has no record: what it reads stands here.
+            let parameters = signature.parameters.iter().zip(graph.parameters(*task));
+            let parameters =
+                parameters.map(|(declared, value)| format!("{}={value}", declared.name));
+            let inputs = graph.inputs(*task).iter().map(|(port, source)| {
+                let port = &signature.inputs[usize::from(*port)].name;
+                format!("{port}={}", describe(graph, source))
+            });
+            let fields: Vec<String> = parameters.chain(inputs).collect();
+            format!("{}({}):{output}", signature.name, fields.join(", "))
         }
-        Source::External(position) => match &graph.external_at(*position).identity {
-            Identity::File(digest) => format!("file:{digest}"),
-            Identity::Directory(digest) => format!("directory:{digest}"),
-            Identity::Value(digest) => format!("value:{digest}"),
-            Identity::Name(name) => format!("name:{name}"),
-        },
+        Source::External(position) => identity_text(&graph.external_at(*position).identity),
         Source::List(sources) => {
             let parts: Vec<String> = sources
                 .iter()

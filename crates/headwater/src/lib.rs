@@ -18,6 +18,9 @@
 //! | `run` | one run, from plan to report |
 //! | `progress` | how far a run is |
 //! | `deliver` | writes outputs where the user finds them |
+//! | `notes` | what a run notes for those who ask later |
+//! | `explain` | why a task ran or what it reused; two runs side by side |
+//! | `products` | the products of a store: listed, shown, checked, thrown away |
 //! | `native` | runs a [`TaskGraph`](graph::TaskGraph) of native operations, without files |
 //!
 //! A program that runs commands calls [`init`] first in its `main`.
@@ -25,29 +28,43 @@
 mod data;
 mod deliver;
 mod error;
+mod explain;
 mod fetch;
 mod identifier;
 mod keep;
 mod load;
 mod native;
+mod notes;
 mod place;
 mod plan;
+mod products;
 mod progress;
 mod report;
 mod run;
 mod thrift;
 
 pub use error::Error;
+pub use explain::{
+    Cause, Change, Explanation, Group, Made, Named, RunDifference, Why, diff_runs, explain,
+    find_run,
+};
 pub use headwater_enact as enact;
 pub use headwater_execute::{Failure, FailureKind, Stop, inherited_environment};
 pub use headwater_flow::{data_schema, render, workflow_schema};
 pub use headwater_graph as graph;
-pub use headwater_remember::{FoundRun, RunRecord, RunStatus, RunTask, TaskState};
+pub use headwater_remember::{
+    Collected, FoundRun, RunRecord, RunStatus, RunTask, Store, TaskState, Verified,
+};
+pub use identifier::date;
 pub use keep::StoreKeeper;
 pub use load::{Checked, Loaded, check_file, load};
 pub use native::{NativeRun, run_graph, run_graph_with};
 pub use place::{StorePlace, open_store};
 pub use plan::{DryRun, StagePlan, dry_run};
+pub use products::{
+    Held, InputSource, Origin, Product, ProductFile, ProductInput, ProductOutput, ProductRequest,
+    collect_products, list_products, show_product, verify_products,
+};
 pub use progress::{Progress, Snapshot, StageSnapshot};
 pub use report::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};
 pub use run::run;

@@ -17,7 +17,7 @@ use headwater_graph::{
     CommandTemplate, Diagnostic, Digest, Kind, Operation, Place, Registry, Severity, Span,
     UsedFile, VersionSource, Workflow,
 };
-use headwater_remember::Store;
+use headwater_remember::{Store, VersionParts};
 
 use crate::Error;
 
@@ -38,7 +38,12 @@ pub struct Loaded {
     pub places: BTreeMap<Place, Span>,
     /// What has to be copied before a task can run.
     pub(crate) copies: Vec<UsedCopy>,
+    /// What the versions of its programs stand for.
+    pub(crate) versions: Vec<Version>,
 }
+
+/// A version and its parts, as label and text.
+pub(crate) type Version = (Arc<str>, VersionParts);
 
 /// A file that programs use, and where the run has its own copy of it.
 #[derive(Debug)]
@@ -240,8 +245,9 @@ impl Parsed {
         let folder = folder.parent().map(Path::to_path_buf).unwrap_or_default();
         let mut registry = libraries.clone();
         let mut copies = Vec::new();
+        let mut versions = Vec::new();
         for (number, operation) in operations.into_iter().enumerate() {
-            let mut operation = with_version(operation, &folder, store)?;
+            let mut operation = with_version(operation, &folder, store, &mut versions)?;
             if let (Some(to), Kind::Command(template)) = (copies_folder, &mut operation.kind) {
                 // Each operation sees its own files only, with their places beside each other.
                 redirect(
@@ -263,6 +269,7 @@ impl Parsed {
             diagnostics,
             places,
             copies,
+            versions,
         })
     }
 }
@@ -288,7 +295,12 @@ fn redirect(template: &mut CommandTemplate, folder: &Path, copies: &mut Vec<Used
     }
 }
 
-fn with_version(operation: Operation, folder: &Path, store: &Store) -> Result<Operation, Error> {
+fn with_version(
+    operation: Operation,
+    folder: &Path,
+    store: &Store,
+    versions: &mut Vec<Version>,
+) -> Result<Operation, Error> {
     let Operation {
         mut signature,
         kind,
@@ -306,6 +318,10 @@ fn with_version(operation: Operation, folder: &Path, store: &Store) -> Result<Op
         }
     };
     signature.version = template.version_for(&signature, tool_version.as_deref());
+    versions.push((
+        Arc::clone(&signature.version),
+        template.version_parts(&signature, tool_version.as_deref()),
+    ));
     Ok(Operation {
         signature,
         kind: Kind::Command(Arc::new(template)),

@@ -17,6 +17,7 @@ use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskSt
 
 use crate::deliver::{deliver, link_last, table};
 use crate::fetch::StoreFetcher;
+use crate::notes;
 use crate::plan::{Prepared, prepare, recompute_lost};
 use crate::progress::{Listener, TRACE_HEADER, address_of};
 use crate::{Error, FailedTask, Progress, RunReport, RunRequest, StoreKeeper};
@@ -75,6 +76,9 @@ pub fn run(
     };
     if !read_only {
         store.begin_run(&record)?;
+        // Notes are for explanations; a run does not fail for want of one.
+        let _ = store.note_versions(&prepared.loaded.versions);
+        let _ = notes::write(&store, &run, &prepared.enactment, current);
     }
     let places = Places::new(&store, &run, read_only);
     if let Err(error) = prepared.loaded.copy_used(&store) {
@@ -94,6 +98,9 @@ pub fn run(
     let kept = keeper.close();
     let kept = kept.map_err(|error| Error::Pool(PoolError::Keeper(error)));
     let report = executed.and_then(|(listener, trouble)| {
+        if !read_only {
+            let _ = notes::write(&store, &run, &prepared.enactment, current);
+        }
         let mut report = finish(
             &mut prepared,
             request,

@@ -33,6 +33,7 @@
 //! | `records`, `details` | rows of products; `details` has their compact, checked encoding |
 //! | `aliases` | [`Alias`]: recipes that were found to be equal to a product |
 //! | `leases` | [`Leases`]: who is making what, so that nothing is made twice at once |
+//! | `queries` | what people ask: lists of products, what came before, what a version stands for |
 //! | `objects` | placing, finding and verifying bytes |
 //! | `collect` | [`Collected`]: taking bytes away when they are too many |
 //! | `verify` | [`Verified`]: reading everything |
@@ -58,6 +59,7 @@ mod disk;
 mod keep;
 mod leases;
 mod objects;
+mod queries;
 mod records;
 mod runs;
 mod schema;
@@ -71,6 +73,7 @@ pub use collect::Collected;
 pub use directory::named_directory;
 pub use keep::{ObjectSource, Pending, PendingObject};
 pub use leases::{Lease, Leases};
+pub use queries::{FoundProduct, ProductFilter, VersionParts};
 pub use runs::{FoundRun, RunCounts, RunRecord, RunStatus, RunTask, TaskState};
 pub use store::{Mode, Store};
 pub use verify::Verified;

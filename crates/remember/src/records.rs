@@ -170,7 +170,7 @@ impl<'a> Row<'a> {
 }
 
 /// Texts by their number in the table `names`. They never change, so a copy is as good.
-type Names = HashMap<i64, Arc<str>>;
+pub(crate) type Names = HashMap<i64, Arc<str>>;
 
 /// The text that a number stands for; `None` where the table was damaged.
 fn name(
@@ -192,10 +192,11 @@ fn name(
 }
 
 /// The columns that [`record`] reads, after the recipe.
-const COLUMNS: &str = "id, operation, version, run, wall, cpu, peak_memory, time, details";
+pub(crate) const COLUMNS: &str =
+    "id, operation, version, run, wall, cpu, peak_memory, time, details";
 
 /// Puts a row together; `None` where it is damaged.
-fn record(
+pub(crate) fn record(
     connection: &Connection,
     names: &mut Names,
     recipe: Recipe,

@@ -405,7 +405,7 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<Option<RunRecord>> {
     }))
 }
 
-fn read_task(row: &Row<'_>) -> rusqlite::Result<Option<RunTask>> {
+pub(crate) fn read_task(row: &Row<'_>) -> rusqlite::Result<Option<RunTask>> {
     let recipe = <[u8; 32]>::try_from(row.get_ref(1)?.as_blob()?)
         .ok()
         .map(Recipe);

@@ -65,6 +65,12 @@ fn every_command_and_flag_explains_itself() {
         "### headwater check",
         "#### headwater runs ls",
         "#### headwater runs show",
+        "#### headwater runs diff",
+        "### headwater explain",
+        "#### headwater products ls",
+        "#### headwater products show",
+        "#### headwater products verify",
+        "#### headwater products gc",
     ] {
         assert!(text.contains(&format!("\n{wanted}\n")), "{wanted}");
     }

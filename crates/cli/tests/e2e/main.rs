@@ -7,6 +7,7 @@ mod arguments;
 mod cutoff;
 mod docs;
 mod examples;
+mod explain;
 mod failures;
 mod interrupt;
 mod keeping;

@@ -5,6 +5,7 @@ mod command;
 mod encoding;
 mod graph;
 mod order;
+mod parts;
 mod recipe;
 mod scalar;
 mod strategy;

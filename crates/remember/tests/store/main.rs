@@ -8,6 +8,7 @@ mod directories;
 mod leases;
 mod objects;
 mod opening;
+mod queries;
 mod records;
 mod verify;
 mod worth;

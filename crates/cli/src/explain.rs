@@ -1,0 +1,470 @@
+//! `headwater explain` and `headwater runs diff`: reasons as text, or as one JSON object.
+
+use std::process::ExitCode;
+
+use headwater::{Cause, Change, Error, Explanation, Made, Named, RunDifference, StorePlace, Why};
+use serde_json::{Value, json};
+
+use crate::arguments::Common;
+use crate::{run, show};
+
+/// So many addresses are listed; all of them are in the JSON object.
+const LISTED: usize = 10;
+
+pub(crate) fn explain(run: &str, task: &str, common: &Common) -> Result<ExitCode, Error> {
+    let place = StorePlace {
+        read_only: true,
+        ..run::place(common)
+    };
+    let store = headwater::open_store(&place, &run::current_folder()?)?;
+    let explanation = headwater::explain(&store, run, task)?;
+    if common.json {
+        show::line(&as_json(&explanation).to_string());
+    } else {
+        as_text(&explanation)
+            .iter()
+            .for_each(|line| show::line(line));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}
+
+fn took(nanoseconds: u64) -> String {
+    show::duration(seconds(nanoseconds))
+}
+
+pub(crate) fn made(made: &Made) -> Value {
+    json!({
+        "recipe": made.recipe.hex(),
+        "run": made.run,
+        "task": made.task,
+        "time": made.time,
+        "seconds": seconds(made.wall),
+    })
+}
+
+pub(crate) fn named(named: &Named) -> Value {
+    json!({"identity": named.identity, "name": named.name})
+}
+
+fn cause(cause: &Cause) -> Value {
+    let (name, old, new) = match &cause.change {
+        Change::Parameter { name, old, new } => (Some(name.clone()), json!(old), json!(new)),
+        Change::Version { part, old, new } => (Some(part.clone()), json!(old), json!(new)),
+        Change::Input { port, old, new } => {
+            let side = |side: &Option<Named>| side.as_ref().map_or(Value::Null, named);
+            (Some(port.clone()), side(old), side(new))
+        }
+        Change::Items { port, old, new } => (Some(port.clone()), json!(old), json!(new)),
+        Change::Link { port, old, new } => (Some(port.clone()), json!(old), json!(new)),
+        Change::Operation { old, new } => (None, json!(old), json!(new)),
+        Change::Unknown => (None, Value::Null, Value::Null),
+    };
+    json!({
+        "kind": cause.change.kind(),
+        "name": name,
+        "old": old,
+        "new": new,
+        "operation": &*cause.operation,
+        "tasks": cause.tasks,
+        "count": cause.count,
+        "text": cause.change.to_string(),
+        "lines": cause.change.lines(),
+    })
+}
+
+fn as_json(explanation: &Explanation) -> Value {
+    let task = &explanation.task;
+    let mut object = json!({
+        "run": explanation.run,
+        "task": task.address,
+        "state": task.state.to_string(),
+        "recipe": task.recipe.hex(),
+        "operation": explanation.operation.as_deref(),
+        "seconds": seconds(task.wall),
+    });
+    let causes = |list: &[Cause]| -> Value { list.iter().map(cause).collect() };
+    let (why, more) = match &explanation.why {
+        Why::Changed {
+            compared,
+            same_address,
+            causes: list,
+            incomplete,
+        } => (
+            "changed",
+            json!({
+                "compared": made(compared), "same_address": same_address, "causes": causes(list),
+                "incomplete": incomplete,
+            }),
+        ),
+        Why::First => ("first", json!({})),
+        Why::Impure => ("impure", json!({})),
+        Why::AtOnce { made: other } => ("at_once", json!({"made": made(other)})),
+        Why::Reused { made: product } => (
+            "reused",
+            json!({"made": made(product), "saved_seconds": seconds(product.wall)}),
+        ),
+        Why::NotNeeded => ("not_needed", json!({})),
+        Why::CutOff {
+            made: product,
+            causes: list,
+            incomplete,
+        } => (
+            "cut_off",
+            json!({
+                "made": made(product), "saved_seconds": seconds(product.wall), "causes": causes(list),
+                "incomplete": incomplete,
+            }),
+        ),
+        Why::Restored { made: product } => {
+            ("restored", json!({"made": product.as_ref().map(made)}))
+        }
+        Why::Failed { description, look } => {
+            ("failed", json!({"description": description, "look": look}))
+        }
+        Why::Blocked {
+            by,
+            description,
+            look,
+        } => (
+            "blocked",
+            json!({"blocked_by": by, "description": description, "look": look}),
+        ),
+        Why::NoRecord => ("no_record", json!({})),
+    };
+    object["why"] = json!(why);
+    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
+        object.extend(more);
+    }
+    object
+}
+
+/// `run R (task T), DATE, which took 1.2 s`.
+fn by_whom(made: &Made, address: &str) -> String {
+    let task = match &made.task {
+        Some(task) if task != address => format!(" as `{task}`"),
+        _ => String::new(),
+    };
+    format!(
+        "by run {}{task} on {}, in {}",
+        made.run,
+        headwater::date(made.time),
+        took(made.wall)
+    )
+}
+
+/// A cause, and the lines that changed below it.
+fn cause_lines(cause: &Cause, address: &str) -> Vec<String> {
+    let others = |count: usize| match count {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let mut lines = vec![match cause.tasks.first() {
+        Some(_) if cause.tasks.iter().any(|task| task == address) => {
+            let also = match cause.count {
+                0 | 1 => String::new(),
+                count => format!(" (also of {} upstream)", show::count(count - 1, "task")),
+            };
+            format!("  {}{also}", cause.change)
+        }
+        Some(first) => format!(
+            "  upstream, in `{first}`{}: {}",
+            others(cause.count - 1),
+            cause.change
+        ),
+        None => format!(
+            "  upstream, in {} of operation `{}`: {}",
+            show::count(cause.count, "task"),
+            cause.operation,
+            cause.change
+        ),
+    }];
+    lines.extend(
+        cause
+            .change
+            .lines()
+            .iter()
+            .map(|line| format!("    {line}")),
+    );
+    lines
+}
+
+fn cause_list(causes: &[Cause], incomplete: bool, address: &str) -> Vec<String> {
+    let mut lines: Vec<String> = causes
+        .iter()
+        .take(LISTED)
+        .flat_map(|cause| cause_lines(cause, address))
+        .collect();
+    if causes.len() > LISTED || incomplete {
+        let more = causes.len().saturating_sub(LISTED);
+        lines.push(match more {
+            0 => "  … and perhaps more that was not looked at".to_owned(),
+            more => format!("  … and {more} more; --json lists them"),
+        });
+    }
+    lines
+}
+
+fn failure(lines: &mut Vec<String>, description: &Option<String>, look: &[std::path::PathBuf]) {
+    if let Some(description) = description {
+        lines.push(String::new());
+        lines.extend(description.lines().map(str::to_owned));
+    }
+    if !look.is_empty() {
+        lines.push(String::new());
+        lines.push("Look into:".to_owned());
+        lines.extend(look.iter().map(|path| format!("  {}", show::path(path))));
+    }
+}
+
+fn as_text(explanation: &Explanation) -> Vec<String> {
+    let task = &explanation.task;
+    let address = task.address.as_str();
+    let mut lines = vec![
+        format!("task       {address}"),
+        format!("run        {}", explanation.run),
+    ];
+    if let Some(operation) = &explanation.operation {
+        lines.push(format!("operation  {operation}"));
+    }
+    lines.push(format!("recipe     {}", task.recipe.short()));
+    lines.push(match task.wall {
+        0 => format!("state      {}", task.state),
+        wall => format!("state      {}, took {}", task.state, took(wall)),
+    });
+    lines.push(String::new());
+    match &explanation.why {
+        Why::Changed {
+            compared,
+            same_address,
+            causes,
+            incomplete,
+        } => {
+            lines.push(if *same_address {
+                format!(
+                    "It ran because it is not what it was: product {}, made {}.",
+                    compared.recipe.short(),
+                    by_whom(compared, address)
+                )
+            } else {
+                format!(
+                    "It ran because nothing equal was remembered. Nearest is product {}, made {}.",
+                    compared.recipe.short(),
+                    by_whom(compared, address)
+                )
+            });
+            lines.push(match causes.as_slice() {
+                [] => "What differs is not known.".to_owned(),
+                _ => "What differs:".to_owned(),
+            });
+            lines.extend(cause_list(causes, *incomplete, address));
+        }
+        Why::First => {
+            let operation = explanation.operation.as_deref().unwrap_or("?");
+            lines.push(format!(
+                "It ran because nothing of operation `{operation}` was remembered before this run."
+            ));
+        }
+        Why::Impure => {
+            let operation = explanation.operation.as_deref().unwrap_or("?");
+            lines.push(format!(
+                "It ran because operation `{operation}` says `pure: false`: it always runs."
+            ));
+            lines.push(
+                "What reads its outputs knows them by their contents, and runs again only if those change."
+                    .to_owned(),
+            );
+        }
+        Why::AtOnce { made } => {
+            lines.push("It ran because it was not remembered when it began.".to_owned());
+            lines.push(format!(
+                "The same product was made at the same time {}.",
+                by_whom(made, address)
+            ));
+        }
+        Why::Reused { made } => {
+            lines.push(format!(
+                "It was remembered: product {}, made {}.",
+                made.recipe.short(),
+                by_whom(made, address)
+            ));
+            lines.push(format!("That saved {}.", took(made.wall)));
+        }
+        Why::NotNeeded => lines.push(
+            "It did not run because nothing that had to run needed it: what it leads to was remembered."
+                .to_owned(),
+        ),
+        Why::CutOff {
+            made,
+            causes,
+            incomplete,
+        } => {
+            lines.extend(cut_off(explanation, made, causes, *incomplete));
+            lines.push(format!(
+                "So the equal product {} was taken, made {}.",
+                made.recipe.short(),
+                by_whom(made, address)
+            ));
+            lines.push(format!("That saved {}.", took(made.wall)));
+        }
+        Why::Restored { made } => {
+            lines.push(match made {
+                Some(made) => format!(
+                    "It was remembered, made {}.",
+                    by_whom(made, address)
+                ),
+                None => "It was remembered.".to_owned(),
+            });
+            lines.push(
+                "But its bytes were not here any more (thrown away, damaged, or never kept), and something that had to run needed them: it ran again."
+                    .to_owned(),
+            );
+        }
+        Why::Failed { description, look } => {
+            lines.push("It ran and failed.".to_owned());
+            failure(&mut lines, description, look);
+        }
+        Why::Blocked {
+            by,
+            description,
+            look,
+        } => {
+            lines.push(match by {
+                Some(by) => format!("It could not run: `{by}`, which it needs, failed."),
+                None => "It could not run: something that it needs failed.".to_owned(),
+            });
+            failure(&mut lines, description, look);
+        }
+        Why::NoRecord => lines.push(
+            "There is no record of its product any more, so that nothing can be compared.".to_owned(),
+        ),
+    }
+    lines
+}
+
+/// Why the task was new, and why that does not matter.
+fn cut_off(
+    explanation: &Explanation,
+    made: &Made,
+    causes: &[Cause],
+    incomplete: bool,
+) -> Vec<String> {
+    if made.run == explanation.run {
+        let other = made.task.as_deref().unwrap_or("another task");
+        return vec![format!(
+            "It was new, but everything that it reads has the same contents as for `{other}` of this run."
+        )];
+    }
+    if causes.is_empty() {
+        return vec![
+            "It was new, but everything that it reads has contents that were seen before."
+                .to_owned(),
+        ];
+    }
+    let mut lines = vec!["It was new because of:".to_owned()];
+    lines.extend(cause_list(causes, incomplete, &explanation.task.address));
+    lines.push("But everything that it reads has contents that were seen before.".to_owned());
+    lines
+}
+
+/// Shows how two runs differ.
+pub(crate) fn difference(difference: &RunDifference, as_json: bool) {
+    if as_json {
+        let group = |group: &headwater::Group| {
+            let mut object = cause(&group.cause);
+            object["changed_at"] = object["tasks"].take();
+            object["changed_count"] = object["count"].take();
+            object["tasks"] = json!(group.tasks);
+            object["count"] = json!(group.tasks.len());
+            object
+        };
+        let groups: Vec<Value> = difference.groups.iter().map(group).collect();
+        let object = json!({
+            "runs": [difference.runs.0, difference.runs.1],
+            "workflows": [difference.workflows.0, difference.workflows.1],
+            "only_first": difference.only_first,
+            "only_second": difference.only_second,
+            "same": difference.same,
+            "equal": difference.equal,
+            "different": difference.different,
+            "causes": groups,
+            "unexplained": difference.unexplained,
+            "incomplete": difference.incomplete,
+        });
+        show::line(&object.to_string());
+        return;
+    }
+    let (first, second) = &difference.runs;
+    let workflow = |name: &str, other: &str| match name == other {
+        true => String::new(),
+        false => format!(" (workflow {name})"),
+    };
+    let (a, b) = &difference.workflows;
+    show::line(&format!("first   {first}{}", workflow(a, b)));
+    show::line(&format!("second  {second}{}", workflow(b, a)));
+    show::line("");
+    let equal = difference.equal.len();
+    for (number, what) in [
+        (difference.same, "the same"),
+        (equal, "new, with the contents of before"),
+        (difference.different, "different"),
+        (difference.only_first.len(), "only in the first"),
+        (difference.only_second.len(), "only in the second"),
+    ] {
+        if number > 0 || what == "the same" {
+            show::line(&format!("{:>8}  {what}", show::grouped(number)));
+        }
+    }
+    if !difference.groups.is_empty() {
+        show::line("");
+        show::line("What changed, and how many tasks differ because of it:");
+    }
+    for group in difference.groups.iter().take(50) {
+        let at = match (group.cause.tasks.as_slice(), group.cause.count) {
+            ([], _) => format!("operation `{}`", group.cause.operation),
+            ([only], 1) => format!("`{only}`"),
+            ([first, ..], count) => format!("`{first}` and {} more", count - 1),
+        };
+        show::line(&format!(
+            "{:>8}  {}, in {at}",
+            show::grouped(group.tasks.len()),
+            group.cause.change
+        ));
+        for line in group.cause.change.lines() {
+            show::line(&format!("            {line}"));
+        }
+    }
+    if difference.groups.len() > 50 {
+        let more = difference.groups.len() - 50;
+        show::line(&format!(
+            "          … and {more} more changes; --json lists them"
+        ));
+    }
+    if difference.incomplete {
+        show::line("          … and perhaps more that was not looked at");
+    }
+    for (what, addresses) in [
+        ("Only in the first:", &difference.only_first),
+        ("Only in the second:", &difference.only_second),
+        (
+            "Different, and it is not known why:",
+            &difference.unexplained,
+        ),
+    ] {
+        if addresses.is_empty() {
+            continue;
+        }
+        show::line("");
+        show::line(what);
+        for address in addresses.iter().take(LISTED) {
+            show::line(&format!("  {address}"));
+        }
+        if addresses.len() > LISTED {
+            let more = addresses.len() - LISTED;
+            show::line(&format!("  … and {more} more; --json lists them"));
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! `headwater products`: what is remembered, and whether it is sound.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use headwater::graph::{Digest, ProductRecord, Scalar};
+use headwater::{
+    Collected, Error, Held, Origin, Product, ProductRequest, Store, StorePlace, Verified,
+};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use crate::arguments::{Common, ProductsCommand};
+use crate::{explain, run, show};
+
+pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<ExitCode, Error> {
+    let only_looks = match command {
+        ProductsCommand::Ls { .. } | ProductsCommand::Show { .. } => true,
+        ProductsCommand::Gc { dry_run, .. } => *dry_run,
+        ProductsCommand::Verify => false,
+    };
+    let (place, current) = (run::place(common), run::current_folder()?);
+    // Where there is no store, none is made.
+    let is_there = Store::exists(&place.folder(&current)?);
+    let place = StorePlace {
+        read_only: place.read_only || only_looks || !is_there,
+        ..place
+    };
+    let store = headwater::open_store(&place, &current)?;
+    match command {
+        ProductsCommand::Ls {
+            operation,
+            run,
+            limit,
+        } => {
+            let request = ProductRequest {
+                operation: operation.clone(),
+                run: run.clone(),
+                limit: *limit,
+            };
+            list(&headwater::list_products(&store, &request)?, common.json);
+        }
+        ProductsCommand::Show { recipe } => {
+            let product = headwater::show_product(&store, recipe)?;
+            if common.json {
+                show::line(&as_json(&product).to_string());
+            } else {
+                one(&product);
+            }
+        }
+        ProductsCommand::Verify => {
+            let verified = verify(&store, common.json)?;
+            return Ok(show_verified(&verified, place.read_only, common.json));
+        }
+        ProductsCommand::Gc { max, dry_run } => {
+            let collected = headwater::collect_products(&store, *max, *dry_run)?;
+            show_collected(&collected, *max, *dry_run, common.json);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn scalar(value: &Scalar) -> Value {
+    match value {
+        Scalar::Bool(value) => json!(value),
+        Scalar::Int(value) => json!(value),
+        Scalar::Float(value) => json!(value),
+        Scalar::Text(value) => json!(&**value),
+    }
+}
+
+fn describe(record: &ProductRecord, held: Held) -> Value {
+    let parameters: serde_json::Map<String, Value> = record
+        .parameters
+        .iter()
+        .map(|(name, value)| (name.to_string(), scalar(value)))
+        .collect();
+    json!({
+        "recipe": record.recipe.hex(),
+        "operation": &*record.operation,
+        "version": &*record.version,
+        "parameters": parameters,
+        "size": size(record),
+        "seconds": record.wall as f64 / 1e9,
+        "time": record.time,
+        "run": &*record.run,
+        "bytes": held.name(),
+    })
+}
+
+fn size(record: &ProductRecord) -> u64 {
+    record.outputs.iter().map(|(_, output)| output.size).sum()
+}
+
+fn parameters(record: &ProductRecord) -> String {
+    let pair = |(name, value): &(_, Scalar)| format!("{name}={value}");
+    let pairs: Vec<String> = record.parameters.iter().map(pair).collect();
+    pairs.join(" ").replace(['\n', '\t'], " ")
+}
+
+fn list(products: &[(ProductRecord, Held)], as_json: bool) {
+    if as_json {
+        let list: Vec<Value> = products
+            .iter()
+            .map(|(record, held)| describe(record, *held))
+            .collect();
+        show::line(&json!({ "products": list }).to_string());
+        return;
+    }
+    if products.is_empty() {
+        show::talk("no such products");
+        return;
+    }
+    let head = [
+        "recipe",
+        "operation",
+        "parameters",
+        "size",
+        "took",
+        "when",
+        "run",
+        "bytes",
+    ];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for (record, held) in products {
+        rows.push(vec![
+            record.recipe.short(),
+            show::shortened(&record.operation, 24),
+            show::shortened(&parameters(record), 32),
+            show::size(size(record)),
+            show::duration(record.wall as f64 / 1e9),
+            headwater::date(record.time),
+            record.run.to_string(),
+            held.name().to_owned(),
+        ]);
+    }
+    for line in show::columns(&rows, &[3, 4]) {
+        show::line(&line);
+    }
+}
+
+fn as_json(product: &Product) -> Value {
+    let mut object = describe(&product.record, product.held());
+    let origin = |origin: &Origin| match origin {
+        Origin::Product {
+            recipe,
+            port,
+            operation,
+        } => json!({
+            "kind": "product", "recipe": recipe.hex(), "port": port, "operation": operation.as_deref(),
+        }),
+        Origin::External(named) => {
+            json!({"kind": "external", "identity": named.identity, "name": named.name})
+        }
+        Origin::Other(text) => json!({"kind": "other", "text": text}),
+    };
+    let inputs: Vec<Value> = product
+        .inputs
+        .iter()
+        .map(|input| {
+            let sources: Vec<Value> = input
+                .sources
+                .iter()
+                .map(|source| {
+                    let mut object = origin(&source.origin);
+                    object["position"] = json!(source.position);
+                    object
+                })
+                .collect();
+            json!({"port": &*input.port, "count": input.count, "sources": sources})
+        })
+        .collect();
+    let outputs: Vec<Value> = product
+        .outputs
+        .iter()
+        .map(|output| {
+            let files: Vec<Value> = output
+                .files
+                .iter()
+                .map(|file| json!({"digest": file.digest.hex(), "size": file.size, "path": file.path}))
+                .collect();
+            json!({
+                "port": &*output.port,
+                "digest": output.digest.hex(),
+                "size": output.size,
+                "type": output.kind,
+                "value": output.value.as_ref().map(scalar),
+                "bytes": output.held.name(),
+                "files": files,
+            })
+        })
+        .collect();
+    let parts: Option<Vec<Value>> = product.version.as_ref().map(|parts| {
+        let part = |(label, text): &(String, String)| json!({"part": label, "text": text});
+        parts.iter().map(part).collect()
+    });
+    object["asked"] = json!(product.asked.hex());
+    object["content"] = json!(product.record.content.map(|content| content.hex()));
+    object["made"] = explain::made(&product.made);
+    object["cpu_seconds"] = json!(product.record.cpu as f64 / 1e9);
+    object["peak_bytes"] = json!(product.record.peak_memory);
+    object["version_parts"] = json!(parts);
+    object["inputs"] = json!(inputs);
+    object["outputs"] = json!(outputs);
+    object
+}
+
+fn one(product: &Product) {
+    let record = &product.record;
+    let line = |label: &str, text: &str| show::line(&format!("{label:10} {text}"));
+    if product.asked != record.recipe {
+        show::line(&format!(
+            "{} was found to be equal to this product.",
+            product.asked.short()
+        ));
+        show::line("");
+    }
+    line("recipe", &record.recipe.hex());
+    line("operation", &record.operation);
+    let task = match &product.made.task {
+        Some(task) => format!(", as `{task}`"),
+        None => String::new(),
+    };
+    line("made", &format!("by run {}{task}", record.run));
+    line("when", &headwater::date(record.time));
+    let mut cost = show::duration(record.wall as f64 / 1e9);
+    cost.push_str(&format!(
+        " ({} of processor time",
+        show::duration(record.cpu as f64 / 1e9)
+    ));
+    if record.peak_memory > 0 {
+        cost.push_str(&format!(
+            ", at most {} of memory",
+            show::size(record.peak_memory)
+        ));
+    }
+    line("took", &(cost + ")"));
+    for (number, (name, value)) in record.parameters.iter().enumerate() {
+        let label = if number == 0 { "parameters" } else { "" };
+        line(label, &format!("{name} = {value}"));
+    }
+    match &product.version {
+        Some(parts) => {
+            for (number, (label, text)) in parts.iter().enumerate() {
+                let text = match label.strip_prefix("uses ") {
+                    Some(_) => text.chars().take(12).collect(),
+                    None => text.trim_end().replace('\n', "\n             "),
+                };
+                let head = if number == 0 { "version" } else { "" };
+                line(head, &format!("{label}: {text}"));
+            }
+        }
+        None => line("version", &record.version),
+    }
+    inputs(product);
+    outputs(product);
+}
+
+fn inputs(product: &Product) {
+    for input in &product.inputs {
+        show::line("");
+        let several = match input.sources.as_slice() {
+            [only] if only.position.is_none() => String::new(),
+            _ => format!(", {}", show::count(input.count, "item")),
+        };
+        show::line(&format!("input {}{several}", input.port));
+        for source in &input.sources {
+            let origin = match &source.origin {
+                Origin::Product {
+                    recipe,
+                    port,
+                    operation,
+                } => {
+                    let operation = match operation {
+                        Some(operation) => format!(" ({operation})"),
+                        None => String::new(),
+                    };
+                    format!("output `{port}` of product {}{operation}", recipe.short())
+                }
+                Origin::External(named) => named.to_string(),
+                Origin::Other(text) => text.clone(),
+            };
+            let position = source
+                .position
+                .map_or(String::new(), |number| format!("{number}: "));
+            show::line(&format!("  {position}{origin}"));
+        }
+        if input.count > input.sources.len() {
+            let more = input.count - input.sources.len();
+            show::line(&format!("  … and {more} more"));
+        }
+    }
+}
+
+fn outputs(product: &Product) {
+    for output in &product.outputs {
+        show::line("");
+        let kind = output
+            .kind
+            .as_deref()
+            .map_or(String::new(), |kind| format!(", {kind}"));
+        show::line(&format!(
+            "output {}{kind}, {}, {}",
+            output.port,
+            show::size(output.size),
+            output.held.name()
+        ));
+        if let Some(value) = &output.value {
+            show::line(&format!(
+                "  value   {}",
+                show::shortened(&value.to_string(), 200)
+            ));
+        }
+        show::line(&format!("  digest  {}", output.digest));
+        for file in output.files.iter().take(20) {
+            match &file.path {
+                Some(path) => show::line(&format!("  file    {}", show::path(path))),
+                None => show::line(&format!(
+                    "  gone    {} ({})",
+                    file.digest,
+                    show::size(file.size)
+                )),
+            }
+        }
+        if output.files.len() > 20 {
+            show::line(&format!("  … and {} more files", output.files.len() - 20));
+        }
+    }
+}
+
+/// Verifies, with a bar where somebody watches.
+fn verify(store: &Store, quiet: bool) -> Result<Verified, Error> {
+    if quiet || !std::io::stderr().is_terminal() {
+        return headwater::verify_products(store, &|_, _| {});
+    }
+    let style =
+        ProgressStyle::with_template("{bar:32} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left")
+            .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .progress_chars("━╸─");
+    let bar = ProgressBar::new(0).with_style(style);
+    let verified = headwater::verify_products(store, &|read, all| {
+        bar.set_length(all);
+        bar.set_position(read);
+    });
+    bar.finish_and_clear();
+    verified
+}
+
+fn show_verified(verified: &Verified, read_only: bool, as_json: bool) -> ExitCode {
+    let sound =
+        verified.damaged.is_empty() && verified.missing.is_empty() && verified.damaged_records == 0;
+    let code = ExitCode::from(u8::from(!sound));
+    let hex = |digests: &[Digest]| digests.iter().map(Digest::hex).collect::<Vec<_>>();
+    if as_json {
+        let object = json!({
+            "objects": verified.objects,
+            "bytes": verified.bytes,
+            "records": verified.records,
+            "damaged": hex(&verified.damaged),
+            "missing": hex(&verified.missing),
+            "damaged_records": verified.damaged_records,
+            "sound": sound,
+        });
+        show::line(&object.to_string());
+        return code;
+    }
+    let count = |number: u64, noun: &str| show::count(number as usize, noun);
+    show::line(&format!(
+        "{} ({}) and {} were read",
+        count(verified.objects, "object"),
+        show::size(verified.bytes),
+        count(verified.records, "record")
+    ));
+    if sound {
+        show::line("all of them are what was written");
+        return code;
+    }
+    for digest in &verified.damaged {
+        show::line(&format!("damaged  object {digest}"));
+    }
+    for digest in &verified.missing {
+        show::line(&format!("missing  object {digest}"));
+    }
+    if verified.damaged_records > 0 {
+        show::line(&format!(
+            "damaged  {}",
+            count(verified.damaged_records, "record")
+        ));
+    }
+    show::talk(if read_only {
+        "nothing was changed (--read-only)"
+    } else {
+        "damaged objects were set aside in objects/damaged of the store; what is missing is made again when a run needs it"
+    });
+    code
+}
+
+fn show_collected(collected: &Collected, max: u64, dry_run: bool, as_json: bool) {
+    if as_json {
+        let object = json!({
+            "objects": collected.objects,
+            "bytes": collected.bytes,
+            "left": collected.left,
+            "protected": collected.protected,
+            "dry_run": dry_run,
+        });
+        show::line(&object.to_string());
+        return;
+    }
+    let objects = show::count(collected.objects as usize, "object");
+    let bytes = show::size(collected.bytes);
+    let verb = match (dry_run, collected.objects) {
+        (true, _) => "would go",
+        (false, 1) => "is gone",
+        (false, _) => "are gone",
+    };
+    show::line(&format!(
+        "{objects} ({bytes}) {verb}, {} stay; records stay",
+        show::size(collected.left)
+    ));
+    if collected.left > max {
+        show::talk(&format!(
+            "{} may not go now: runs that are under way may need them",
+            show::size(collected.protected)
+        ));
+    }
+    if dry_run {
+        show::talk("nothing was thrown away (--dry-run)");
+    }
+}

@@ -1,0 +1,326 @@
+//! The products of a store: listed, shown, checked, thrown away.
+//!
+//! Law: looking changes nothing. Whether bytes are here is found out by looking for the files, so a product that was
+//! collected, or whose files somebody removed, shows as not here.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use headwater_graph::{
+    Digest, Objects, ProductRecord, Recipe, Records, Scalar, StoredOutput, Value, decode,
+};
+use headwater_remember::{Collected, FoundProduct, ProductFilter, Store, Verified};
+
+use crate::explain::{Made, Named, Source, find_run, made};
+use crate::{Error, notes};
+
+/// Of a list that a port reads, so many items are named.
+const MOST_ITEMS: usize = 20;
+
+/// Which products are wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProductRequest {
+    /// Of this operation only.
+    pub operation: Option<String>,
+    /// Made by this run only: an id, the beginning of one, or `last`.
+    pub run: Option<String>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// How much of a product's bytes is here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// All of them.
+    All,
+    /// Some of them.
+    Some,
+    /// None; they were thrown away, are damaged, or were never kept.
+    None,
+}
+
+impl Held {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Held::All => "here",
+            Held::Some => "in part",
+            Held::None => "gone",
+        }
+    }
+
+    fn of(here: impl IntoIterator<Item = bool>) -> Held {
+        let (mut all, mut none) = (true, true);
+        for here in here {
+            all &= here;
+            none &= !here;
+        }
+        match (all, none) {
+            (true, _) => Held::All,
+            (false, true) => Held::None,
+            (false, false) => Held::Some,
+        }
+    }
+}
+
+/// A file that belongs to an output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProductFile {
+    /// Its digest.
+    pub digest: Digest,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Where it is, if it is here.
+    pub path: Option<PathBuf>,
+}
+
+/// An output of a product.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProductOutput {
+    /// The port.
+    pub port: Arc<str>,
+    /// The digest of its value.
+    pub digest: Digest,
+    /// Its size in bytes.
+    pub size: u64,
+    /// How much of it is here.
+    pub held: Held,
+    /// What it is: `file`, `list of int`, …; `None` where its encoding is not here.
+    pub kind: Option<String>,
+    /// The value itself, if it is a single one.
+    pub value: Option<Scalar>,
+    /// The files it consists of.
+    pub files: Vec<ProductFile>,
+}
+
+/// What an input, or an item of a list, came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// An output of another product.
+    Product {
+        /// Its recipe.
+        recipe: Recipe,
+        /// The output.
+        port: String,
+        /// Its operation, where it has a record.
+        operation: Option<Arc<str>>,
+    },
+    /// Something from outside.
+    External(Named),
+    /// Something else, in words.
+    Other(String),
+}
+
+/// An origin, and its place in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputSource {
+    /// The position, for an item of a list.
+    pub position: Option<usize>,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// What a port of a product read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProductInput {
+    /// The port.
+    pub port: Arc<str>,
+    /// How many things it read.
+    pub count: usize,
+    /// The first of them.
+    pub sources: Vec<InputSource>,
+}
+
+/// A product and everything about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Product {
+    /// The recipe that was asked for; another than that of the record if the two were found to be equal.
+    pub asked: Recipe,
+    /// Its record.
+    pub record: ProductRecord,
+    /// Who made it.
+    pub made: Made,
+    /// What its version stands for, where that was noted.
+    pub version: Option<Vec<(String, String)>>,
+    /// What it was made from.
+    pub inputs: Vec<ProductInput>,
+    /// What it consists of.
+    pub outputs: Vec<ProductOutput>,
+}
+
+impl Product {
+    /// How much of it is here.
+    pub fn held(&self) -> Held {
+        held(&self.outputs)
+    }
+}
+
+fn held(outputs: &[ProductOutput]) -> Held {
+    if outputs.iter().any(|output| output.held == Held::Some) {
+        return Held::Some;
+    }
+    Held::of(outputs.iter().map(|output| output.held == Held::All))
+}
+
+/// Products, the last one first, and how much of each is here.
+pub fn list_products(
+    store: &Store,
+    request: &ProductRequest,
+) -> Result<Vec<(ProductRecord, Held)>, Error> {
+    let run = match &request.run {
+        Some(run) => Some(find_run(store, run)?.id),
+        None => None,
+    };
+    let filter = ProductFilter {
+        operation: request.operation.clone(),
+        run,
+        limit: request.limit,
+    };
+    let with_bytes = |record: ProductRecord| {
+        let outputs: Vec<ProductOutput> = outputs(store, &record, false);
+        let held = held(&outputs);
+        (record, held)
+    };
+    let products = store.products(&filter)?;
+    Ok(products.into_iter().map(with_bytes).collect())
+}
+
+/// Everything about the product whose recipe begins with these digits.
+pub fn show_product(store: &Store, recipe: &str) -> Result<Product, Error> {
+    let (asked, record) = match store.find_product(&recipe.to_lowercase())? {
+        FoundProduct::One { asked, record } => (asked, *record),
+        FoundProduct::None => {
+            return Err(Error::usage(
+                format!("there is no product `{recipe}`"),
+                "give the beginning of a recipe; `headwater products ls` lists them".to_owned(),
+            ));
+        }
+        FoundProduct::Several(recipes) => {
+            let some: Vec<String> = recipes.iter().take(5).map(Recipe::short).collect();
+            let more = if recipes.len() > 5 { ", …" } else { "" };
+            return Err(Error::usage(
+                format!("`{recipe}` could be any of {}{more}", some.join(", ")),
+                "give more digits of the recipe".to_owned(),
+            ));
+        }
+    };
+    Ok(Product {
+        asked,
+        made: made(store, &record)?,
+        version: store.version_parts(&record.version)?,
+        inputs: inputs(store, &record)?,
+        outputs: outputs(store, &record, true),
+        record,
+    })
+}
+
+/// Reads all objects and records and compares them with what was written. What is damaged is set aside and made anew
+/// when a run needs it. `progress` is told how many bytes were read, and of how many.
+pub fn verify_products(
+    store: &Store,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Verified, Error> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(store.verify(threads, progress)?)
+}
+
+/// Throws away objects until those that are left have at most `max` bytes: first what is cheap to make again for its
+/// size, and seldom used. Records stay. With `dry_run` it only says what would go.
+pub fn collect_products(store: &Store, max: u64, dry_run: bool) -> Result<Collected, Error> {
+    Ok(store.collect(max, dry_run)?)
+}
+
+fn inputs(store: &Store, record: &ProductRecord) -> Result<Vec<ProductInput>, Error> {
+    let names = notes::externals(store, &record.run);
+    let mut found = Vec::new();
+    for (port, text) in &record.inputs {
+        let source = Source::parse(text);
+        let (count, sources) = match &source {
+            Source::List(items) => {
+                let named = items.iter().take(MOST_ITEMS).enumerate();
+                let named = named.map(|(position, item)| (Some(position), item));
+                (items.len(), named.collect::<Vec<_>>())
+            }
+            one => (1, vec![(None, one)]),
+        };
+        let mut origins = Vec::new();
+        for (position, source) in sources {
+            let origin = match source {
+                Source::Product { recipe, port } => Origin::Product {
+                    recipe: *recipe,
+                    port: (*port).to_owned(),
+                    operation: store
+                        .fetch(&[*recipe])?
+                        .pop()
+                        .flatten()
+                        .map(|record| record.operation),
+                },
+                Source::External(identity) => Origin::External(Named {
+                    identity: (*identity).to_owned(),
+                    name: names.get(*identity).cloned(),
+                }),
+                other => Origin::Other(other.describe()),
+            };
+            origins.push(InputSource { position, origin });
+        }
+        found.push(ProductInput {
+            port: Arc::clone(port),
+            count,
+            sources: origins,
+        });
+    }
+    Ok(found)
+}
+
+/// The outputs of a record. Large encodings are read only if `read` says so; without, such an output counts as here
+/// when its encoding is.
+fn outputs(store: &Store, record: &ProductRecord, read: bool) -> Vec<ProductOutput> {
+    let output = |(port, stored): &(Arc<str>, StoredOutput)| {
+        let encoding = stored.encoding.as_ref();
+        let is_there =
+            stored.inline.is_some() || encoding.is_some_and(|digest| store.path(digest).is_some());
+        let value: Option<Value> = match (&stored.inline, encoding) {
+            (Some(bytes), _) => decode(bytes).ok(),
+            (None, Some(digest)) if read && is_there => {
+                let bytes = store.read(digest).ok();
+                bytes.and_then(|bytes| decode(&bytes).ok())
+            }
+            _ => None,
+        };
+        let mut files = Vec::new();
+        if let Some(value) = &value {
+            value.for_each_file(&mut |file| files.push((file.digest, file.size)));
+        }
+        let digests: Vec<Digest> = files.iter().map(|(digest, _)| *digest).collect();
+        let files: Vec<ProductFile> = files
+            .into_iter()
+            .zip(store.paths(&digests))
+            .map(|((digest, size), path)| ProductFile { digest, size, path })
+            .collect();
+        let is_whole = is_there && (value.is_some() || !read);
+        let here = files.iter().map(|file| file.path.is_some());
+        ProductOutput {
+            port: Arc::clone(port),
+            digest: stored.digest,
+            size: stored.size,
+            held: if is_whole { Held::of(here) } else { Held::None },
+            kind: value.as_ref().map(|value| value.value_type().to_string()),
+            value: value.as_ref().and_then(Value::as_scalar),
+            files,
+        }
+    };
+    record.outputs.iter().map(output).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_some_or_none_of_the_bytes() {
+        assert_eq!(Held::of([]), Held::All);
+        assert_eq!(Held::of([true, true]), Held::All);
+        assert_eq!(Held::of([true, false]), Held::Some);
+        assert_eq!(Held::of([false]), Held::None);
+    }
+}
