@@ -16,4 +16,6 @@ mod names;
 mod outputs;
 mod place;
 mod protect;
+mod restore;
 mod reuse;
+mod traps;
