@@ -1,8 +1,9 @@
 //! The data of a run: from a data file to items with identities.
 //!
 //! Law: paths are relative to the file that names them; patterns are sorted bytewise; a file is known by its
-//! contents, or, where the workflow says so, by what the data file calls it and then by nothing else. What a run used is saved as a data file with everything written out, and gives the same run
-//! again.
+//! contents, or, where the workflow says so, by what the data file calls it and then by nothing else. What a run
+//! used is saved as a data file with everything written out, and gives the same run again; files are written there
+//! with their whole paths, so what is known by its name has another one there.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};

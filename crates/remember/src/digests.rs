@@ -148,19 +148,16 @@ fn read_through(file: &File, size: u64, buffer: &mut Vec<u8>) -> io::Result<Opti
 fn read_segments(file: &File, size: u64, threads: usize) -> io::Result<Option<Digest>> {
     let positions: Vec<usize> = (0..usize::try_from(size.div_ceil(SEGMENT)).unwrap_or(0)).collect();
     let segment = |position: usize, buffer: &mut Vec<u8>| -> io::Result<Option<SegmentDigest>> {
-        buffer.resize(BUFFER, 0);
-        let mut hasher = SegmentHasher::new(position as u64);
-        let mut at = position as u64 * SEGMENT;
-        let end = (at + SEGMENT).min(size);
-        while at < end {
-            let room = (end - at).min(BUFFER as u64);
-            let room = &mut buffer[..usize::try_from(room).unwrap_or(BUFFER)];
-            if fill(file, room, at)? < room.len() {
-                return Ok(None);
-            }
-            hasher.update(room);
-            at += room.len() as u64;
+        let start = position as u64 * SEGMENT;
+        let length = usize::try_from(SEGMENT.min(size - start)).unwrap_or(0);
+        if buffer.len() < length {
+            buffer.resize(length, 0);
         }
+        if fill(file, &mut buffer[..length], start)? < length {
+            return Ok(None);
+        }
+        let mut hasher = SegmentHasher::new(position as u64);
+        hasher.update(&buffer[..length]);
         Ok(Some(hasher.finish()))
     };
     let mut read = in_parallel(threads, &positions, segment);

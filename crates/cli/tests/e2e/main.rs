@@ -19,4 +19,6 @@ mod names;
 mod outputs;
 mod place;
 mod protect;
+mod restore;
 mod reuse;
+mod traps;

@@ -1,0 +1,120 @@
+//! Intermediates that are gone: nothing runs for them until somebody needs them, and then only what makes them.
+
+use std::fs;
+
+use crate::place::{Place, contents};
+
+/// A chain of three files and a last task with a parameter; `side` shares the first file.
+const CHAIN: &str = r#"
+headwater: 1
+workflow: chain
+inputs: {start: int}
+parameters: {last: {type: int, default: 1}}
+stages:
+  one:
+    - {op: one, in: {start: start}, out: {file: one}}
+  two:
+    - {op: add, in: {file: one}, params: {word: two}, out: {file: two}}
+  three:
+    - {op: add, in: {file: two}, params: {word: three}, out: {file: three}}
+  side:
+    - {op: add, in: {file: one}, params: {word: side}, out: {file: side}}
+  last:
+    - {op: last, in: {file: three}, params: {number: $last}, out: {file: text}}
+outputs: [text, side]
+operations:
+  one:
+    shell: echo one {in.start} > {out.file}
+    inputs: {start: int}
+    outputs: {file: {path: made, keep: true}}
+  add:
+    shell: cat {in.file} > {out.file}; echo {param.word} >> {out.file}
+    inputs: {file: file}
+    params: {word: text}
+    outputs: {file: {path: made, keep: true}}
+  last:
+    shell: cat {in.file} > {out.file}; echo {param.number} >> {out.file}
+    inputs: {file: file}
+    params: {number: int}
+    outputs: {file: {path: made}}
+"#;
+
+const ALL: [&str; 5] = ["last.last", "one.one", "side.add", "three.add", "two.add"];
+
+fn chain() -> Place {
+    let place = Place::with_flow(CHAIN);
+    place.write("data.yaml", "inputs: {start: 1}\n");
+    place
+}
+
+/// A dry run says that exactly these tasks would run, and a run executes exactly them.
+#[track_caller]
+fn runs(place: &Place, last: i64, executed: &[&str]) {
+    let set = format!("last={last}");
+    let arguments = ["--inputs", "data.yaml", "--set", &set];
+    let plan = place.run(&[&arguments[..], &["--dry-run"]].concat(), 0);
+    let listed = plan.0["to_run"].as_array().expect("a list of tasks").iter();
+    let mut announced: Vec<&str> = listed
+        .map(|task| task["task"].as_str().expect("an address"))
+        .collect();
+    announced.sort_unstable();
+    assert_eq!(announced, executed, "announced for {last}");
+    assert_eq!(plan.number("execute"), executed.len());
+    let report = place.run(&arguments, 0);
+    assert_eq!(report.tasks("executed"), executed, "executed for {last}");
+    assert_eq!(report.number("executed"), executed.len());
+    let text = format!("one 1\ntwo\nthree\n{last}\n");
+    assert_eq!(report.texts("text"), [text]);
+    assert_eq!(report.texts("side"), ["one 1\nside\n"]);
+}
+
+/// Removes the objects with these texts; each of them is there.
+#[track_caller]
+fn lose(place: &Place, texts: &[&str]) {
+    let objects = place.path(".headwater/objects");
+    let mut lost = 0;
+    for (name, bytes) in contents(&objects) {
+        if texts.iter().any(|text| text.as_bytes() == bytes) {
+            fs::remove_file(objects.join(name)).expect("removed");
+            lost += 1;
+        }
+    }
+    assert_eq!(lost, texts.len(), "{texts:?}");
+}
+
+const ONE: &str = "one 1\n";
+const TWO: &str = "one 1\ntwo\n";
+const THREE: &str = "one 1\ntwo\nthree\n";
+
+#[test]
+fn intermediates_gone_and_nothing_changed_costs_nothing() {
+    let place = chain();
+    runs(&place, 1, &ALL);
+    lose(&place, &[ONE, TWO, THREE]);
+    runs(&place, 1, &[]);
+}
+
+#[test]
+fn intermediates_kept_and_the_last_parameter_changed_costs_one_task() {
+    let place = chain();
+    runs(&place, 1, &ALL);
+    runs(&place, 2, &["last.last"]);
+    runs(&place, 1, &[]);
+}
+
+#[test]
+fn intermediates_gone_and_the_last_parameter_changed_costs_the_chain_to_them() {
+    let place = chain();
+    runs(&place, 1, &ALL);
+    lose(&place, &[ONE, TWO, THREE]);
+    runs(&place, 2, &["last.last", "one.one", "three.add", "two.add"]);
+    // They are back.
+    runs(&place, 3, &["last.last"]);
+    // Only what is missing is made again.
+    lose(&place, &[THREE]);
+    runs(&place, 4, &["last.last", "three.add"]);
+    lose(&place, &[ONE, THREE]);
+    runs(&place, 5, &["last.last", "three.add"]);
+    lose(&place, &[TWO]);
+    runs(&place, 6, &["last.last"]);
+}
