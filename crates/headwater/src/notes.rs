@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 
 use headwater_enact::Enactment;
-use headwater_graph::{Handle, Source, TaskGraph, Value};
+use headwater_graph::{Source, TaskGraph, Value};
 use headwater_remember::Store;
 
 use crate::keep::identity_text;
@@ -115,10 +115,7 @@ fn name(value: &Value, store: &Store, current: &Path) -> Option<String> {
         (!path.starts_with(store.root())).then(|| shown.display().to_string())
     };
     match value {
-        Value::File(file) => match &file.handle {
-            Handle::Path(path) => place(path),
-            Handle::Memory(_) | Handle::Stored => None,
-        },
+        Value::File(file) => file.handle.path().and_then(|path| place(path)),
         Value::Directory(directory) => directory.path.as_deref().and_then(place),
         Value::List(items) => Some(format!("a list of {}", items.len())),
         other => {
