@@ -19,6 +19,9 @@ use headwater_remember::{Alias, Leases, Store};
 use crate::keep::{Order, Stash, locked};
 use crate::thrift::Habits;
 
+/// Encodings up to this size may be lists of files.
+const LIST: u64 = 4 << 20;
+
 /// Brings products back from a store.
 #[derive(Clone)]
 pub(crate) struct StoreFetcher {
@@ -42,6 +45,62 @@ impl StoreFetcher {
         self.sender.as_ref()?.send(Order::Flush(sender)).ok()?;
         // A product may be in trouble; others may be there all the same.
         let _: Result<(), String> = receiver.recv().ok()?;
+        Some(())
+    }
+
+    /// For each recipe, whether the outputs that are needed can be brought back. One question for all.
+    pub(crate) fn present(&self, wanted: &[(Recipe, Ports)]) -> Vec<bool> {
+        let resolve = |(recipe, _): &(Recipe, Ports)| match self.stashed(recipe) {
+            Ok(_) => (true, *recipe),
+            Err(recipe) => (false, recipe),
+        };
+        let (stashed, recipes): (Vec<bool>, Vec<Recipe>) = wanted.iter().map(resolve).unzip();
+        let mut records = self.store.fetch(&recipes).unwrap_or_default();
+        let unknown = |records: &[Option<ProductRecord>]| records.iter().any(Option::is_none);
+        if unknown(&records) && self.flush().is_some() {
+            // Some may have been on their way.
+            records = self.store.fetch(&recipes).unwrap_or_default();
+        }
+        records.resize_with(wanted.len(), || None);
+        // The objects of each, and then of all.
+        let mut digests = Vec::new();
+        let mut needs = Vec::with_capacity(wanted.len());
+        for ((record, (_, ports)), stashed) in records.iter().zip(wanted).zip(stashed) {
+            let first = digests.len();
+            let outputs = record.iter().flat_map(|record| record.outputs.iter());
+            let needed = outputs.enumerate().filter(|(port, _)| ports.has(*port));
+            let mut whole = record.is_some();
+            for (_, (_, output)) in needed {
+                whole &= self.objects_of(output, &mut digests).is_some();
+            }
+            needs.push((stashed, whole, first..digests.len()));
+        }
+        let here: Vec<bool> = self
+            .store
+            .paths(&digests)
+            .iter()
+            .map(Option::is_some)
+            .collect();
+        let is_present = |(stashed, whole, objects): (bool, bool, std::ops::Range<usize>)| {
+            stashed || (whole && here[objects].iter().all(|here| *here))
+        };
+        needs.into_iter().map(is_present).collect()
+    }
+
+    /// The objects that an output consists of; `None` where one is damaged. Of a very large encoding that is
+    /// the encoding alone: it is numbers, not a list of files.
+    fn objects_of(&self, output: &StoredOutput, digests: &mut Vec<Digest>) -> Option<()> {
+        let value = match (&output.inline, &output.encoding) {
+            (Some(bytes), _) => decode(bytes).ok()?,
+            (None, Some(encoding)) if output.size <= LIST => {
+                decode(&self.store.read(encoding).ok()?).ok()?
+            }
+            (None, encoding) => {
+                digests.push(*encoding.as_ref()?);
+                return Some(());
+            }
+        };
+        value.for_each_file(&mut |file| digests.push(file.digest));
         Some(())
     }
 

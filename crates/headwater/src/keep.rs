@@ -173,6 +173,15 @@ impl StoreKeeper {
         }
     }
 
+    /// Brings back what is kept or on its way, and gives out leases.
+    pub(crate) fn eager_fetcher(&self) -> StoreFetcher {
+        StoreFetcher {
+            sender: self.sender.clone(),
+            leases: self.leases.clone(),
+            ..self.resting_fetcher()
+        }
+    }
+
     fn ports(&mut self, graph: &TaskGraph, task: TaskId) -> Arc<[Port]> {
         let position = graph.operation_index(task) as usize;
         if self.ports.len() <= position {
@@ -531,10 +540,6 @@ impl Keeper for StoreKeeper {
     }
 
     fn fetcher(&self) -> Arc<dyn Fetch> {
-        Arc::new(StoreFetcher {
-            sender: self.sender.clone(),
-            leases: self.leases.clone(),
-            ..self.resting_fetcher()
-        })
+        Arc::new(self.eager_fetcher())
     }
 }

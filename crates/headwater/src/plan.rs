@@ -331,12 +331,19 @@ fn forget_lost(
     keeper: &mut StoreKeeper,
     products: Products,
 ) -> Result<bool, Error> {
-    let fetcher = keeper.fetcher();
+    let is_known = |task: &TaskId| enactment.coordinator().state(*task) == State::Known;
+    let (tasks, wanted): (Vec<TaskId>, Vec<(Recipe, Ports)>) = products
+        .into_iter()
+        .filter(|(task, _)| is_known(task))
+        .map(|(task, ports)| {
+            let ports = Ports::These(ports.into_iter().collect());
+            (task, (enactment.stored_as(task), ports))
+        })
+        .unzip();
+    let present = keeper.eager_fetcher().present(&wanted);
     let mut any = false;
-    for (task, ports) in products {
-        let ports = Ports::These(ports.into_iter().collect());
-        let known = enactment.coordinator().state(task) == State::Known;
-        if known && fetcher.fetch(&enactment.stored_as(task), &ports).is_none() {
+    for (task, present) in tasks.into_iter().zip(present) {
+        if !present {
             enactment
                 .lost(task, keeper)
                 .map_err(|error| Error::Open(vec![error]))?;

@@ -266,6 +266,14 @@ impl Report {
         tasks
     }
 
+    /// The addresses of tasks that ran, be it for the first time or once more, sorted.
+    pub(crate) fn ran(&self) -> Vec<String> {
+        let mut tasks = self.tasks("executed");
+        tasks.extend(self.tasks("restored"));
+        tasks.sort();
+        tasks
+    }
+
     /// The failures, by address.
     pub(crate) fn failures(&self) -> BTreeMap<String, Value> {
         let failures = self.0["failures"].as_array().expect("a list of failures");

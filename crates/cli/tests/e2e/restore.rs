@@ -61,7 +61,7 @@ fn runs(place: &Place, last: i64, executed: &[&str]) {
     assert_eq!(announced, executed, "announced for {last}");
     assert_eq!(plan.number("execute"), executed.len());
     let report = place.run(&arguments, 0);
-    assert_eq!(report.tasks("executed"), executed, "executed for {last}");
+    assert_eq!(report.ran(), executed, "executed for {last}");
     assert_eq!(report.number("executed"), executed.len());
     let text = format!("one 1\ntwo\nthree\n{last}\n");
     assert_eq!(report.texts("text"), [text]);

@@ -116,7 +116,7 @@ fn invariant_5_a_run_executes_exactly_what_the_dry_run_listed() {
         let plan = planned(&place, &inputs(arguments));
         assert_eq!(plan.len(), expected, "{items} {arguments:?}");
         let report = place.run(&inputs(arguments), 0);
-        assert_eq!(report.tasks("executed"), plan, "{items} {arguments:?}");
+        assert_eq!(report.ran(), plan, "{items} {arguments:?}");
         assert_eq!(report.number("executed"), expected);
     }
 }
@@ -366,7 +366,7 @@ fn lost_bytes_are_made_again_as_the_plan_says() {
         let plan = planned(&place, &inputs(&[]));
         let report = place.run(&inputs(&[]), 0);
         assert_eq!(report.texts("whole"), ["11\n", "22\n", "33\n"]);
-        assert_eq!(report.tasks("executed"), plan);
+        assert_eq!(report.ran(), plan);
         assert_eq!(plan.len(), executed, "{plan:?}");
     };
     let objects = place.path(".headwater/objects");

@@ -10,7 +10,7 @@ use crate::place::{Place, Report};
 fn runs(place: &Place, arguments: &[&str], executed: &[&str], text: &str) -> Report {
     let all = [&["--inputs", "data.yaml"], arguments].concat();
     let report = place.run(&all, 0);
-    assert_eq!(report.tasks("executed"), executed, "{arguments:?}");
+    assert_eq!(report.ran(), executed, "{arguments:?}");
     assert_eq!(report.number("executed"), executed.len());
     assert_eq!(report.texts("text"), [text], "{arguments:?}");
     report
