@@ -5,7 +5,8 @@
 //! 1. every new object is brought to a name of its own beside the objects: a link to the staged file, or a copy;
 //! 2. their contents are made durable, one by one or, if there are many, all at once;
 //! 3. each is renamed to its digest, which replaces a left-over atomically, and the folders are made durable;
-//! 4. records and the list of objects known to be durable are written in one transaction with full synchronisation.
+//! 4. in one transaction, records and the list of objects known to be durable are written to the database, and to the
+//!    journal, which is made durable before the transaction is, with full synchronisation.
 //!
 //! Whoever sees a record sees its objects; a crash between two steps leaves files that nobody speaks of. What is
 //! under the name of a digest is always complete, so that two processes may place the same object at once.
@@ -15,6 +16,8 @@ use std::path::PathBuf;
 
 use headwater_graph::{Digest, ProductRecord, StoreError};
 
+use crate::journal::{Batch, ObjectRow};
+use crate::rebuild::insert_object;
 use crate::records::Row;
 use crate::store::Store;
 
@@ -79,22 +82,32 @@ impl Store {
             return Ok(left_out);
         }
         let walls = walls(batch);
-        let now = crate::store::now();
-        database.write(|transaction, interned| {
-            let mut insert = transaction.prepare_cached(
-                "INSERT INTO objects (digest, size, inode, modified, wall, reads, used) VALUES (?, ?, ?, ?, ?, 0, ?)
-                 ON CONFLICT (digest) DO UPDATE SET size = excluded.size, inode = excluded.inode,
-                 modified = excluded.modified, wall = max(wall, excluded.wall), used = excluded.used",
-            )?;
-            for (digest, seen) in &placed.durable {
-                insert.execute((
-                    &digest.0[..],
-                    seen.size.cast_signed(),
-                    seen.inode.cast_signed(),
-                    seen.modified,
-                    walls.get(digest).copied().unwrap_or(0).cast_signed(),
-                    now,
-                ))?;
+        let used = crate::store::now();
+        let objects: Vec<(Digest, ObjectRow)> = placed
+            .durable
+            .iter()
+            .map(|(digest, seen)| {
+                let wall = walls.get(digest).copied().unwrap_or(0);
+                (
+                    *digest,
+                    ObjectRow {
+                        seen: *seen,
+                        wall,
+                        used,
+                    },
+                )
+            })
+            .collect();
+        let mut entries = Batch::default();
+        for (digest, row) in &objects {
+            entries.object(digest, row);
+        }
+        for row in &rows {
+            row.journal(&mut entries);
+        }
+        database.keep(&entries, |transaction, interned| {
+            for (digest, row) in &objects {
+                insert_object(transaction, digest, row)?;
             }
             Row::insert(&mut rows, transaction, interned)
         })?;

@@ -40,13 +40,16 @@
 //! that holds it has reached the disk. A reader never waits for a writer. No damaged byte makes this crate panic.
 
 mod claims;
+mod connections;
 mod database;
 mod details;
 mod digests;
 mod directory;
 mod disk;
+mod journal;
 mod keep;
 mod objects;
+mod rebuild;
 mod records;
 mod runs;
 mod schema;

@@ -1,7 +1,10 @@
 //! Rows of products: finding, reading and adding them.
 //!
-//! Law: a recipe has at most one row. What is looked up is compared in all its 32 bytes. A row whose details are
-//! damaged counts as not there and is removed, so that the product is made anew.
+//! Law: a recipe has at most one row. What is looked up is compared in all its 32 bytes. A row that is not in every
+//! column what was written is never given out: it is taken from the journal, and where that does not have it either
+//! it is removed, so that the product is made anew.
+//!
+//! The column `details` ends with a seal: eight bytes of checksum over what the other columns say.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,12 +12,13 @@ use std::sync::Arc;
 use headwater_graph::{Known, ProductRecord, Recipe, Records, StoreError};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
-use crate::database::Interned;
+use crate::connections::Interned;
 use crate::details;
-use crate::store::Store;
+use crate::journal::{Batch, Entry};
+use crate::store::{Mode, Store};
 
 /// The part of a recipe that the index holds.
-fn prefix(recipe: &Recipe) -> i64 {
+pub(crate) fn prefix(recipe: &Recipe) -> i64 {
     let mut first = [0; 8];
     first.copy_from_slice(&recipe.0[..8]);
     i64::from_be_bytes(first)
@@ -31,28 +35,60 @@ fn in_index_order(recipes: &[Recipe]) -> Vec<(i64, usize)> {
     order
 }
 
+/// Bytes at the end of the details.
+const SEAL: usize = 8;
+
+/// Ties together what is not in the details, so that a changed number or name does not pass for the one it was.
+fn seal(record: &ProductRecord) -> [u8; SEAL] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&record.recipe.0);
+    for number in [record.wall, record.cpu, record.peak_memory] {
+        hasher.update(&number.to_le_bytes());
+    }
+    hasher.update(&record.time.to_le_bytes());
+    for text in [&record.operation, &record.version, &record.run] {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    let mut seal = [0; SEAL];
+    seal.copy_from_slice(&hasher.finalize().as_bytes()[..SEAL]);
+    seal
+}
+
 /// A record ready to be inserted: everything that can be prepared is, because others wait while it is inserted.
 pub(crate) struct Row<'a> {
     prefix: i64,
     record: &'a ProductRecord,
+    /// With the seal.
     details: Vec<u8>,
 }
 
 impl<'a> Row<'a> {
     /// Prepares a record.
     pub(crate) fn new(record: &'a ProductRecord) -> Row<'a> {
-        let details = details::write(
+        let mut details = details::write(
             &record.recipe,
             record.content.as_ref(),
             &record.parameters,
             &record.inputs,
             &record.outputs,
         );
+        details.extend_from_slice(&seal(record));
         Row {
             prefix: prefix(&record.recipe),
             record,
             details,
         }
+    }
+
+    /// Adds the record to what is to be appended to the journal.
+    pub(crate) fn journal(&self, batch: &mut Batch) {
+        batch.product(self.record, self.lists());
+    }
+
+    /// The details without the seal.
+    fn lists(&self) -> &[u8] {
+        &self.details[..self.details.len() - SEAL]
     }
 
     /// Adds rows. A recipe that has a row with the same details keeps it; one with other details gets the new ones.
@@ -77,7 +113,11 @@ impl<'a> Row<'a> {
             let mut same = false;
             while let Some(candidate) = candidates.next()? {
                 if candidate.get_ref(1)?.as_blob()? == record.recipe.0 {
-                    same = candidate.get_ref(2)?.as_blob()? == row.details;
+                    same = candidate
+                        .get_ref(2)?
+                        .as_blob()?
+                        .split_last_chunk::<SEAL>()
+                        .is_some_and(|(lists, _)| lists == row.lists());
                     replaced = Some(candidate.get::<_, i64>(0)?);
                     break;
                 }
@@ -111,7 +151,7 @@ impl<'a> Row<'a> {
 }
 
 /// Texts by their number in the table `names`. They never change, so a copy is as good.
-type Names = HashMap<i64, Arc<str>>;
+pub(crate) type Names = HashMap<i64, Arc<str>>;
 
 /// The text that a number stands for; `None` where the table was damaged.
 fn name(
@@ -132,65 +172,127 @@ fn name(
     Ok(name)
 }
 
-/// The columns that [`record`] reads.
-const COLUMNS: &str = "recipe, id, operation, version, run, wall, cpu, peak_memory, time, details";
+/// The columns that [`record`] and [`from_row`] read.
+pub(crate) const COLUMNS: &str =
+    "recipe, id, operation, version, run, wall, cpu, peak_memory, time, details";
 
 /// Puts a row together; `None` where it is damaged.
 fn record(
     connection: &Connection,
     names: &mut Names,
-    recipe: Recipe,
     row: &rusqlite::Row<'_>,
 ) -> rusqlite::Result<Option<ProductRecord>> {
-    let Ok(details) = details::read(&recipe, row.get_ref(9)?.as_blob()?) else {
-        return Ok(None);
-    };
-    let mut text = |column: usize| name(connection, names, row.get(column)?);
-    let (Some(operation), Some(version), Some(run)) = (text(2)?, text(3)?, text(4)?) else {
-        return Ok(None);
-    };
-    Ok(Some(ProductRecord {
+    for column in [2, 3, 4] {
+        if name(connection, names, row.get(column)?)?.is_none() {
+            return Ok(None);
+        }
+    }
+    Ok(from_row(names, row, 0))
+}
+
+/// Puts a row together, whose columns begin at an offset; `None` where it is damaged or names are missing.
+pub(crate) fn from_row(
+    names: &Names,
+    row: &rusqlite::Row<'_>,
+    offset: usize,
+) -> Option<ProductRecord> {
+    let blob = |column: usize| row.get_ref(offset + column).ok()?.as_blob().ok();
+    let number = |column: usize| row.get::<_, i64>(offset + column).ok();
+    let text = |column: usize| names.get(&number(column)?).cloned();
+    let recipe = Recipe(blob(0)?.try_into().ok()?);
+    let (lists, sealed) = blob(9)?.split_last_chunk::<SEAL>()?;
+    let details = details::read(&recipe, lists).ok()?;
+    let record = ProductRecord {
         recipe,
         content: details.content,
-        operation,
-        version,
+        operation: text(2)?,
+        version: text(3)?,
         parameters: details.parameters,
         inputs: details.inputs,
         outputs: details.outputs,
-        wall: row.get::<_, i64>(5)?.cast_unsigned(),
-        cpu: row.get::<_, i64>(6)?.cast_unsigned(),
-        peak_memory: row.get::<_, i64>(7)?.cast_unsigned(),
-        run,
-        time: row.get(8)?,
-    }))
+        wall: number(5)?.cast_unsigned(),
+        cpu: number(6)?.cast_unsigned(),
+        peak_memory: number(7)?.cast_unsigned(),
+        run: text(4)?,
+        time: number(8)?,
+    };
+    (seal(&record) == *sealed).then_some(record)
 }
 
+/// What a look-up has found, in the order of the question, and the rows that are damaged.
+type Found = (Vec<Option<ProductRecord>>, Vec<(Recipe, i64)>);
+
 impl Store {
-    fn forget_damaged(&self, damaged: &[(Recipe, i64)]) -> Result<(), StoreError> {
-        for (recipe, _) in damaged {
-            self.note_damage(format!("the record of recipe {recipe}"));
-        }
-        match self.writable() {
-            Ok(database) if !damaged.is_empty() => database.write(|transaction, _| {
-                let mut remove = transaction
-                    .prepare_cached("DELETE FROM products WHERE id = ? AND recipe = ?")?;
-                for (recipe, id) in damaged {
-                    remove.execute((id, &recipe.0[..]))?;
+    /// The records as they are in the table.
+    fn fetch_rows(&self, recipes: &[Recipe]) -> Result<Found, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok((vec![None; recipes.len()], Vec::new()));
+        };
+        database.read(|connection| {
+            let mut answer = vec![None; recipes.len()];
+            let mut damaged = Vec::new();
+            let mut names = Names::new();
+            let question = format!("SELECT {COLUMNS} FROM products WHERE prefix = ?");
+            let mut statement = connection.prepare_cached(&question)?;
+            for (prefix, position) in in_index_order(recipes) {
+                let recipe = recipes[position];
+                let mut rows = statement.query([prefix])?;
+                while let Some(row) = rows.next()? {
+                    if row.get_ref(0)?.as_blob()? == recipe.0 {
+                        answer[position] = record(connection, &mut names, row)?;
+                        if answer[position].is_none() {
+                            damaged.push((recipe, row.get(1)?));
+                        }
+                        break;
+                    }
                 }
-                Ok(())
-            }),
-            _ => Ok(()),
+            }
+            Ok((answer, damaged))
+        })
+    }
+
+    /// Replaces damaged rows by what the journal says; removes them where it says nothing.
+    fn mend(&self, damaged: &[(Recipe, i64)]) -> Result<(), StoreError> {
+        let database = self.writable()?;
+        let mut records: HashMap<Recipe, Option<ProductRecord>> =
+            damaged.iter().map(|(recipe, _)| (*recipe, None)).collect();
+        // Without a journal there is nothing to be had from it.
+        if let Ok(mut scan) = database.journal().scan(0) {
+            while let Some(entry) = scan.next_entry()? {
+                if let Entry::Product(record) = entry
+                    && let Some(place) = records.get_mut(&record.recipe)
+                {
+                    *place = Some(*record);
+                }
+            }
         }
+        database.write(|transaction, interned| {
+            let mut remove =
+                transaction.prepare_cached("DELETE FROM products WHERE id = ? AND recipe = ?")?;
+            for (recipe, id) in damaged {
+                remove.execute((id, &recipe.0[..]))?;
+            }
+            let mut rows: Vec<Row<'_>> = records.values().flatten().map(Row::new).collect();
+            Row::insert(&mut rows, transaction, interned)
+        })?;
+        for (recipe, record) in &records {
+            let end = match record {
+                Some(_) => "; it was taken from the journal",
+                None => "",
+            };
+            self.note_damage(format!("the record of recipe {recipe}{end}"));
+        }
+        Ok(())
     }
 }
 
 impl Known for Store {
     fn known(&self, recipes: &[Recipe]) -> Result<Vec<Option<u64>>, StoreError> {
-        let mut answer = vec![None; recipes.len()];
         let Some(database) = self.database() else {
-            return Ok(answer);
+            return Ok(vec![None; recipes.len()]);
         };
         database.read(|connection| {
+            let mut answer = vec![None; recipes.len()];
             let mut statement =
                 connection.prepare_cached("SELECT recipe, wall FROM products WHERE prefix = ?")?;
             for (prefix, position) in in_index_order(recipes) {
@@ -202,45 +304,47 @@ impl Known for Store {
                     }
                 }
             }
-            Ok(())
-        })?;
-        Ok(answer)
+            Ok(answer)
+        })
     }
 }
 
 impl Records for Store {
     fn fetch(&self, recipes: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError> {
-        let mut answer = vec![None; recipes.len()];
-        let Some(database) = self.database() else {
+        let (mut answer, damaged) = self.fetch_rows(recipes)?;
+        if damaged.is_empty() {
             return Ok(answer);
-        };
-        let mut damaged = Vec::new();
-        let mut names = Names::new();
-        database.read(|connection| {
-            let question = format!("SELECT {COLUMNS} FROM products WHERE prefix = ?");
-            let mut statement = connection.prepare_cached(&question)?;
-            for (prefix, position) in in_index_order(recipes) {
-                let recipe = recipes[position];
-                let mut rows = statement.query([prefix])?;
-                while let Some(row) = rows.next()? {
-                    if row.get_ref(0)?.as_blob()? == recipe.0 {
-                        answer[position] = record(connection, &mut names, recipe, row)?;
-                        if answer[position].is_none() {
-                            damaged.push((recipe, row.get(1)?));
-                        }
-                        break;
-                    }
-                }
+        }
+        if self.mode() == Mode::ReadOnly {
+            for (recipe, _) in &damaged {
+                self.note_damage(format!("the record of recipe {recipe}"));
             }
-            Ok(())
-        })?;
-        self.forget_damaged(&damaged)?;
+            return Ok(answer);
+        }
+        self.mend(&damaged)?;
+        let again: Vec<Recipe> = damaged.iter().map(|(recipe, _)| *recipe).collect();
+        let (mended, _) = self.fetch_rows(&again)?;
+        for (recipe, record) in again.iter().zip(mended) {
+            for (place, _) in answer
+                .iter_mut()
+                .zip(recipes)
+                .filter(|(_, asked)| *asked == recipe)
+            {
+                place.clone_from(&record);
+            }
+        }
         Ok(answer)
     }
 
     fn register(&self, records: &[ProductRecord]) -> Result<(), StoreError> {
         let database = self.writable()?;
         let mut rows: Vec<Row<'_>> = records.iter().map(Row::new).collect();
-        database.write(|transaction, interned| Row::insert(&mut rows, transaction, interned))
+        let mut batch = Batch::default();
+        for row in &rows {
+            row.journal(&mut batch);
+        }
+        database.keep(&batch, |transaction, interned| {
+            Row::insert(&mut rows, transaction, interned)
+        })
     }
 }
