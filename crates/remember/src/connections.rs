@@ -17,7 +17,7 @@ use headwater_graph::StoreError;
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::database::locked;
-use crate::disk::cannot;
+use crate::disk::{cannot, is_writable};
 use crate::schema::{APPLICATION, CHECKPOINT_PAGES, FORMAT, TABLES};
 
 /// How long to wait for another process that is writing. Its groups take fractions of a second.
@@ -123,11 +123,24 @@ pub(crate) struct Connections {
 
 impl Connections {
     /// Opens for reading and writing; makes the tables if there are none. `witness` is the format of the journal: if
-    /// that is ours, a database that seems not to be was damaged.
-    pub(crate) fn open(path: &Path, witness: Option<i64>) -> Result<Connections, Unopened> {
+    /// that is ours, a database that seems not to be was damaged; and so was an empty one if it should not be.
+    pub(crate) fn open(
+        path: &Path,
+        witness: Option<i64>,
+        may_be_empty: bool,
+    ) -> Result<Connections, Unopened> {
         let durable = connect(path, "FULL", 32_768).map_err(|error| unopened(path, error))?;
         if is_new(path, &durable, witness)? {
+            if !may_be_empty {
+                return Err(Unopened::Damaged("it is empty".to_owned()));
+            }
             create(&durable).map_err(|error| unopened(path, error))?;
+        }
+        // A file may say of itself that it can only be written by versions of SQLite to come.
+        if durable.is_readonly("main").unwrap_or(false) && is_writable(path) {
+            return Err(Unopened::Damaged(
+                "it says that it cannot be written".to_owned(),
+            ));
         }
         let notes = connect(path, "NORMAL", 2_048).map_err(|error| unopened(path, error))?;
         let writing = WriteHalf {
@@ -170,11 +183,7 @@ impl Connections {
         };
         let connection = connection.map_err(|error| unopened(path, error))?;
         if is_new(path, &connection, witness)? {
-            return Err(Unopened::Refused(StoreError::Format {
-                path: path.to_owned(),
-                found: 0,
-                wanted: FORMAT,
-            }));
+            return Err(Unopened::Damaged("it is empty".to_owned()));
         }
         locked(&connections.idle).push(connection);
         Ok(connections)
@@ -491,7 +500,7 @@ mod tests {
         let odd = folder.path().join("50% of? a#b é");
         std::fs::create_dir(&odd).unwrap();
         let path = odd.join("records.sqlite");
-        let written = Connections::open(&path, None).unwrap();
+        let written = Connections::open(&path, None, true).unwrap();
         let name: Arc<str> = "first".into();
         written
             .write(
@@ -520,7 +529,7 @@ mod tests {
             .execute_batch("CREATE TABLE t (x); PRAGMA user_version = 1")
             .unwrap();
         for opened in [
-            Connections::open(&path, None),
+            Connections::open(&path, None, true),
             Connections::open_read_only(&path, None),
         ] {
             let Err(Unopened::Refused(error)) = opened else {
@@ -534,7 +543,7 @@ mod tests {
         }
         // Beside a journal of ours it can only be what became of ours.
         assert!(matches!(
-            Connections::open(&path, Some(FORMAT)),
+            Connections::open(&path, Some(FORMAT), true),
             Err(Unopened::Damaged(_))
         ));
     }
@@ -543,13 +552,13 @@ mod tests {
     fn a_missing_index_is_damage() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("records.sqlite");
-        drop(Connections::open(&path, None).unwrap());
+        drop(Connections::open(&path, None, true).unwrap());
         Connection::open(&path)
             .unwrap()
             .execute_batch("DROP INDEX products_by_prefix")
             .unwrap();
         for opened in [
-            Connections::open(&path, None),
+            Connections::open(&path, None, true),
             Connections::open_read_only(&path, None),
         ] {
             assert!(matches!(opened, Err(Unopened::Damaged(_))), "{opened:?}");

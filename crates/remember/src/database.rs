@@ -304,11 +304,11 @@ fn open_whole(place: &Place, damage: &Damage) -> Result<Connections, StoreError>
 
 fn open_once(place: &Place, damage: &Damage) -> Result<Connections, Unopened> {
     rebuild::sweep(place).map_err(Unopened::Refused)?;
-    let is_absent = std::fs::metadata(&place.path).map_or(true, |found| found.len() == 0);
-    if is_absent && place.journal.has_entries().map_err(Unopened::Refused)? {
+    let has_entries = place.journal.has_entries().map_err(Unopened::Refused)?;
+    if has_entries && identity(&place.path).map_err(Unopened::Refused)?.is_none() {
         return Err(Unopened::Damaged("it is gone".to_owned()));
     }
-    let connections = Connections::open(&place.path, place.journal.format())?;
+    let connections = Connections::open(&place.path, place.journal.format(), !has_entries)?;
     let caught_up = || -> Result<(), Trouble> {
         let length = place.journal.length()?;
         let seen = connections.read(seen_length)?;

@@ -451,8 +451,10 @@ fn salvage_runs(old: &Connection, new: &Transaction<'_>) -> Result<(), Trouble> 
                 .map(|column| row.get::<_, rusqlite::types::Value>(column))
                 .collect::<rusqlite::Result<Vec<_>>>();
             if let Ok(values) = values {
-                put_run.execute(rusqlite::params_from_iter(values))?;
-                numbers.push(row.get::<_, i64>(0)?);
+                // Of two that have one id, which only damage can bring about, the first is taken.
+                if put_run.execute(rusqlite::params_from_iter(values))? == 1 {
+                    numbers.push(row.get::<_, i64>(0)?);
+                }
             }
         }
         Ok(())

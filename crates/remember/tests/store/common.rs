@@ -2,10 +2,10 @@
 //!
 //! Law: everything made here follows from a number, so that two processes can speak of the same product.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use headwater_graph::{Digest, ProductRecord, Recipe, Scalar, StoredOutput};
+use headwater_graph::{Digest, Known, ProductRecord, Recipe, Records, Scalar, StoredOutput};
 use headwater_remember::{
     Mode, ObjectSource, Pending, PendingObject, RunRecord, RunStatus, Store, Writer,
 };
@@ -43,17 +43,61 @@ impl Case {
         &self,
         pending: impl IntoIterator<Item = Pending>,
     ) -> (Vec<u64>, Result<(), headwater_graph::StoreError>) {
-        let acknowledged = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&acknowledged);
-        let acknowledge = move |tickets: &[u64]| seen.lock().unwrap().extend_from_slice(tickets);
-        let writer = Writer::start(Arc::clone(&self.store), Box::new(acknowledge));
-        for pending in pending {
-            writer.submit(pending);
-        }
-        let closed = writer.close();
-        let tickets = acknowledged.lock().unwrap().clone();
-        (tickets, closed)
+        keep_in(&self.store, pending)
     }
+}
+
+/// A folder in memory where there is one: tests that synchronise thousands of times need not wait for a disk.
+pub(crate) fn scratch() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    tempfile::tempdir_in(memory).unwrap_or_else(|_| tempfile::tempdir().unwrap())
+}
+
+/// Copies a folder with all that is in it.
+pub(crate) fn copy_tree(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Keeps products in a store and returns the tickets that were acknowledged.
+pub(crate) fn keep_in(
+    store: &Arc<Store>,
+    pending: impl IntoIterator<Item = Pending>,
+) -> (Vec<u64>, Result<(), headwater_graph::StoreError>) {
+    let acknowledged = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&acknowledged);
+    let acknowledge = move |tickets: &[u64]| seen.lock().unwrap().extend_from_slice(tickets);
+    let writer = Writer::start(Arc::clone(store), Box::new(acknowledge));
+    for pending in pending {
+        writer.submit(pending);
+    }
+    let closed = writer.close();
+    let tickets = acknowledged.lock().unwrap().clone();
+    (tickets, closed)
+}
+
+/// Checks that what a store says of these products is right, and gives those that it knows.
+pub(crate) fn check_served(store: &Store, numbers: std::ops::Range<u64>) -> Vec<u64> {
+    let recipes: Vec<Recipe> = numbers.clone().map(recipe).collect();
+    store.known(&recipes).unwrap();
+    let found = store.fetch(&recipes).unwrap();
+    let known = store.known(&recipes).unwrap();
+    let mut served = Vec::new();
+    for ((number, known), found) in numbers.zip(known).zip(found) {
+        let Some(found) = found else { continue };
+        assert_eq!(found, record(number), "a wrong record is served");
+        assert!(known.is_some(), "{number} is not known and yet there");
+        served.push(number);
+    }
+    served
 }
 
 pub(crate) fn recipe(number: u64) -> Recipe {

@@ -2,6 +2,7 @@
 
 mod common;
 mod crash;
+mod damage;
 mod directories;
 mod objects;
 mod opening;

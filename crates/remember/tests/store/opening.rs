@@ -88,13 +88,15 @@ fn a_store_of_another_format_is_refused_in_words() {
 
 #[test]
 fn a_journal_of_another_format_is_not_used_to_make_a_database() {
-    let case = Case::new();
-    let journal = case.root().join("records.journal");
+    let Case { folder, store } = Case::new();
+    drop(store);
+    let root = folder.path().join(".headwater");
+    let journal = root.join("records.journal");
     let mut bytes = fs::read(&journal).unwrap();
     bytes[3] = 99;
     fs::write(&journal, bytes).unwrap();
-    fs::write(case.root().join("records.sqlite"), "text ".repeat(1000)).unwrap();
-    let error = Store::open(&case.root(), Mode::ReadWrite).unwrap_err();
+    fs::write(root.join("records.sqlite"), "text ".repeat(1000)).unwrap();
+    let error = Store::open(&root, Mode::ReadWrite).unwrap_err();
     assert!(
         matches!(error, StoreError::Format { found: 99, .. }),
         "{error}"
