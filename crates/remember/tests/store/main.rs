@@ -6,4 +6,5 @@ mod damage;
 mod directories;
 mod objects;
 mod opening;
+mod power;
 mod records;
