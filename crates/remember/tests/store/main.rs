@@ -4,6 +4,7 @@ mod common;
 mod crash;
 mod damage;
 mod directories;
+mod full;
 mod objects;
 mod opening;
 mod power;
