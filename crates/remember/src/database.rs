@@ -6,7 +6,7 @@
 //! nothing to lose.
 //!
 //! A database that turns out to be damaged is replaced by one that is made from the journal, and what was asked is
-//! asked once more; therefore a question may be put twice and must begin anew each time. Whoever writes holds a share
+//! asked again; therefore a question may be put more than once and must begin anew each time. Whoever writes holds a share
 //! of the file `records.lock`, and looks whether the file it has open is still the one at the path; whoever replaces
 //! the file holds all of the lock. Nobody ever writes to a database that was set aside, nor to the journal on its
 //! behalf.
@@ -31,6 +31,10 @@ use crate::rebuild;
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// How often a damaged database is replaced before what was asked is given up: once, and a little more where damage
+/// goes on.
+const REPLACEMENTS: usize = 4;
 
 /// What was found damaged, in words.
 pub(crate) type Damage = Arc<Mutex<Vec<String>>>;
@@ -202,7 +206,7 @@ impl Database {
         &self,
         mut attempt: impl FnMut(&Connections) -> Result<T, Trouble>,
     ) -> Result<T, StoreError> {
-        let mut replaced = false;
+        let mut replaced = 0;
         loop {
             let connections = self.current()?;
             let error = match attempt(&connections) {
@@ -214,10 +218,10 @@ impl Database {
             if !self.place.is_current(connections.identity())? && !connections.is_settled() {
                 continue;
             }
-            if replaced || !connections.is_damage(&error) {
+            if replaced == REPLACEMENTS || !connections.is_damage(&error) {
                 return Err(refused(&self.place.path, &error));
             }
-            replaced = true;
+            replaced += 1;
             let reason = error.to_string();
             let other = if self.writable {
                 rebuild::replace(&self.place, connections.identity(), &reason, &self.damage)?;

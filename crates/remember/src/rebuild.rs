@@ -332,13 +332,15 @@ fn each_row(
         };
         loop {
             match rows.next() {
-                Ok(Some(row)) => {
-                    if let Ok(key) = row.get::<_, i64>(0) {
+                Ok(Some(row)) => match row.get::<_, i64>(0) {
+                    Ok(key) if key > after => {
                         after = key;
                         step = 0;
                         take(row)?;
                     }
-                }
+                    // Damaged pages may form a ring, which would give rows for ever.
+                    _ => break,
+                },
                 Ok(None) => return Ok(()),
                 Err(_) => break,
             }
@@ -468,10 +470,13 @@ fn salvage_runs(old: &Connection, new: &Transaction<'_>) -> Result<(), Trouble> 
         let Ok(mut rows) = statement.query([number]) else {
             continue;
         };
+        let mut last = i64::MIN;
         while let Ok(Some(row)) = rows.next() {
-            if let (Ok(Some(task)), Ok(position)) =
-                (crate::runs::read_task(row), row.get::<_, i64>(5))
-            {
+            let Some(position) = row.get(5).ok().filter(|position| *position > last) else {
+                break;
+            };
+            last = position;
+            if let Ok(Some(task)) = crate::runs::read_task(row) {
                 put_task.execute((
                     number,
                     position,
@@ -629,10 +634,17 @@ fn write_journal(path: &Path, connection: &Connection) -> Result<u64, Trouble> {
         batch.object(&digest, &ObjectRow { seen, wall, used });
         write(&mut batch, PIECE)?;
     }
-    let mut statement =
-        connection.prepare(&format!("SELECT {} FROM products", records::COLUMNS))?;
+    let question = format!("SELECT {} FROM products ORDER BY id", records::COLUMNS);
+    let mut statement = connection.prepare(&question)?;
     let mut rows = statement.query([])?;
+    let mut last = i64::MIN;
     while let Some(row) = rows.next()? {
+        let id: i64 = row.get(1)?;
+        if id <= last {
+            let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+            return Err(rusqlite::Error::SqliteFailure(corrupt, None).into());
+        }
+        last = id;
         // A damaged one counts as not there.
         if let Some(record) = records::from_row(&names, row, 0) {
             Row::new(&record).journal(&mut batch);

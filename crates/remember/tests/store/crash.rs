@@ -4,7 +4,7 @@
 //! are random, but no verdict depends on them: the law has to hold for each. `cargo xtask crash` goes on for minutes.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ fn start(root: &Path, run: u64, first: u64, count: u64) -> Child {
         .env("HEADWATER_TEST_FIRST", first.to_string())
         .env("HEADWATER_TEST_COUNT", count.to_string())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::inherit())
         .spawn()
         .unwrap()
 }
@@ -230,6 +230,72 @@ fn a_run_whose_process_is_killed_is_interrupted() {
             case.store.runs(1).unwrap()[0].status,
             RunStatus::Interrupted
         );
+    }
+}
+
+/// Writes zeros over a part of a file, behind the back of those who have it open.
+fn damage(path: &Path, random: u64) {
+    let Ok(mut file) = std::fs::OpenOptions::new().write(true).open(path) else {
+        return;
+    };
+    let length = file.metadata().unwrap().len();
+    if length > 0 {
+        let at = random % length;
+        file.seek(SeekFrom::Start(at)).unwrap();
+        let count = (length - at).min(1 + random / 7 % 20_000);
+        file.write_all(&vec![0; count as usize]).unwrap();
+    }
+}
+
+#[test]
+fn damage_under_the_hands_of_two_processes_loses_nothing_they_acknowledged() {
+    for attempt in 0..150 {
+        let folder = scratch();
+        let root = folder.path().join("store");
+        drop(Store::open(&root, Mode::ReadWrite).unwrap());
+        let count = 10 * COUNT;
+        let mut children: Vec<Child> = (0..2)
+            .map(|run| start(&root, run, run * count / 2, count))
+            .collect();
+        let readers: Vec<_> = children
+            .iter_mut()
+            .map(|child| {
+                let out = child.stdout.take().unwrap();
+                std::thread::spawn(move || tickets(out))
+            })
+            .collect();
+        let mut round = 0_u64;
+        let mut told = 0;
+        while children
+            .iter_mut()
+            .any(|child| child.try_wait().unwrap().is_none())
+        {
+            round += 1;
+            let random = Digest::of(format!("{attempt} {round}").as_bytes());
+            let random = u64::from_le_bytes(random.0[..8].try_into().unwrap());
+            std::thread::sleep(Duration::from_millis(5 + random % 20));
+            let name = ["records.sqlite", "records.sqlite-wal"][random as usize % 2];
+            damage(&root.join(name), random / 2);
+            if round.is_multiple_of(3) {
+                let store = Store::open(&root, Mode::ReadWrite).unwrap();
+                check_served(&store, 0..2 * count);
+                told += store.take_damage().len();
+            }
+        }
+        for (run, (mut child, reader)) in (0..).zip(children.into_iter().zip(readers)) {
+            assert!(
+                child.wait().unwrap().success(),
+                "attempt {attempt}: a writer fails"
+            );
+            let seen = reader.join().unwrap();
+            assert_eq!(seen.len() as u64, count, "attempt {attempt}");
+            let store = Store::open(&root, Mode::ReadWrite).unwrap();
+            let numbers = run * count / 2..run * count / 2 + count;
+            let known = check_served(&store, numbers.clone());
+            assert_eq!(known, numbers.collect::<Vec<u64>>(), "attempt {attempt}");
+            told += store.take_damage().len();
+        }
+        println!("{round} damages, {told} told");
     }
 }
 
