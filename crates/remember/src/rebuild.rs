@@ -672,3 +672,114 @@ fn write_journal(path: &Path, connection: &Connection) -> Result<u64, Trouble> {
     file.sync_all().map_err(cannot("synchronise", path))?;
     Ok(length)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::Database;
+
+    fn alias(number: u8, target: u8) -> AliasRow {
+        AliasRow {
+            recipe: Recipe([number; 32]),
+            target: Recipe([target; 32]),
+            run: "run".to_owned(),
+            time: 7,
+        }
+    }
+
+    fn version(parts: &str) -> VersionRow {
+        VersionRow {
+            version: "1".to_owned(),
+            parts: parts.to_owned(),
+        }
+    }
+
+    /// What is in the two tables.
+    fn listed(database: &Database) -> (Vec<AliasRow>, Vec<VersionRow>) {
+        database
+            .read(|connection| {
+                let names: Names = connection
+                    .prepare("SELECT id, text FROM names")?
+                    .query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?.into())))?
+                    .collect::<rusqlite::Result<_>>()?;
+                let aliases = connection
+                    .prepare("SELECT 0, recipe, target, run, time FROM aliases ORDER BY recipe")?
+                    .query_map([], |row| Ok(alias_from(&names, row).unwrap()))?
+                    .collect::<rusqlite::Result<_>>()?;
+                let versions = connection
+                    .prepare("SELECT version, parts FROM versions")?
+                    .query_map([], |row| Ok(version_from(&names, row).unwrap()))?
+                    .collect::<rusqlite::Result<_>>()?;
+                Ok((aliases, versions))
+            })
+            .unwrap()
+    }
+
+    #[test]
+    fn aliases_and_versions_come_back_from_the_journal_and_from_the_database() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::of(folder.path());
+        let open = || Database::open(place.clone(), Damage::default()).unwrap();
+        let database = open();
+        // The later one of two counts.
+        for (aliases, parts) in [
+            (vec![alias(1, 9), alias(2, 9)], "a\0b\0"),
+            (vec![alias(1, 8)], "a\0c\0"),
+        ] {
+            let mut batch = Batch::default();
+            for alias in &aliases {
+                batch.alias(alias);
+            }
+            let version = version(parts);
+            batch.version(&version);
+            database
+                .keep(&batch, |transaction, interned| {
+                    for alias in &aliases {
+                        insert_alias(transaction, interned, alias)?;
+                    }
+                    insert_version(transaction, interned, &version)
+                })
+                .unwrap();
+        }
+        let expected = (vec![alias(1, 8), alias(2, 9)], vec![version("a\0c\0")]);
+        assert_eq!(listed(&database), expected);
+        drop(database);
+        fs::remove_file(&place.path).unwrap();
+        assert_eq!(listed(&open()), expected, "from the journal");
+        fs::remove_file(place.journal.path()).unwrap();
+        drop(open());
+        fs::remove_file(&place.path).unwrap();
+        assert_eq!(listed(&open()), expected, "from a journal written anew");
+        fs::remove_file(place.journal.path()).unwrap();
+        replace(
+            &place,
+            identity(&place.path).unwrap(),
+            "on purpose",
+            &Damage::default(),
+        )
+        .unwrap();
+        assert_eq!(listed(&open()), expected, "from the database alone");
+    }
+
+    #[test]
+    fn what_was_replaced_meanwhile_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::of(folder.path());
+        drop(Database::open(place.clone(), Damage::default()).unwrap());
+        let damage = Damage::default();
+        let before = identity(&place.path).unwrap();
+        replace(&place, Some((0, 0)), "on purpose", &damage).unwrap();
+        assert_eq!(identity(&place.path).unwrap(), before);
+        assert_eq!(*locked(&damage), [""; 0]);
+    }
+
+    #[test]
+    fn an_interrupted_rebuild_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::of(folder.path());
+        fs::create_dir(workshop(&place)).unwrap();
+        fs::write(workshop(&place).join("records.sqlite"), "half").unwrap();
+        drop(Database::open(place.clone(), Damage::default()).unwrap());
+        assert!(!workshop(&place).exists());
+    }
+}

@@ -229,7 +229,7 @@ fn a_damaged_record_is_taken_from_the_journal_and_told() {
                 [None, Some(record(2))],
                 "{change}"
             );
-            assert_eq!(reader.take_damage(), [told.clone()]);
+            assert_eq!(reader.take_damage(), std::slice::from_ref(&told));
             let (expected, told) = if has_journal {
                 let told = format!("{told}; it was taken from the journal");
                 (Some(record(1)), told)
