@@ -10,7 +10,7 @@ use std::sync::Arc;
 use headwater_graph::{Recipe, StoreError};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
-use crate::database::Interned;
+use crate::connections::Interned;
 use crate::records::{find, prefix};
 
 /// A task that need not run, because a product that it is equal to is remembered.

@@ -89,9 +89,12 @@ impl Store {
         if dry_run {
             let since = |connection: &Connection| self.live_since(connection);
             let planned = database.read(|connection| {
-                Ok(since(connection)?.map(|since| plan(connection, &rates, since, max)))
+                Ok(match since(connection)? {
+                    Ok(since) => Ok(plan(connection, &rates, since, max)?.0),
+                    Err(error) => Err(error),
+                })
             })?;
-            return Ok(planned?.map_err(crate::database::refused)?.0);
+            return planned;
         }
         let database = self.writable()?;
         let lock = self.removing()?;
@@ -169,17 +172,17 @@ impl Store {
             format!("{first}{}", name.to_str()?).parse::<Digest>().ok()
         };
         let files: Vec<Digest> = list(folder)?.iter().filter_map(named).collect();
-        for some in self.without_row(&files)?.chunks(AT_ONCE) {
+        for some in self.unlisted(&files)?.chunks(AT_ONCE) {
             let _lock = self.removing()?;
             // Some may have got a row since.
-            for digest in self.without_row(some)? {
+            for digest in self.unlisted(some)? {
                 remove(&self.object_path(&digest))?;
             }
         }
         Ok(())
     }
 
-    fn without_row(&self, digests: &[Digest]) -> Result<Vec<Digest>, StoreError> {
+    fn unlisted(&self, digests: &[Digest]) -> Result<Vec<Digest>, StoreError> {
         self.writable()?.read(|connection| {
             let mut row = connection.prepare_cached("SELECT 1 FROM objects WHERE digest = ?")?;
             let mut without = Vec::new();

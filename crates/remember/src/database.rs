@@ -1,291 +1,394 @@
-//! Connections to the record database, and the three ways of using it.
+//! The record database of a store: the three ways of using it, the journal beside it, and what happens to damage.
 //!
 //! Law: [`Database::read`] sees one consistent state and waits for nobody. [`Database::write`] is all or nothing, and
-//! durable when it returns. [`Database::note`] is all or nothing too, but a power failure may undo it: it is for what
-//! costs nothing to lose.
+//! durable when it returns; [`Database::keep`] is the same for what the journal has to hold as well, which is there
+//! before the commit. [`Database::note`] is all or nothing too, but a power failure may undo it: it is for what costs
+//! nothing to lose.
+//!
+//! A database that turns out to be damaged is replaced by one that is made from the journal, and what was asked is
+//! asked again; therefore a question may be put more than once and must begin anew each time. Whoever writes holds a share
+//! of the file `records.lock`, and looks whether the file it has open is still the one at the path; whoever replaces
+//! the file holds all of the lock. Nobody ever writes to a database that was set aside, nor to the journal on its
+//! behalf.
 
-use std::collections::HashMap;
-use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headwater_graph::StoreError;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, Transaction};
 
-use crate::schema::{APPLICATION, CHECKPOINT_PAGES, FORMAT, TABLES};
-
-/// How long to wait for another process that is writing. Its groups take fractions of a second.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A database error as the engine sees it.
-pub(crate) fn refused(error: rusqlite::Error) -> StoreError {
-    StoreError::Database(error.to_string())
-}
+use crate::connections::{
+    Connections, Identity, Interned, PATIENCE, Trouble, Unopened, identity, refused,
+};
+use crate::disk::cannot;
+use crate::journal::{Batch, Journal};
+use crate::rebuild;
 
 /// Locks, also after a panic elsewhere: transactions roll back while unwinding, so nothing is left half-done.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Names that have a number in the table `names`, for the one connection that makes them.
-#[derive(Debug, Default)]
-pub(crate) struct Interned(HashMap<Arc<str>, i64>);
+/// How often a damaged database is replaced before what was asked is given up: once, and a little more where damage
+/// goes on.
+const REPLACEMENTS: usize = 4;
 
-impl Interned {
-    /// The number of a name, given one if it has none.
-    pub(crate) fn number(
-        &mut self,
-        transaction: &Transaction<'_>,
-        text: &Arc<str>,
-    ) -> rusqlite::Result<i64> {
-        if let Some(number) = self.0.get(text) {
-            return Ok(*number);
-        }
-        transaction
-            .prepare_cached("INSERT OR IGNORE INTO names (text) VALUES (?)")?
-            .execute([&**text])?;
-        let number = transaction
-            .prepare_cached("SELECT id FROM names WHERE text = ?")?
-            .query_row([&**text], |row| row.get(0))?;
-        self.0.insert(Arc::clone(text), number);
-        Ok(number)
-    }
+/// What was found damaged, in words.
+pub(crate) type Damage = Arc<Mutex<Vec<String>>>;
+
+/// Where the files of the records are.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) root: PathBuf,
+    pub(crate) path: PathBuf,
+    pub(crate) journal: Journal,
 }
 
-#[derive(Debug)]
-struct WriteHalf {
-    /// Taken first. SQLite makes its connections wait for each other by sleeping, which wastes time among threads.
-    turn: Mutex<()>,
-    durable: Mutex<(Connection, Interned)>,
-    notes: Mutex<Connection>,
+impl Place {
+    /// The files of the store in this folder.
+    pub(crate) fn of(root: &Path) -> Place {
+        Place {
+            root: root.to_owned(),
+            path: root.join("records.sqlite"),
+            journal: Journal::of(root),
+        }
+    }
+
+    fn lock(
+        &self,
+        try_lock: impl Fn(&File) -> Result<(), TryLockError>,
+    ) -> Result<File, StoreError> {
+        let path = self.root.join("records.lock");
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(cannot("make", &path))?;
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match try_lock(&file) {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::Error(error)) => return Err(cannot("lock", &path)(error)),
+                Err(TryLockError::WouldBlock) if Instant::now() < end => {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(cannot("lock", &path)(io::Error::other("it is in use")));
+                }
+            }
+        }
+    }
+
+    /// Keeps the database from being replaced, until the answer is dropped.
+    pub(crate) fn share(&self) -> Result<File, StoreError> {
+        self.lock(File::try_lock_shared)
+    }
+
+    /// Keeps everybody from writing, until the answer is dropped.
+    pub(crate) fn own(&self) -> Result<File, StoreError> {
+        self.lock(File::try_lock)
+    }
+
+    /// Whether the database is still the file that was opened. One that is gone altogether was not replaced.
+    fn is_current(&self, opened: Option<Identity>) -> Result<bool, StoreError> {
+        let found = identity(&self.path)?;
+        Ok(found.is_none() || found == opened)
+    }
 }
 
 /// The record database of one store.
 #[derive(Debug)]
 pub(crate) struct Database {
-    path: PathBuf,
-    /// Nobody can write to it, so that it is read without the files that readers and writers share.
-    immutable: bool,
-    idle: Mutex<Vec<Connection>>,
-    writing: Option<WriteHalf>,
+    place: Place,
+    writable: bool,
+    damage: Damage,
+    current: Mutex<Arc<Connections>>,
 }
 
 impl Database {
-    /// Opens for reading and writing; makes the tables if there are none.
-    pub(crate) fn open(path: &Path) -> Result<Database, StoreError> {
-        let durable = connect(path, "FULL", 32_768)?;
-        if is_new(path, &durable)? {
-            create(&durable).map_err(refused)?;
-        }
-        let notes = connect(path, "NORMAL", 2_048)?;
-        let writing = WriteHalf {
-            turn: Mutex::default(),
-            durable: Mutex::new((durable, Interned::default())),
-            notes: Mutex::new(notes),
-        };
+    /// Opens for reading and writing; makes the tables if there are none, and makes it anew if it is damaged.
+    pub(crate) fn open(place: Place, damage: Damage) -> Result<Database, StoreError> {
+        let connections = open_whole(&place, &damage)?;
         Ok(Database {
-            path: path.to_owned(),
-            immutable: false,
-            idle: Mutex::default(),
-            writing: Some(writing),
+            place,
+            writable: true,
+            damage,
+            current: Mutex::new(Arc::new(connections)),
         })
     }
 
-    /// Opens for reading only.
-    pub(crate) fn open_read_only(path: &Path) -> Result<Database, StoreError> {
-        let mut database = Database {
-            path: path.to_owned(),
-            immutable: false,
-            idle: Mutex::default(),
-            writing: None,
+    /// Opens for reading only. A damaged database remembers nothing.
+    pub(crate) fn open_read_only(place: Place, damage: Damage) -> Result<Database, StoreError> {
+        let connections = match Connections::open_read_only(&place.path, place.journal.format()) {
+            Ok(connections) => connections,
+            Err(Unopened::Refused(error)) => return Err(error),
+            Err(Unopened::Damaged(reason)) => nothing(&place, &damage, &reason),
         };
-        let asked = |database: &Database| -> rusqlite::Result<Connection> {
-            let connection = database.reader()?;
-            connection.query_row("PRAGMA user_version", [], |_| Ok(()))?;
-            Ok(connection)
-        };
-        let connection = match asked(&database) {
-            Err(error) if cannot_share(&error) && log_is_empty(path) => {
-                database.immutable = true;
-                asked(&database)
-            }
-            answer => answer,
-        };
-        let connection = connection.map_err(refused)?;
-        if is_new(path, &connection)? {
-            return Err(StoreError::Format {
-                path: path.to_owned(),
-                found: 0,
-                wanted: FORMAT,
-            });
-        }
-        locked(&database.idle).push(connection);
-        Ok(database)
-    }
-
-    fn reader(&self) -> rusqlite::Result<Connection> {
-        let mut flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = if self.immutable {
-            flags |= OpenFlags::SQLITE_OPEN_URI;
-            Connection::open_with_flags(immutable_address(&self.path), flags)?
-        } else {
-            Connection::open_with_flags(&self.path, flags)?
-        };
-        connection.busy_timeout(PATIENCE)?;
-        connection.execute_batch("PRAGMA cache_size = -16384")?;
-        Ok(connection)
+        Ok(Database {
+            place,
+            writable: false,
+            damage,
+            current: Mutex::new(Arc::new(connections)),
+        })
     }
 
     /// Reads one consistent state.
     pub(crate) fn read<T>(
         &self,
-        ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        mut ask: impl FnMut(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        let idle = locked(&self.idle).pop();
-        let connection = match idle {
-            Some(connection) => connection,
-            None => self.reader().map_err(refused)?,
-        };
-        let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Deferred)
-            .map_err(refused)?;
-        let answer = ask(&transaction).map_err(refused);
-        transaction.finish().map_err(refused)?;
-        locked(&self.idle).push(connection);
-        answer
+        self.whole(|connections| connections.read(&mut ask))
     }
 
     /// Changes the database; durable when it returns.
     pub(crate) fn write<T>(
         &self,
-        change: impl FnOnce(&Transaction<'_>, &mut Interned) -> rusqlite::Result<T>,
+        mut change: impl FnMut(&Transaction<'_>, &mut Interned) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        let writing = self.writing.as_ref().ok_or(StoreError::ReadOnly)?;
-        let _turn = locked(&writing.turn);
-        let mut guard = locked(&writing.durable);
-        let (connection, interned) = &mut *guard;
-        let answer = transact(connection, |transaction| change(transaction, interned));
-        if answer.is_err() {
-            // Numbers given in a transaction that was undone name nothing.
-            interned.0.clear();
-        }
-        answer.map_err(refused)
+        self.whole(|connections| {
+            connections.write(
+                || self.enter(connections),
+                |transaction, interned| Ok(change(transaction, interned)?),
+            )
+        })
+    }
+
+    /// Changes the database and appends to the journal what the change consists of; both are durable when it returns.
+    pub(crate) fn keep<T>(
+        &self,
+        batch: &Batch,
+        mut change: impl FnMut(&Transaction<'_>, &mut Interned) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.whole(|connections| {
+            connections.write(
+                || self.enter(connections),
+                |transaction, interned| {
+                    catch_up(&self.place, &self.damage, transaction, interned)?;
+                    let answer = change(transaction, interned)?;
+                    // Last, so that a change that fails leaves no entry. If the commit fails, the journal is ahead,
+                    // and the next one to write takes over what it says.
+                    note_length(transaction, self.place.journal.append(batch)?)?;
+                    Ok(answer)
+                },
+            )
+        })
     }
 
     /// Changes the database in a way that a power failure may undo.
     pub(crate) fn note<T>(
         &self,
-        change: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+        mut change: impl FnMut(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        let writing = self.writing.as_ref().ok_or(StoreError::ReadOnly)?;
-        let _turn = locked(&writing.turn);
-        let connection = locked(&writing.notes);
-        transact(&connection, change).map_err(refused)
+        self.whole(|connections| connections.note(|| self.enter(connections), &mut change))
     }
-}
 
-fn transact<T>(
-    connection: &Connection,
-    change: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
-) -> rusqlite::Result<T> {
-    // Immediate: a transaction that begins by reading cannot wait for its turn to write later on.
-    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    let answer = change(&transaction)?;
-    transaction.commit()?;
-    Ok(answer)
-}
-
-/// A connection with so many KiB of cache.
-fn connect(path: &Path, synchronous: &str, cache: u32) -> Result<Connection, StoreError> {
-    let settings = || {
-        let connection = Connection::open(path)?;
-        connection.busy_timeout(PATIENCE)?;
-        connection.execute_batch(&format!(
-            "PRAGMA synchronous = {synchronous};
-             PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};
-             PRAGMA journal_size_limit = 268435456;
-             PRAGMA cache_size = -{cache};"
-        ))?;
-        Ok(connection)
-    };
-    settings().map_err(refused)
-}
-
-/// Whether there are no tables yet. An error where the database is of another format or not ours.
-fn is_new(path: &Path, connection: &Connection) -> Result<bool, StoreError> {
-    let number = |question: &str| {
-        connection
-            .query_row(question, [], |row| row.get::<_, i64>(0))
-            .map_err(refused)
-    };
-    let found = number("PRAGMA user_version")?;
-    let tables = number("SELECT count(*) FROM sqlite_master")?;
-    if tables == 0 && found == 0 {
-        return Ok(true);
+    /// The journal beside it.
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.place.journal
     }
-    if number("PRAGMA application_id")? != APPLICATION {
-        return Err(StoreError::Database(format!(
-            "`{}` was not made by Headwater",
-            path.display()
-        )));
-    }
-    if found == FORMAT {
-        Ok(false)
-    } else {
-        Err(StoreError::Format {
-            path: path.to_owned(),
-            found,
-            wanted: FORMAT,
-        })
-    }
-}
 
-fn create(connection: &Connection) -> rusqlite::Result<()> {
-    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-    transact(connection, |transaction| {
-        transaction.execute_batch(TABLES)?;
-        transaction.pragma_update(None, "application_id", APPLICATION)?;
-        transaction.pragma_update(None, "user_version", FORMAT)
-    })
-}
-
-/// Whether the files that readers and writers share could not be made, as in a folder that cannot be written to.
-fn cannot_share(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)
-    )
-}
-
-/// Whether everything that was ever written is in the database file itself.
-fn log_is_empty(path: &Path) -> bool {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    std::fs::metadata(log).map_or(true, |found| found.len() == 0)
-}
-
-/// The address under which SQLite opens a file that never changes.
-fn immutable_address(path: &Path) -> String {
-    let mut address = "file:".to_owned();
-    for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
-                address.push(char::from(*byte));
-            }
-            other => {
-                // Writing to a string cannot fail.
-                let _ = write!(address, "%{other:02X}");
-            }
+    /// For those who have begun a transaction: nobody replaces the database until they are done.
+    fn enter(&self, connections: &Connections) -> Result<File, Trouble> {
+        let share = self.place.share()?;
+        if self.place.is_current(connections.identity())? {
+            Ok(share)
+        } else {
+            Err(Trouble::Moved)
         }
     }
-    address.push_str("?immutable=1");
-    address
+
+    /// Does something with connections to the database that is there now; if that is damaged, with its replacement.
+    fn whole<T>(
+        &self,
+        mut attempt: impl FnMut(&Connections) -> Result<T, Trouble>,
+    ) -> Result<T, StoreError> {
+        let mut replaced = 0;
+        loop {
+            let connections = self.current()?;
+            let error = match attempt(&connections) {
+                Ok(answer) => return Ok(answer),
+                Err(Trouble::Moved) => continue,
+                Err(Trouble::Store(error)) => return Err(error),
+                Err(Trouble::Sqlite(error)) => error,
+            };
+            if !self.place.is_current(connections.identity())? && !connections.is_settled() {
+                continue;
+            }
+            if replaced == REPLACEMENTS || !connections.is_damage(&error) {
+                return Err(refused(&self.place.path, &error));
+            }
+            replaced += 1;
+            let reason = error.to_string();
+            let other = if self.writable {
+                rebuild::replace(&self.place, connections.identity(), &reason, &self.damage)?;
+                open_whole(&self.place, &self.damage)?
+            } else {
+                nothing(&self.place, &self.damage, &reason)
+            };
+            self.put(&connections, other);
+        }
+    }
+
+    /// Connections to the file that is at the path.
+    fn current(&self) -> Result<Arc<Connections>, StoreError> {
+        let connections = Arc::clone(&*locked(&self.current));
+        if connections.is_settled() || self.place.is_current(connections.identity())? {
+            return Ok(connections);
+        }
+        let other = if self.writable {
+            open_whole(&self.place, &self.damage)?
+        } else {
+            match Connections::open_read_only(&self.place.path, self.place.journal.format()) {
+                Ok(other) => other,
+                Err(Unopened::Refused(error)) => return Err(error),
+                Err(Unopened::Damaged(reason)) => nothing(&self.place, &self.damage, &reason),
+            }
+        };
+        self.put(&connections, other);
+        Ok(Arc::clone(&*locked(&self.current)))
+    }
+
+    /// Uses other connections from now on, unless somebody else has put others there meanwhile.
+    fn put(&self, old: &Arc<Connections>, other: Connections) {
+        let mut current = locked(&self.current);
+        let unused = if Arc::ptr_eq(&current, old) {
+            std::mem::replace(&mut *current, Arc::new(other))
+        } else {
+            Arc::new(other)
+        };
+        drop(current);
+        drop(unused);
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // The last connection to a database removes the log at its path; that has to be its own. Where the lock
+        // cannot be had SQLite's own look at the path has to do.
+        let share = self.writable.then(|| self.place.share().ok()).flatten();
+        *locked(&self.current) = Arc::new(Connections::empty(&self.place.path));
+        drop(share);
+    }
+}
+
+/// Connections by which nothing is remembered, and a word about it.
+fn nothing(place: &Place, damage: &Damage, reason: &str) -> Connections {
+    locked(damage).push(format!(
+        "the record database `{}` ({reason}): nothing of it is used; it is made anew when the store is next opened for writing",
+        place.path.display()
+    ));
+    Connections::empty(&place.path)
+}
+
+/// Opens a database that is whole and has seen all of the journal, made anew if need be.
+fn open_whole(place: &Place, damage: &Damage) -> Result<Connections, StoreError> {
+    let mut last = String::new();
+    // A database that was just made is whole; a few more attempts are for what others do meanwhile.
+    for _ in 0..4 {
+        let share = place.share()?;
+        let before = identity(&place.path)?;
+        let reason = match open_once(place, damage) {
+            Ok(connections) => return Ok(connections),
+            Err(Unopened::Refused(error)) => return Err(error),
+            Err(Unopened::Damaged(reason)) => reason,
+        };
+        drop(share);
+        rebuild::replace(place, before, &reason, damage)?;
+        last = reason;
+    }
+    Err(StoreError::Database(format!(
+        "`{}` is damaged again and again: {last}",
+        place.path.display()
+    )))
+}
+
+fn open_once(place: &Place, damage: &Damage) -> Result<Connections, Unopened> {
+    rebuild::sweep(place).map_err(Unopened::Refused)?;
+    let has_entries = place.journal.has_entries().map_err(Unopened::Refused)?;
+    if has_entries && identity(&place.path).map_err(Unopened::Refused)?.is_none() {
+        return Err(Unopened::Damaged("it is gone".to_owned()));
+    }
+    let connections = Connections::open(&place.path, place.journal.format(), !has_entries)?;
+    let caught_up = || -> Result<(), Trouble> {
+        let length = place.journal.length()?;
+        let seen = connections.read(seen_length)?;
+        if length.is_some() && length == seen {
+            return Ok(());
+        }
+        connections.write(
+            || Ok(()),
+            |transaction, interned| catch_up(place, damage, transaction, interned),
+        )
+    };
+    match caught_up() {
+        Ok(()) => Ok(connections),
+        Err(Trouble::Sqlite(error)) if connections.is_damage(&error) => {
+            Err(Unopened::Damaged(error.to_string()))
+        }
+        Err(Trouble::Sqlite(error)) => Err(Unopened::Refused(refused(&place.path, &error))),
+        Err(Trouble::Store(error)) => Err(Unopened::Refused(error)),
+        Err(Trouble::Moved) => Err(Unopened::Damaged("it was replaced".to_owned())),
+    }
+}
+
+/// How much of the journal the database has seen; `None` where it has never been asked to look.
+fn seen_length(connection: &Connection) -> rusqlite::Result<Option<u64>> {
+    connection
+        .prepare_cached("SELECT value FROM state WHERE name = 'journal'")?
+        .query_row([], |row| row.get::<_, i64>(0))
+        .optional()
+        .map(|length| length.map(i64::cast_unsigned))
+}
+
+/// Notes how much of the journal the database has seen.
+pub(crate) fn note_length(connection: &Connection, length: u64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO state (name, value) VALUES ('journal', ?)")?
+        .execute([length.cast_signed()])?;
+    Ok(())
+}
+
+/// Brings database and journal together: takes over what the journal has and the database has not seen, and writes a
+/// new journal where there is none or it has become shorter. Nobody else may write meanwhile.
+fn catch_up(
+    place: &Place,
+    damage: &Damage,
+    transaction: &Transaction<'_>,
+    interned: &mut Interned,
+) -> Result<(), Trouble> {
+    let seen = seen_length(transaction)?;
+    let length = place.journal.length()?;
+    match length {
+        Some(length) if seen == Some(length) => return Ok(()),
+        Some(length) if length >= seen.unwrap_or(0) && length > 0 => {
+            let mut scan = place.journal.scan(seen.unwrap_or(0))?;
+            rebuild::replay(place, &mut scan, transaction, interned)?;
+            note_length(transaction, length)?;
+        }
+        _ => {
+            if seen.is_some() {
+                locked(damage).push(format!(
+                    "the journal `{}`, which was cut or lost: it was written anew from the database",
+                    place.journal.path().display()
+                ));
+            }
+            note_length(transaction, rebuild::rewrite(place, transaction)?)?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn open(folder: &Path) -> Database {
+        Database::open(Place::of(folder), Damage::default()).unwrap()
+    }
 
     fn count(database: &Database) -> i64 {
         database
@@ -298,7 +401,7 @@ mod tests {
     #[test]
     fn a_failed_change_leaves_nothing_behind() {
         let folder = tempfile::tempdir().unwrap();
-        let database = Database::open(&folder.path().join("records.sqlite")).unwrap();
+        let database = open(folder.path());
         let name: Arc<str> = "first".into();
         let failed = database.write(|transaction, interned| {
             interned.number(transaction, &name)?;
@@ -311,12 +414,13 @@ mod tests {
             .write(|transaction, interned| interned.number(transaction, &name))
             .unwrap();
         assert_eq!(count(&database), 1);
+        assert_eq!(*locked(&database.damage), [""; 0], "a mistake is no damage");
     }
 
     #[test]
     fn reading_goes_on_while_something_is_written() {
         let folder = tempfile::tempdir().unwrap();
-        let database = Database::open(&folder.path().join("records.sqlite")).unwrap();
+        let database = open(folder.path());
         database
             .write(|transaction, interned| {
                 interned.number(transaction, &"first".into())?;
@@ -325,42 +429,5 @@ mod tests {
             })
             .unwrap();
         assert_eq!(count(&database), 1);
-    }
-
-    #[test]
-    fn a_database_in_an_odd_folder_is_read_as_immutable() {
-        let folder = tempfile::tempdir().unwrap();
-        let odd = folder.path().join("50% of? a#b é");
-        std::fs::create_dir(&odd).unwrap();
-        let path = odd.join("records.sqlite");
-        let written = Database::open(&path).unwrap();
-        written
-            .write(|transaction, interned| interned.number(transaction, &"first".into()))
-            .unwrap();
-        drop(written);
-        let database = Database {
-            path,
-            immutable: true,
-            idle: Mutex::default(),
-            writing: None,
-        };
-        assert_eq!(count(&database), 1);
-    }
-
-    #[test]
-    fn a_database_of_another_program_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("records.sqlite");
-        Connection::open(&path)
-            .unwrap()
-            .execute_batch("CREATE TABLE t (x); PRAGMA user_version = 1")
-            .unwrap();
-        for opened in [Database::open(&path), Database::open_read_only(&path)] {
-            let message = opened.unwrap_err().to_string();
-            assert!(
-                message.ends_with("records.sqlite` was not made by Headwater"),
-                "{message}"
-            );
-        }
     }
 }

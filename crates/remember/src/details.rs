@@ -112,7 +112,8 @@ fn checksum(recipe: &Recipe, body: &[u8]) -> [u8; HEAD - 1] {
     checksum
 }
 
-fn put_number(out: &mut Vec<u8>, mut number: u64) {
+/// Appends a number, seven bits per byte.
+pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -120,7 +121,8 @@ fn put_number(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+/// Appends bytes after their length.
+pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_number(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
@@ -184,12 +186,13 @@ fn first_digest(text: &str) -> Option<(usize, [u8; 32])> {
     None
 }
 
-struct Reader<'a> {
-    rest: &'a [u8],
+/// Reads what was written, from the front.
+pub(crate) struct Reader<'a> {
+    pub(crate) rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8], Damaged> {
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Damaged> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or(Damaged)?;
         self.rest = rest;
         Ok(taken)
@@ -199,7 +202,7 @@ impl<'a> Reader<'a> {
         Ok(self.take(1)?[0])
     }
 
-    fn number(&mut self) -> Result<u64, Damaged> {
+    pub(crate) fn number(&mut self) -> Result<u64, Damaged> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -216,16 +219,16 @@ impl<'a> Reader<'a> {
         Err(Damaged)
     }
 
-    fn bytes(&mut self) -> Result<&'a [u8], Damaged> {
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8], Damaged> {
         let length = usize::try_from(self.number()?).map_err(|_| Damaged)?;
         self.take(length)
     }
 
-    fn text(&mut self) -> Result<&'a str, Damaged> {
+    pub(crate) fn text(&mut self) -> Result<&'a str, Damaged> {
         std::str::from_utf8(self.bytes()?).map_err(|_| Damaged)
     }
 
-    fn digest(&mut self) -> Result<Digest, Damaged> {
+    pub(crate) fn digest(&mut self) -> Result<Digest, Damaged> {
         let mut digest = [0; 32];
         digest.copy_from_slice(self.take(32)?);
         Ok(Digest(digest))

@@ -43,6 +43,14 @@ pub(crate) fn sync_file_system(folder: &Path) -> Result<(), StoreError> {
     }
 }
 
+/// Whether a file may be written to. It is not opened: closing it would take away the locks that SQLite has on it.
+pub(crate) fn is_writable(path: &Path) -> bool {
+    CString::new(path.as_os_str().as_bytes()).is_ok_and(|name| {
+        // SAFETY: the name is a C string that lives until the call is over.
+        unsafe { libc::access(name.as_ptr(), libc::W_OK) == 0 }
+    })
+}
+
 /// The name of the network file system that the folder, or the nearest parent that exists, is on; `None` on a local
 /// one.
 pub(crate) fn network_file_system(folder: &Path) -> Result<Option<&'static str>, StoreError> {
@@ -119,6 +127,14 @@ mod tests {
             network_file_system(Path::new("relative/and/absent")).unwrap(),
             None
         );
+    }
+
+    #[test]
+    fn what_is_not_there_cannot_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(is_writable(folder.path()));
+        assert!(!is_writable(&folder.path().join("absent")));
+        assert!(!is_writable(Path::new("a\0b")));
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! 1. every new object is brought to a name of its own beside the objects: a link to the staged file, or a copy;
 //! 2. their contents are made durable, one by one or, if there are many, all at once;
 //! 3. each is renamed to its digest, which replaces a left-over atomically, and the folders are made durable;
-//! 4. records and the list of objects known to be durable are written in one transaction with full synchronisation.
+//! 4. in one transaction, records and the list of objects known to be durable are written to the database, and to the
+//!    journal, which is made durable before the transaction is, with full synchronisation.
 //!
 //! From before step 1, in which it is found out which objects are new, until after step 4 the lock `objects.lock` is
 //! held, so that no collection takes away what step 4 speaks of.
@@ -19,6 +20,8 @@ use std::path::PathBuf;
 use headwater_graph::{Digest, ProductRecord, StoreError};
 
 use crate::aliases::Alias;
+use crate::journal::{Batch, ObjectRow};
+use crate::rebuild::insert_object;
 use crate::records::Row;
 use crate::store::Store;
 
@@ -113,21 +116,34 @@ impl Store {
         }
         let walls = walls(products());
         let now = crate::store::now();
-        let lost = database.write(|transaction, interned| {
-            let mut insert = transaction.prepare_cached(
-                "INSERT INTO objects (digest, size, inode, modified, wall, reads, used) VALUES (?, ?, ?, ?, ?, 0, ?)
-                 ON CONFLICT (digest) DO UPDATE SET size = excluded.size, inode = excluded.inode,
-                 modified = excluded.modified, wall = max(wall, excluded.wall), used = excluded.used",
-            )?;
-            for (digest, seen) in &placed.durable {
-                insert.execute((
-                    &digest.0[..],
-                    seen.size.cast_signed(),
-                    seen.inode.cast_signed(),
-                    seen.modified,
-                    walls.get(digest).copied().unwrap_or(0).cast_signed(),
-                    now,
-                ))?;
+        let objects: Vec<(Digest, ObjectRow)> = placed
+            .durable
+            .iter()
+            .map(|(digest, seen)| {
+                let wall = walls.get(digest).copied().unwrap_or(0);
+                (
+                    *digest,
+                    ObjectRow {
+                        seen: *seen,
+                        wall,
+                        used: now,
+                    },
+                )
+            })
+            .collect();
+        let mut entries = Batch::default();
+        for (digest, row) in &objects {
+            entries.object(digest, row);
+        }
+        for row in &rows {
+            row.journal(&mut entries);
+        }
+        for (_, alias) in &aliases {
+            entries.alias(alias);
+        }
+        let lost = database.keep(&entries, |transaction, interned| {
+            for (digest, row) in &objects {
+                insert_object(transaction, digest, row)?;
             }
             let mut again = transaction.prepare_cached(
                 "UPDATE objects SET wall = max(wall, ?), used = max(used, ?) WHERE digest = ?",

@@ -7,9 +7,9 @@
 //! digests of files and directories; the list of runs.
 //!
 //! ```text
-//!                     submit                 keep                  acknowledge
-//!  finished task ──> Pending ──> Writer ──> objects ──> records ──────────────> the engine may rely on it
-//!                                (groups)   durable     COMMIT
+//!                     submit                 keep                              acknowledge
+//!  finished task ──> Pending ──> Writer ──> objects ──> journal ──> records ──────────────> the engine may rely on it
+//!                                (groups)   durable     durable     COMMIT
 //! ```
 //!
 //! On disk a store is one folder, usually `.headwater/`:
@@ -17,6 +17,10 @@
 //! | path | what |
 //! | --- | --- |
 //! | `records.sqlite` | records, known objects, digest cache, runs; SQLite in WAL mode |
+//! | `records.journal` | the same records once more, in a file that only grows; the database is made from it if damaged |
+//! | `records.lock` | shared by whoever writes records, held alone by whoever replaces the database |
+//! | `records.rebuild/` | a database that is being made anew |
+//! | `damaged/1/` … | databases and journals that were set aside |
 //! | `objects/ab/cdef…` | bytes, named by their BLAKE3 digest, never writable |
 //! | `objects/damaged/` | objects that were found not to be what their name says |
 //! | `staging/<claim>/`, `staging/<claim>.lock` | files on their way in; a claim is a run or a writer, alive while its lock is held |
@@ -41,25 +45,32 @@
 //! | `digests`, `directory` | digests of files (cached) and of directories |
 //! | `runs` | [`RunRecord`], [`RunTask`]: what ran when, and how it ended |
 //! | `claims` | who is alive, and what the dead have left behind |
-//! | `database`, `schema` | connections, transactions, tables and the format number |
+//! | `database` | the three ways of using the records, and what happens when they are damaged |
+//! | `connections`, `schema` | connections to one file, what their errors mean, tables and the format number |
+//! | `journal`, `rebuild` | the journal, and making the records again from it |
 //! | `disk` | the few system calls that the standard library does not have |
 //!
 //! **Invariants:** a record is visible only when its objects are durable. Nothing is acknowledged before the commit
 //! that holds it has reached the disk. A reader never waits for a writer; only who asks for the path of an object, in a
-//! store that may be written to and for the first time in a run, waits until that is noted. No damaged byte makes this crate panic.
+//! store that may be written to and for the first time in a run, waits until that is noted. No damaged byte makes this
+//! crate panic, refuse to open a store, or give out a wrong record. `docs/crash-contract.md` has the promises and
+//! their tests.
 
 mod aliases;
 mod claims;
 mod collect;
+mod connections;
 mod database;
 mod details;
 mod digests;
 mod directory;
 mod disk;
+mod journal;
 mod keep;
 mod leases;
 mod objects;
 mod queries;
+mod rebuild;
 mod records;
 mod runs;
 mod schema;

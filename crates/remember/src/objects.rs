@@ -99,6 +99,13 @@ fn has_size(path: &Path, size: u64) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() == size)
 }
 
+/// Where an object has its place in the store of this folder.
+pub(crate) fn object_path(root: &Path, digest: &Digest) -> PathBuf {
+    let hex = digest.hex();
+    let (folder, name) = hex.split_at(2);
+    root.join("objects").join(folder).join(name)
+}
+
 impl Store {
     /// Held by those who give files the names of objects, until the rows are committed.
     pub(crate) fn placing(&self) -> Result<File, StoreError> {
@@ -118,9 +125,7 @@ impl Store {
 
     /// Where an object has its place.
     pub(crate) fn object_path(&self, digest: &Digest) -> PathBuf {
-        let hex = digest.hex();
-        let (folder, name) = hex.split_at(2);
-        self.root().join("objects").join(folder).join(name)
+        object_path(self.root(), digest)
     }
 
     /// Makes objects durable under their names; those that are so already cost a look-up each. The caller holds the
@@ -204,19 +209,25 @@ impl Store {
     /// Brings bytes to a read-only file of our own beside the objects; returns its path.
     fn bring_in(&self, source: &ObjectSource) -> Result<PathBuf, StoreError> {
         let path = self.incoming_path()?;
-        match source {
+        let brought = match source {
             ObjectSource::Bytes(bytes) => {
                 let write = || -> io::Result<()> {
                     let mut file = File::create(&path)?;
                     file.write_all(bytes)?;
                     file.set_permissions(Permissions::from_mode(0o444))
                 };
-                write().map_err(cannot("write", &path))?;
-                Ok(path)
+                write().map_err(cannot("write", &path))
             }
             ObjectSource::Staged(staged) => {
-                link_or_copy(staged, &path).map_err(cannot("store", staged))?;
-                Ok(path)
+                link_or_copy(staged, &path).map_err(cannot("store", staged))
+            }
+        };
+        match brought {
+            Ok(()) => Ok(path),
+            Err(error) => {
+                // On a full disk the beginning of an object would only take room away from others.
+                let _ = fs::remove_file(&path);
+                Err(error)
             }
         }
     }
@@ -372,9 +383,9 @@ impl Store {
                 "UPDATE objects SET reads = reads + 1, used = max(used, ?) WHERE digest = ?",
             )?;
             let mut gone = HashSet::new();
-            for digest in fresh {
+            for digest in &fresh {
                 if update.execute((now(), &digest.0[..]))? == 0 {
-                    gone.insert(digest);
+                    gone.insert(*digest);
                 }
             }
             Ok(gone)

@@ -9,6 +9,8 @@ use headwater_graph::{ProductRecord, Recipe, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::database::Database;
+use crate::journal::{Batch, VersionRow};
+use crate::rebuild::insert_version;
 use crate::records::{COLUMNS, Names, record};
 use crate::runs::RunTask;
 use crate::store::Store;
@@ -62,9 +64,7 @@ fn select(
     let mut statement = connection.prepare_cached(question)?;
     let mut rows = statement.query(arguments)?;
     while let Some(row) = rows.next()? {
-        if let Ok(recipe) = <[u8; 32]>::try_from(row.get_ref(0)?.as_blob()?) {
-            found.extend(record(connection, &mut names, Recipe(recipe), row)?);
-        }
+        found.extend(record(connection, &mut names, row)?);
     }
     Ok(found)
 }
@@ -107,24 +107,18 @@ impl Store {
         for (version, parts) in versions {
             let parts = joined(parts);
             if parts_text(database, version)?.as_ref() != Some(&parts) {
-                fresh.push((version, parts));
+                let version = version.to_string();
+                fresh.push(VersionRow { version, parts });
             }
         }
         if fresh.is_empty() {
             return Ok(());
         }
-        database.note(|transaction| {
-            for (version, parts) in &fresh {
-                transaction
-                    .prepare_cached("INSERT OR IGNORE INTO names (text) VALUES (?)")?
-                    .execute([&***version])?;
-                transaction
-                    .prepare_cached(
-                        "INSERT OR REPLACE INTO versions SELECT id, ? FROM names WHERE text = ?",
-                    )?
-                    .execute((parts, &***version))?;
-            }
-            Ok(())
+        let mut batch = Batch::default();
+        fresh.iter().for_each(|row| batch.version(row));
+        database.keep(&batch, |transaction, interned| {
+            let mut rows = fresh.iter();
+            rows.try_for_each(|row| insert_version(transaction, interned, row))
         })
     }
 
@@ -164,7 +158,7 @@ impl Store {
                 (Some(_), Some(_)) => "operation = ?1 AND run = ?2",
             };
             let question = format!(
-                "SELECT recipe, {COLUMNS} FROM products WHERE {condition} ORDER BY id DESC LIMIT ?3"
+                "SELECT {COLUMNS} FROM products WHERE {condition} ORDER BY id DESC LIMIT ?3"
             );
             select(connection, &question, (operation, run, limit))
         })
@@ -192,7 +186,7 @@ impl Store {
                 )
                 .optional()?;
             let question = format!(
-                "SELECT recipe, {COLUMNS} FROM products
+                "SELECT {COLUMNS} FROM products
                  WHERE operation = ? AND id < ? AND run != ? ORDER BY id DESC LIMIT ?"
             );
             let operation = number(connection, &product.operation)?;
@@ -276,7 +270,7 @@ impl Store {
                 }
             };
             let question =
-                format!("SELECT recipe, {COLUMNS} FROM products WHERE prefix = ? AND recipe = ?");
+                format!("SELECT {COLUMNS} FROM products WHERE prefix = ? AND recipe = ?");
             let arguments = (crate::records::prefix(&target), &target.0[..]);
             let record = select(connection, &question, arguments)?.pop();
             Ok(

@@ -1,12 +1,15 @@
 //! Rows of products: finding, reading and adding them.
 //!
-//! Law: a recipe has at most one row. What is looked up is compared in all its 32 bytes. A row whose details are
-//! damaged counts as not there and is removed, so that the product is made anew.
+//! Law: a recipe has at most one row. What is looked up is compared in all its 32 bytes. A row that is not in every
+//! column what was written is never given out: it is taken from the journal, and where that does not have it either
+//! it is removed, so that the product is made anew.
 //!
 //! A recipe that has no row may be an alias, and then stands for the row of its target. A target always is a product,
 //! never another alias, so that nothing has to be followed further; one that is gone makes its aliases count as not
 //! there. A content key is a recipe too, that of a task that reads everything from outside: the products made under
 //! it are those that have it as their content key and the one that has it as its recipe.
+//!
+//! The column `details` ends with a seal: eight bytes of checksum over what the other columns say.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,9 +18,10 @@ use headwater_graph::{Known, ProductRecord, Recipe, Records, StoreError};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::aliases;
-use crate::database::Interned;
+use crate::connections::Interned;
 use crate::details;
-use crate::store::Store;
+use crate::journal::{Batch, Entry};
+use crate::store::{Mode, Store};
 
 /// The part of a recipe that the index holds.
 pub(crate) fn prefix(recipe: &Recipe) -> i64 {
@@ -61,14 +65,14 @@ pub(crate) fn find(
 }
 
 /// Calls `found` with the position of each recipe that is a product or an alias of one, and the product's row: the
-/// recipe and then the columns named.
+/// columns named, of which the first is the recipe.
 fn find_products(
     connection: &Connection,
     columns: &str,
     recipes: &[Recipe],
     mut found: impl FnMut(usize, &rusqlite::Row<'_>) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
-    let question = format!("SELECT recipe, {columns} FROM products WHERE prefix = ?");
+    let question = format!("SELECT {columns} FROM products WHERE prefix = ?");
     let absent = find(connection, &question, recipes, &mut found)?;
     if absent.is_empty() {
         return Ok(());
@@ -90,28 +94,60 @@ fn own_recipe(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Recipe>> {
     Ok(<[u8; 32]>::try_from(bytes).ok().map(Recipe))
 }
 
+/// Bytes at the end of the details.
+const SEAL: usize = 8;
+
+/// Ties together what is not in the details, so that a changed number or name does not pass for the one it was.
+fn seal(record: &ProductRecord) -> [u8; SEAL] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&record.recipe.0);
+    for number in [record.wall, record.cpu, record.peak_memory] {
+        hasher.update(&number.to_le_bytes());
+    }
+    hasher.update(&record.time.to_le_bytes());
+    for text in [&record.operation, &record.version, &record.run] {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    let mut seal = [0; SEAL];
+    seal.copy_from_slice(&hasher.finalize().as_bytes()[..SEAL]);
+    seal
+}
+
 /// A record ready to be inserted: everything that can be prepared is, because others wait while it is inserted.
 pub(crate) struct Row<'a> {
     prefix: i64,
     record: &'a ProductRecord,
+    /// With the seal.
     details: Vec<u8>,
 }
 
 impl<'a> Row<'a> {
     /// Prepares a record.
     pub(crate) fn new(record: &'a ProductRecord) -> Row<'a> {
-        let details = details::write(
+        let mut details = details::write(
             &record.recipe,
             record.content.as_ref(),
             &record.parameters,
             &record.inputs,
             &record.outputs,
         );
+        details.extend_from_slice(&seal(record));
         Row {
             prefix: prefix(&record.recipe),
             record,
             details,
         }
+    }
+
+    /// Adds the record to what is to be appended to the journal.
+    pub(crate) fn journal(&self, batch: &mut Batch) {
+        batch.product(self.record, self.lists());
+    }
+
+    /// The details without the seal.
+    fn lists(&self) -> &[u8] {
+        &self.details[..self.details.len() - SEAL]
     }
 
     /// Adds rows. A recipe that has a row with the same details keeps it; one with other details gets the new ones.
@@ -136,7 +172,11 @@ impl<'a> Row<'a> {
             let mut same = false;
             while let Some(candidate) = candidates.next()? {
                 if candidate.get_ref(1)?.as_blob()? == record.recipe.0 {
-                    same = candidate.get_ref(2)?.as_blob()? == row.details;
+                    same = candidate
+                        .get_ref(2)?
+                        .as_blob()?
+                        .split_last_chunk::<SEAL>()
+                        .is_some_and(|(lists, _)| lists == row.lists());
                     replaced = Some(candidate.get::<_, i64>(0)?);
                     break;
                 }
@@ -191,61 +231,56 @@ fn name(
     Ok(name)
 }
 
-/// The columns that [`record`] reads, after the recipe.
+/// The columns that [`record`] and [`from_row`] read.
 pub(crate) const COLUMNS: &str =
-    "id, operation, version, run, wall, cpu, peak_memory, time, details";
+    "recipe, id, operation, version, run, wall, cpu, peak_memory, time, details";
 
 /// Puts a row together; `None` where it is damaged.
 pub(crate) fn record(
     connection: &Connection,
     names: &mut Names,
-    recipe: Recipe,
     row: &rusqlite::Row<'_>,
 ) -> rusqlite::Result<Option<ProductRecord>> {
-    let Ok(details) = details::read(&recipe, row.get_ref(9)?.as_blob()?) else {
-        return Ok(None);
-    };
-    let mut text = |column: usize| name(connection, names, row.get(column)?);
-    let (Some(operation), Some(version), Some(run)) = (text(2)?, text(3)?, text(4)?) else {
-        return Ok(None);
-    };
-    Ok(Some(ProductRecord {
+    for column in [2, 3, 4] {
+        if name(connection, names, row.get(column)?)?.is_none() {
+            return Ok(None);
+        }
+    }
+    Ok(from_row(names, row, 0))
+}
+
+/// Puts a row together, whose columns begin at an offset; `None` where it is damaged or names are missing.
+pub(crate) fn from_row(
+    names: &Names,
+    row: &rusqlite::Row<'_>,
+    offset: usize,
+) -> Option<ProductRecord> {
+    let blob = |column: usize| row.get_ref(offset + column).ok()?.as_blob().ok();
+    let number = |column: usize| row.get::<_, i64>(offset + column).ok();
+    let text = |column: usize| names.get(&number(column)?).cloned();
+    let recipe = Recipe(blob(0)?.try_into().ok()?);
+    let (lists, sealed) = blob(9)?.split_last_chunk::<SEAL>()?;
+    let details = details::read(&recipe, lists).ok()?;
+    let record = ProductRecord {
         recipe,
         content: details.content,
-        operation,
-        version,
+        operation: text(2)?,
+        version: text(3)?,
         parameters: details.parameters,
         inputs: details.inputs,
         outputs: details.outputs,
-        wall: row.get::<_, i64>(5)?.cast_unsigned(),
-        cpu: row.get::<_, i64>(6)?.cast_unsigned(),
-        peak_memory: row.get::<_, i64>(7)?.cast_unsigned(),
-        run,
-        time: row.get(8)?,
-    }))
-}
-
-impl Store {
-    fn forget_damaged(&self, damaged: &[(Recipe, i64)]) -> Result<(), StoreError> {
-        for (recipe, _) in damaged {
-            self.note_damage(format!("the record of recipe {recipe}"));
-        }
-        match self.writable() {
-            Ok(database) if !damaged.is_empty() => database.write(|transaction, _| {
-                let mut remove = transaction
-                    .prepare_cached("DELETE FROM products WHERE id = ? AND recipe = ?")?;
-                for (recipe, id) in damaged {
-                    remove.execute((id, &recipe.0[..]))?;
-                }
-                Ok(())
-            }),
-            _ => Ok(()),
-        }
-    }
+        wall: number(5)?.cast_unsigned(),
+        cpu: number(6)?.cast_unsigned(),
+        peak_memory: number(7)?.cast_unsigned(),
+        run: text(4)?,
+        time: number(8)?,
+    };
+    (seal(&record) == *sealed).then_some(record)
 }
 
 /// What a look-up of whole records came to.
 struct Found {
+    /// In the order of the question.
     answer: Vec<Option<ProductRecord>>,
     damaged: Vec<(Recipe, i64)>,
     names: Names,
@@ -269,7 +304,7 @@ impl Found {
         let Some(recipe) = own_recipe(row)? else {
             return Ok(None);
         };
-        let record = record(connection, &mut self.names, recipe, row)?;
+        let record = record(connection, &mut self.names, row)?;
         if record.is_none() {
             self.damaged.push((recipe, row.get(1)?));
         }
@@ -285,81 +320,139 @@ impl Store {
     /// are and how many of them are damaged.
     pub(crate) fn verify_records(&self) -> Result<(u64, u64), StoreError> {
         let (mut read, mut damaged) = (0, 0);
-        let (mut last, mut is_done) = (i64::MIN, false);
+        let mut last = Some(i64::MIN);
         let Some(database) = self.database() else {
             return Ok((0, 0));
         };
-        while !is_done {
-            let mut found = Found::new(0);
-            database.read(|connection| {
-                let question = format!(
-                    "SELECT recipe, {COLUMNS} FROM products WHERE id > ? ORDER BY id LIMIT {PART}"
-                );
+        while let Some(after) = last {
+            let (found, part, bad, end) = database.read(|connection| {
+                let mut found = Found::new(0);
+                let (mut part, mut bad, mut end) = (0, 0, None);
+                let question =
+                    format!("SELECT {COLUMNS} FROM products WHERE id > ? ORDER BY id LIMIT {PART}");
                 let mut statement = connection.prepare_cached(&question)?;
-                let mut rows = statement.query([last])?;
-                is_done = true;
+                let mut rows = statement.query([after])?;
                 while let Some(row) = rows.next()? {
-                    is_done = false;
-                    last = row.get(1)?;
-                    read += 1;
+                    end = Some(row.get::<_, i64>(1)?);
+                    part += 1;
                     // Also one whose very recipe is not legible, which nobody can ask for.
-                    damaged += u64::from(found.read(connection, row)?.is_none());
+                    bad += u64::from(found.read(connection, row)?.is_none());
                 }
-                Ok(())
+                Ok((found, part, bad, end))
             })?;
-            self.forget_damaged(&found.damaged)?;
+            read += part;
+            damaged += bad;
+            last = end;
+            self.mend(&found.damaged)?;
         }
         Ok((read, damaged))
+    }
+
+    /// Asks, and asks again if that had to be mended which was found.
+    fn mended(
+        &self,
+        ask: impl Fn(&Connection) -> rusqlite::Result<Found>,
+    ) -> Result<Option<Vec<Option<ProductRecord>>>, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(None);
+        };
+        let mut found = database.read(&ask)?;
+        if !found.damaged.is_empty() {
+            found.damaged.sort_unstable();
+            found.damaged.dedup();
+            self.mend(&found.damaged)?;
+            if self.mode() == Mode::ReadWrite {
+                found = database.read(&ask)?;
+            }
+        }
+        Ok(Some(found.answer))
+    }
+
+    /// Replaces damaged rows by what the journal says; removes them where it says nothing. In a store that may not be
+    /// written to they are only told of.
+    fn mend(&self, damaged: &[(Recipe, i64)]) -> Result<(), StoreError> {
+        if damaged.is_empty() {
+            return Ok(());
+        }
+        if self.mode() == Mode::ReadOnly {
+            for (recipe, _) in damaged {
+                self.note_damage(format!("the record of recipe {recipe}"));
+            }
+            return Ok(());
+        }
+        let database = self.writable()?;
+        let mut records: HashMap<Recipe, Option<ProductRecord>> =
+            damaged.iter().map(|(recipe, _)| (*recipe, None)).collect();
+        // Without a journal there is nothing to be had from it.
+        if let Ok(mut scan) = database.journal().scan(0) {
+            while let Some(entry) = scan.next_entry()? {
+                if let Entry::Product(record) = entry
+                    && let Some(place) = records.get_mut(&record.recipe)
+                {
+                    *place = Some(*record);
+                }
+            }
+        }
+        database.write(|transaction, interned| {
+            let mut remove =
+                transaction.prepare_cached("DELETE FROM products WHERE id = ? AND recipe = ?")?;
+            for (recipe, id) in damaged {
+                remove.execute((id, &recipe.0[..]))?;
+            }
+            let mut rows: Vec<Row<'_>> = records.values().flatten().map(Row::new).collect();
+            Row::insert(&mut rows, transaction, interned)
+        })?;
+        for (recipe, record) in &records {
+            let end = match record {
+                Some(_) => "; it was taken from the journal",
+                None => "",
+            };
+            self.note_damage(format!("the record of recipe {recipe}{end}"));
+        }
+        Ok(())
     }
 }
 
 impl Known for Store {
     fn known(&self, recipes: &[Recipe]) -> Result<Vec<Option<u64>>, StoreError> {
-        let mut answer = vec![None; recipes.len()];
         let Some(database) = self.database() else {
-            return Ok(answer);
+            return Ok(vec![None; recipes.len()]);
         };
         database.read(|connection| {
-            find_products(connection, "wall", recipes, |position, row| {
+            let mut answer = vec![None; recipes.len()];
+            find_products(connection, "recipe, wall", recipes, |position, row| {
                 answer[position] = Some(row.get::<_, i64>(1)?.cast_unsigned());
                 Ok(())
-            })
-        })?;
-        Ok(answer)
+            })?;
+            Ok(answer)
+        })
     }
 }
 
 impl Records for Store {
     fn fetch(&self, recipes: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError> {
-        let mut found = Found::new(recipes.len());
-        let Some(database) = self.database() else {
-            return Ok(found.answer);
-        };
-        database.read(|connection| {
+        let answer = self.mended(|connection| {
+            let mut found = Found::new(recipes.len());
             find_products(connection, COLUMNS, recipes, |position, row| {
                 found.answer[position] = found.read(connection, row)?;
                 Ok(())
-            })
+            })?;
+            Ok(found)
         })?;
-        self.forget_damaged(&found.damaged)?;
-        Ok(found.answer)
+        Ok(answer.unwrap_or_else(|| vec![None; recipes.len()]))
     }
 
     fn equal(&self, keys: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError> {
-        let mut found = Found::new(keys.len());
-        let Some(database) = self.database() else {
-            return Ok(found.answer);
-        };
-        database.read(|connection| {
-            let question = format!("SELECT recipe, {COLUMNS} FROM products WHERE prefix = ?");
+        let answer = self.mended(|connection| {
+            let mut found = Found::new(keys.len());
+            let question = format!("SELECT {COLUMNS} FROM products WHERE prefix = ?");
             find(connection, &question, keys, |position, row| {
                 found.answer[position] = found.read(connection, row)?;
                 Ok(())
             })?;
             // Of several the latest: that its bytes are still there is likeliest.
-            let question = format!(
-                "SELECT recipe, {COLUMNS} FROM products WHERE content = ? ORDER BY id DESC"
-            );
+            let question =
+                format!("SELECT {COLUMNS} FROM products WHERE content = ? ORDER BY id DESC");
             let mut statement = connection.prepare_cached(&question)?;
             for (prefix, position) in in_index_order(keys) {
                 if found.answer[position].is_some() {
@@ -376,17 +469,20 @@ impl Records for Store {
                     }
                 }
             }
-            Ok(())
+            Ok(found)
         })?;
-        found.damaged.sort_unstable();
-        found.damaged.dedup();
-        self.forget_damaged(&found.damaged)?;
-        Ok(found.answer)
+        Ok(answer.unwrap_or_else(|| vec![None; keys.len()]))
     }
 
     fn register(&self, records: &[ProductRecord]) -> Result<(), StoreError> {
         let database = self.writable()?;
         let mut rows: Vec<Row<'_>> = records.iter().map(Row::new).collect();
-        database.write(|transaction, interned| Row::insert(&mut rows, transaction, interned))
+        let mut batch = Batch::default();
+        for row in &rows {
+            row.journal(&mut batch);
+        }
+        database.keep(&batch, |transaction, interned| {
+            Row::insert(&mut rows, transaction, interned)
+        })
     }
 }

@@ -206,7 +206,7 @@ impl Store {
                     run.reused.cast_signed(),
                     run.failed.cast_signed(),
                     run.outputs.as_os_str().as_bytes(),
-                    command,
+                    &command,
                 ),
             )
         });
@@ -248,7 +248,7 @@ impl Store {
         if changed == 1 {
             Ok(())
         } else {
-            Err(no_run(id))
+            self.without_row(id)
         }
     }
 
@@ -309,7 +309,7 @@ impl Store {
             }
             Ok(true)
         })?;
-        if found { Ok(()) } else { Err(no_run(run)) }
+        if found { Ok(()) } else { self.without_row(run) }
     }
 
     /// The tasks of a run; none where there is no such run.
@@ -326,16 +326,16 @@ impl Store {
                 .query_map([number], read_task)?
                 .collect::<rusqlite::Result<Vec<_>>>()
         })?;
-        tasks
-            .into_iter()
-            .collect::<Option<_>>()
-            .ok_or_else(|| damaged(run))
+        if tasks.iter().any(Option::is_none) {
+            self.note_damage(format!("the list of tasks of run `{run}`"));
+        }
+        Ok(tasks.into_iter().flatten().collect())
     }
 
     fn select_runs(
         &self,
         question: &str,
-        arguments: impl rusqlite::Params,
+        arguments: impl rusqlite::Params + Clone,
     ) -> Result<Vec<RunRecord>, StoreError> {
         let Some(database) = self.database() else {
             return Ok(Vec::new());
@@ -343,30 +343,37 @@ impl Store {
         let runs = database.read(|connection| {
             connection
                 .prepare_cached(question)?
-                .query_map(arguments, |row| {
-                    Ok((row.get::<_, String>(0)?, read_run(row)?))
+                .query_map(arguments.clone(), |row| {
+                    Ok((row.get::<_, String>(0)?, from_row(row, 0)?))
                 })?
                 .collect::<rusqlite::Result<Vec<_>>>()
         })?;
         let look = |(id, run): (String, Option<RunRecord>)| {
-            let mut run = run.ok_or_else(|| damaged(&id))?;
+            let Some(mut run) = run else {
+                self.note_damage(format!("the record of run `{id}`"));
+                return None;
+            };
             if run.status == RunStatus::Running && !self.is_alive(&run.id) {
                 run.status = RunStatus::Interrupted;
             }
-            Ok(run)
+            Some(run)
         };
-        runs.into_iter().map(look).collect()
+        Ok(runs.into_iter().filter_map(look).collect())
+    }
+
+    /// For a run whose row is not there: damage if this process has begun it, else a mistake of the caller.
+    fn without_row(&self, id: &str) -> Result<(), StoreError> {
+        if self.has_claimed(id) {
+            self.note_damage(format!("the record of run `{id}`, which was lost"));
+            Ok(())
+        } else {
+            Err(no_run(id))
+        }
     }
 }
 
 fn no_run(id: &str) -> StoreError {
     StoreError::Database(format!("there is no run `{id}`"))
-}
-
-fn damaged(id: &str) -> StoreError {
-    StoreError::Damaged {
-        what: format!("the record of run `{id}`"),
-    }
 }
 
 fn run_number(connection: &Connection, run: &str) -> rusqlite::Result<Option<i64>> {
@@ -376,25 +383,26 @@ fn run_number(connection: &Connection, run: &str) -> rusqlite::Result<Option<i64
         .optional()
 }
 
-fn read_run(row: &Row<'_>) -> rusqlite::Result<Option<RunRecord>> {
+/// Reads a run, whose columns begin at an offset; `None` where it is damaged.
+pub(crate) fn from_row(row: &Row<'_>, offset: usize) -> rusqlite::Result<Option<RunRecord>> {
     let path = |column: usize| -> rusqlite::Result<PathBuf> {
-        Ok(OsStr::from_bytes(row.get_ref(column)?.as_blob()?).into())
+        Ok(OsStr::from_bytes(row.get_ref(offset + column)?.as_blob()?).into())
     };
-    let count = |column: usize| row.get::<_, i64>(column).map(i64::cast_unsigned);
-    let name: String = row.get(5)?;
+    let count = |column: usize| row.get::<_, i64>(offset + column).map(i64::cast_unsigned);
+    let name: String = row.get(offset + 5)?;
     let Some(status) = RunStatus::ALL
         .into_iter()
         .find(|status| status.name() == name)
     else {
         return Ok(None);
     };
-    let command: String = row.get(11)?;
+    let command: String = row.get(offset + 11)?;
     Ok(Some(RunRecord {
-        id: row.get(0)?,
-        workflow: row.get(1)?,
+        id: row.get(offset)?,
+        workflow: row.get(offset + 1)?,
         file: path(2)?,
-        started: row.get(3)?,
-        ended: row.get(4)?,
+        started: row.get(offset + 3)?,
+        ended: row.get(offset + 4)?,
         status,
         tasks: count(6)?,
         executed: count(7)?,
@@ -405,6 +413,7 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<Option<RunRecord>> {
     }))
 }
 
+/// Reads a task of a run; `None` where it is damaged.
 pub(crate) fn read_task(row: &Row<'_>) -> rusqlite::Result<Option<RunTask>> {
     let recipe = <[u8; 32]>::try_from(row.get_ref(1)?.as_blob()?)
         .ok()

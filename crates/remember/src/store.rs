@@ -6,14 +6,14 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use headwater_graph::StoreError;
 
 use crate::claims::{self, Claim};
-use crate::database::{Database, locked};
+use crate::database::{Damage, Database, Place, locked};
 use crate::disk::{cannot, network_file_system, sync_folder};
 use crate::worth::Meter;
 
@@ -38,7 +38,7 @@ pub struct Store {
     /// Where this store puts objects until they have their name.
     incoming: Mutex<Option<Claim>>,
     next_name: AtomicU64,
-    damage: Mutex<Vec<String>>,
+    damage: Damage,
     /// When the latest run of this process began, in seconds since 1970; `i64::MIN` before the first.
     latest_run: AtomicI64,
     meter: Meter,
@@ -52,10 +52,13 @@ impl Store {
         if let Some(kind) = network_file_system(&root)? {
             return Err(StoreError::NetworkFileSystem { path: root, kind });
         }
-        let path = root.join("records.sqlite");
+        let place = Place::of(&root);
+        let damage = Damage::default();
         let database = match mode {
-            Mode::ReadWrite => Some(open_or_create(&root, &path)?),
-            Mode::ReadOnly if path.exists() => Some(Database::open_read_only(&path)?),
+            Mode::ReadWrite => Some(open_or_create(place, &damage)?),
+            Mode::ReadOnly if place.path.exists() => {
+                Some(Database::open_read_only(place, Arc::clone(&damage))?)
+            }
             Mode::ReadOnly => None,
         };
         Ok(Store {
@@ -65,7 +68,7 @@ impl Store {
             runs: Mutex::default(),
             incoming: Mutex::default(),
             next_name: AtomicU64::new(0),
-            damage: Mutex::default(),
+            damage,
             latest_run: AtomicI64::new(i64::MIN),
             meter: Meter::default(),
         })
@@ -107,8 +110,9 @@ impl Store {
         claim.map_or(Ok(()), Claim::release)
     }
 
-    /// What was found damaged since the last call, in words. Damaged records count as not remembered and damaged
-    /// objects are set aside, so that both are made anew.
+    /// What was found damaged since the last call, in words. A damaged database is made anew from the journal, damaged
+    /// records are taken from there, and damaged objects are set aside; what cannot be had back counts as not
+    /// remembered, so that it is computed again.
     pub fn take_damage(&self) -> Vec<String> {
         std::mem::take(&mut *locked(&self.damage))
     }
@@ -150,6 +154,11 @@ impl Store {
         &self.meter
     }
 
+    /// Whether a run was begun by this process and is not over.
+    pub(crate) fn has_claimed(&self, run: &str) -> bool {
+        locked(&self.runs).contains_key(run)
+    }
+
     /// Whether the process that began a run is still there.
     pub(crate) fn is_alive(&self, run: &str) -> bool {
         claims::is_alive(&self.root, run)
@@ -177,12 +186,14 @@ impl Drop for Store {
     }
 }
 
-fn open_or_create(root: &Path, path: &Path) -> Result<Database, StoreError> {
+fn open_or_create(place: Place, damage: &Damage) -> Result<Database, StoreError> {
+    let root = place.root.clone();
+    let root = root.as_path();
     fs::create_dir_all(root).map_err(cannot("make", root))?;
     // Two processes that make one store at once would both find it empty.
     let _gate = claims::gate(root)?;
-    let is_new = !path.exists();
-    let database = Database::open(path)?;
+    let is_new = !place.path.exists();
+    let database = Database::open(place, Arc::clone(damage))?;
     for folder in [root.join("objects"), root.join("staging")] {
         fs::create_dir_all(&folder).map_err(cannot("make", &folder))?;
     }

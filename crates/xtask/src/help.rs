@@ -17,9 +17,10 @@ Usage: cargo xtask COMMAND
                          without NAME: list the benchmarks
                          --json: one JSON document on stdout instead of lines for people
   fuzz [--minutes N]     read mutated workflow files until a panic is found or N minutes (default 10) are over
+  crash [--minutes N]    kill writers of a store until something is lost or N minutes (default 10) are over
   help                   this page
 
-Exit code: 0 done, 1 something failed, 2 wrong use; `bench` and `fuzz` pass on the code of their program
+Exit code: 0 done, 1 something failed, 2 wrong use; `bench`, `fuzz` and `crash` pass on the code of their program
 ";
 
 /// Prints the page on stdout.
@@ -34,7 +35,7 @@ mod tests {
 
     #[test]
     fn every_command_is_taught() {
-        for command in ["test", "tidy", "bench", "fuzz", "help"] {
+        for command in ["test", "tidy", "bench", "fuzz", "crash", "help"] {
             assert!(
                 PAGE.lines()
                     .any(|line| line.starts_with(&format!("  {command} "))),

@@ -8,6 +8,7 @@
 
 mod bench;
 mod code;
+mod crash;
 mod failure;
 mod fuzz;
 mod help;
@@ -41,6 +42,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, Failure> {
         "test" => test::run(rest),
         "bench" => bench::run(rest),
         "fuzz" => fuzz::run(rest),
+        "crash" => crash::run(rest),
         "help" | "--help" | "-h" => Ok(help::print()),
         other => Err(Failure::usage(format!("there is no command `{other}`"))),
     }

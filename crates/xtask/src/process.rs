@@ -17,10 +17,23 @@ pub(crate) fn cargo() -> OsString {
 
 /// Shows and runs `cargo ARGUMENTS` in the workspace root and returns how it ended.
 pub(crate) fn run_cargo(arguments: &[&str]) -> Result<ExitStatus, Failure> {
-    let shown = format!("cargo {}", arguments.join(" "));
+    run_cargo_with(&[], arguments)
+}
+
+/// Like [`run_cargo`], with variables in its environment.
+pub(crate) fn run_cargo_with(
+    variables: &[(&str, &str)],
+    arguments: &[&str],
+) -> Result<ExitStatus, Failure> {
+    let set: String = variables
+        .iter()
+        .map(|(name, value)| format!("{name}={value} "))
+        .collect();
+    let shown = format!("{set}cargo {}", arguments.join(" "));
     eprintln!("== {shown}");
     Command::new(cargo())
         .args(arguments)
+        .envs(variables.iter().copied())
         .current_dir(workspace::root())
         .status()
         .map_err(|source| Failure::Start {

@@ -2,10 +2,10 @@
 //!
 //! Law: everything made here follows from a number, so that two processes can speak of the same product.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use headwater_graph::{Digest, ProductRecord, Recipe, Scalar, StoredOutput};
+use headwater_graph::{Digest, Known, ProductRecord, Recipe, Records, Scalar, StoredOutput};
 use headwater_remember::{
     Mode, ObjectSource, Pending, PendingObject, RunRecord, RunStatus, Store, Writer,
 };
@@ -22,6 +22,11 @@ impl Case {
         let store =
             Arc::new(Store::open(&folder.path().join(".headwater"), Mode::ReadWrite).unwrap());
         Case { folder, store }
+    }
+
+    /// Takes the journal away, so that what is damaged cannot be had from it.
+    pub(crate) fn forget_journal(&self) {
+        std::fs::remove_file(self.root().join("records.journal")).unwrap();
     }
 
     pub(crate) fn root(&self) -> PathBuf {
@@ -43,17 +48,70 @@ impl Case {
         &self,
         pending: impl IntoIterator<Item = Pending>,
     ) -> (Vec<u64>, Result<(), headwater_graph::StoreError>) {
-        let acknowledged = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&acknowledged);
-        let acknowledge = move |tickets: &[u64]| seen.lock().unwrap().extend_from_slice(tickets);
-        let writer = Writer::start(Arc::clone(&self.store), Box::new(acknowledge));
-        for pending in pending {
-            writer.submit(pending);
-        }
-        let closed = writer.close();
-        let tickets = acknowledged.lock().unwrap().clone();
-        (tickets, closed)
+        keep_in(&self.store, pending)
     }
+}
+
+/// A folder in memory where there is one: tests that synchronise thousands of times need not wait for a disk.
+pub(crate) fn scratch() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    tempfile::tempdir_in(memory).unwrap_or_else(|_| tempfile::tempdir().unwrap())
+}
+
+/// Copies a folder with all that is in it.
+pub(crate) fn copy_tree(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Keeps products in a store and returns the tickets that were acknowledged.
+pub(crate) fn keep_in(
+    store: &Arc<Store>,
+    pending: impl IntoIterator<Item = Pending>,
+) -> (Vec<u64>, Result<(), headwater_graph::StoreError>) {
+    let acknowledged = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&acknowledged);
+    let acknowledge = move |tickets: &[u64]| seen.lock().unwrap().extend_from_slice(tickets);
+    let writer = Writer::start(Arc::clone(store), Box::new(acknowledge));
+    for pending in pending {
+        writer.submit(pending);
+    }
+    let closed = writer.close();
+    let tickets = acknowledged.lock().unwrap().clone();
+    (tickets, closed)
+}
+
+/// Checks that what a store says of these products is right, and gives those that it knows.
+pub(crate) fn check_right(store: &Store, numbers: std::ops::Range<u64>) -> Vec<u64> {
+    let recipes: Vec<Recipe> = numbers.clone().map(recipe).collect();
+    store.known(&recipes).unwrap();
+    let mut served = Vec::new();
+    for (number, found) in numbers.zip(store.fetch(&recipes).unwrap()) {
+        let Some(found) = found else { continue };
+        assert_eq!(found, record(number), "a wrong record is served");
+        served.push(number);
+    }
+    served
+}
+
+/// The same, where nobody else is at the store: what is there is also known.
+pub(crate) fn check_served(store: &Store, numbers: std::ops::Range<u64>) -> Vec<u64> {
+    let served = check_right(store, numbers);
+    let recipes: Vec<Recipe> = served.iter().copied().map(recipe).collect();
+    let known = store.known(&recipes).unwrap();
+    assert!(
+        known.iter().all(Option::is_some),
+        "something is not known and yet there"
+    );
+    served
 }
 
 pub(crate) fn recipe(number: u64) -> Recipe {

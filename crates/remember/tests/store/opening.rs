@@ -72,6 +72,8 @@ fn a_store_of_another_format_is_refused_in_words() {
         .unwrap()
         .pragma_update(None, "user_version", 99)
         .unwrap();
+    // Beside a journal of this format another number would be damage.
+    fs::remove_file(case.root().join("records.journal")).unwrap();
     for mode in [Mode::ReadWrite, Mode::ReadOnly] {
         let error = Store::open(&case.root(), mode).unwrap_err();
         let expected = format!(
@@ -85,15 +87,49 @@ fn a_store_of_another_format_is_refused_in_words() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_refused() {
+fn a_journal_of_another_format_is_not_used_to_make_a_database() {
+    let Case { folder, store } = Case::new();
+    drop(store);
+    let root = folder.path().join(".headwater");
+    let journal = root.join("records.journal");
+    let mut bytes = fs::read(&journal).unwrap();
+    bytes[3] = 99;
+    fs::write(&journal, bytes).unwrap();
+    fs::write(root.join("records.sqlite"), "text ".repeat(1000)).unwrap();
+    let error = Store::open(&root, Mode::ReadWrite).unwrap_err();
+    assert!(
+        matches!(error, StoreError::Format { found: 99, .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_file_that_is_no_database_is_set_aside() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("records.sqlite"), "text ".repeat(1000)).unwrap();
-    for mode in [Mode::ReadWrite, Mode::ReadOnly] {
-        assert!(matches!(
-            Store::open(folder.path(), mode),
-            Err(StoreError::Database(_))
-        ));
-    }
+    let text = "text ".repeat(1000);
+    fs::write(folder.path().join("records.sqlite"), &text).unwrap();
+    let store = Store::open(folder.path(), Mode::ReadOnly).unwrap();
+    assert_eq!(store.known(&[recipe(1)]).unwrap(), [None]);
+    let damage = store.take_damage();
+    assert!(
+        damage.len() == 1 && damage[0].contains("nothing of it is used"),
+        "{damage:?}"
+    );
+    assert_eq!(
+        fs::read_to_string(folder.path().join("records.sqlite")).unwrap(),
+        text
+    );
+    let store = Store::open(folder.path(), Mode::ReadWrite).unwrap();
+    assert_eq!(store.known(&[recipe(1)]).unwrap(), [None]);
+    let damage = store.take_damage();
+    assert!(
+        damage.len() == 1 && damage[0].contains("it was made anew"),
+        "{damage:?}"
+    );
+    assert_eq!(
+        fs::read_to_string(folder.path().join("damaged/1/records.sqlite")).unwrap(),
+        text
+    );
 }
 
 #[test]

@@ -198,24 +198,60 @@ fn other_outputs_for_a_recipe_replace_the_old_ones() {
 }
 
 #[test]
-fn a_damaged_record_counts_as_absent_and_is_told() {
-    let case = Case::new();
-    case.keep([pending(1), pending(2)]);
-    let connection = rusqlite::Connection::open(case.root().join("records.sqlite")).unwrap();
-    let zeros = "UPDATE products SET details = zeroblob(length(details)) WHERE wall = 1";
-    assert_eq!(connection.execute(zeros, []).unwrap(), 1);
-    assert_eq!(
-        case.store.fetch(&[recipe(1), recipe(2)]).unwrap(),
-        [None, Some(record(2))]
-    );
-    assert_eq!(
-        case.store.take_damage(),
-        [format!("the record of recipe {}", recipe(1))]
-    );
-    assert_eq!(case.store.take_damage(), [""; 0]);
-    assert_eq!(case.store.known(&[recipe(1)]).unwrap(), [None]);
-    case.keep([pending(1)]);
-    assert_eq!(case.store.fetch(&[recipe(1)]).unwrap(), [Some(record(1))]);
+fn a_damaged_record_is_taken_from_the_journal_and_told() {
+    let columns = [
+        "details = zeroblob(length(details))",
+        "wall = wall + 1",
+        "cpu = 0",
+        "peak_memory = 7",
+        "time = 7",
+        "operation = operation + 1",
+        "version = 1",
+        "run = 99",
+    ];
+    for change in columns {
+        for has_journal in [true, false] {
+            let case = Case::new();
+            case.keep([pending(1), pending(2)]);
+            let connection =
+                rusqlite::Connection::open(case.root().join("records.sqlite")).unwrap();
+            connection
+                .execute_batch("PRAGMA foreign_keys = OFF")
+                .unwrap();
+            let changed = connection
+                .execute(&format!("UPDATE products SET {change} WHERE wall = 1"), [])
+                .unwrap();
+            assert_eq!(changed, 1);
+            let told = format!("the record of recipe {}", recipe(1));
+            let reader = case.open(Mode::ReadOnly);
+            assert_eq!(
+                reader.fetch(&[recipe(1), recipe(2)]).unwrap(),
+                [None, Some(record(2))],
+                "{change}"
+            );
+            assert_eq!(reader.take_damage(), std::slice::from_ref(&told));
+            let (expected, told) = if has_journal {
+                let told = format!("{told}; it was taken from the journal");
+                (Some(record(1)), told)
+            } else {
+                std::fs::remove_file(case.root().join("records.journal")).unwrap();
+                (None, told)
+            };
+            assert_eq!(
+                case.store
+                    .fetch(&[recipe(1), recipe(2), recipe(1)])
+                    .unwrap(),
+                [expected.clone(), Some(record(2)), expected.clone()],
+                "{change}"
+            );
+            assert_eq!(case.store.take_damage(), [told]);
+            assert_eq!(case.store.take_damage(), [""; 0]);
+            let wall = expected.map(|record| record.wall);
+            assert_eq!(case.store.known(&[recipe(1)]).unwrap(), [wall]);
+            case.keep([pending(1)]);
+            assert_eq!(case.store.fetch(&[recipe(1)]).unwrap(), [Some(record(1))]);
+        }
+    }
 }
 
 #[test]

@@ -121,6 +121,7 @@ fn everything_is_read_and_everything_wrong_is_told() {
             .execute("DELETE FROM objects WHERE digest = ?", [&digest(12).0[..]])
             .unwrap();
         fs::remove_file(object_path(&case, 12)).unwrap();
+        case.forget_journal();
         let zeros = "UPDATE products SET details = zeroblob(length(details)) WHERE wall IN (3, 7)";
         assert_eq!(connection.execute(zeros, []).unwrap(), 2);
 

@@ -1,0 +1,786 @@
+//! Making the records again: from the journal, from what can still be read of a damaged database, and the journal
+//! from the database.
+//!
+//! Law: what is brought back is what was written, or it is not brought back: entries of the journal and rows of
+//! products are checked as a whole. Nothing that was found damaged is destroyed: it is set aside below `damaged/`.
+//! A crash in the middle leaves a state that the next one to open the store mends: until the new database is at its
+//! place the old one is, and a database that lags behind the journal takes over what it lacks.
+//!
+//! The cache of digests is not brought back: to lose it costs time, to have it wrong could cost results.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use headwater_graph::{ContentHasher, Digest, ProductRecord, Recipe, StoreError};
+use rusqlite::{Connection, Row as SqlRow, Transaction, TransactionBehavior};
+
+use crate::aliases::Alias;
+use crate::connections::{Identity, Interned, Trouble, beside, identity, make, refused};
+use crate::database::{Damage, Place, locked, note_length};
+use crate::disk::{cannot, sync_folder};
+use crate::journal::{Batch, Entry, ObjectRow, Scan, VersionRow};
+use crate::objects::{Seen, object_path};
+use crate::records::{self, Names, Row};
+use crate::schema::FORMAT;
+
+/// Records that are put into the tables together.
+const GROUP: usize = 4_096;
+/// Bytes of the new journal that are written together.
+const PIECE: usize = 1 << 20;
+
+/// Where a new database is made.
+fn workshop(place: &Place) -> PathBuf {
+    place.root.join("records.rebuild")
+}
+
+/// Removes what an interrupted rebuild has left. The caller keeps others from rebuilding.
+pub(crate) fn sweep(place: &Place) -> Result<(), StoreError> {
+    let folder = workshop(place);
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(cannot("remove", &folder)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Sets the database aside and puts one at its place that is made from the journal and from what can be read of it;
+/// does nothing if the file at the path is no longer the one that was found damaged.
+pub(crate) fn replace(
+    place: &Place,
+    found: Option<Identity>,
+    reason: &str,
+    damage: &Damage,
+) -> Result<(), StoreError> {
+    let _own = place.own()?;
+    if identity(&place.path)? != found {
+        return Ok(());
+    }
+    if let Some(other) = place.journal.format().filter(|format| *format != FORMAT) {
+        return Err(StoreError::Format {
+            path: place.journal.path().to_owned(),
+            found: other,
+            wanted: FORMAT,
+        });
+    }
+    sweep(place)?;
+    let workshop = workshop(place);
+    fs::create_dir(&workshop).map_err(cannot("make", &workshop))?;
+    let built = build(place, &workshop)?;
+    let aside = set_aside(place, built.journal.is_some())?;
+    // A log without its database would be taken for that of the new one.
+    for suffix in ["-wal", "-shm"] {
+        remove(&beside(&place.path, suffix))?;
+    }
+    let put = |from: &Path, to: &Path| fs::rename(from, to).map_err(cannot("make", to));
+    put(&built.database, &place.path)?;
+    if let Some(journal) = &built.journal {
+        put(journal, place.journal.path())?;
+    }
+    sync_folder(&place.root)?;
+    sweep(place)?;
+    let place_aside = match aside {
+        Some(folder) => format!("; it was set aside as `{}`", folder.display()),
+        None => String::new(),
+    };
+    locked(damage).push(format!(
+        "the record database `{}` ({reason}): it was made anew, with {} records from the journal and {} from what could be read of it{place_aside}",
+        place.path.display(),
+        built.replayed,
+        built.salvaged,
+    ));
+    Ok(())
+}
+
+/// What was made in the workshop.
+struct Built {
+    database: PathBuf,
+    /// A new journal, where the old one does not hold everything.
+    journal: Option<PathBuf>,
+    replayed: u64,
+    salvaged: u64,
+}
+
+fn build(place: &Place, workshop: &Path) -> Result<Built, StoreError> {
+    let database = workshop.join("records.sqlite");
+    let connection = make(&database).map_err(|error| refused(&database, &error))?;
+    let old = copy_old(place, workshop);
+    let filled = || -> Result<Built, Trouble> {
+        let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
+        let mut interned = Interned::default();
+        let (mut replayed, mut is_whole) = (0, false);
+        if let Some(length) = place.journal.length()? {
+            let mut scan = place.journal.scan(0)?;
+            replayed = replay(place, &mut scan, &transaction, &mut interned)?;
+            is_whole = scan.skipped() == 0 && length > 0;
+            note_length(&transaction, length)?;
+        }
+        let salvaged = match &old {
+            Some(old) => salvage(old, &transaction, &mut interned)?,
+            None => Salvaged::default(),
+        };
+        let listed = list_objects(place, &transaction)?;
+        let journal = if is_whole && !salvaged.adds() && listed == 0 {
+            None
+        } else {
+            let path = workshop.join("records.journal");
+            note_length(&transaction, write_journal(&path, &transaction)?)?;
+            Some(path)
+        };
+        transaction.commit()?;
+        Ok(Built {
+            database: database.clone(),
+            journal,
+            replayed,
+            salvaged: salvaged.products,
+        })
+    };
+    let built = filled().map_err(|trouble| match trouble {
+        Trouble::Sqlite(error) => refused(&database, &error),
+        Trouble::Store(error) => error,
+        Trouble::Moved => StoreError::Database("it was replaced".to_owned()),
+    })?;
+    // Closing copies the log into the file and removes it.
+    connection
+        .close()
+        .map_err(|(_, error)| refused(&database, &error))?;
+    File::open(&database)
+        .and_then(|file| file.sync_all())
+        .map_err(cannot("synchronise", &database))?;
+    Ok(built)
+}
+
+/// Links the damaged files into a folder of their own; `None` where there is nothing worth it.
+fn set_aside(place: &Place, with_journal: bool) -> Result<Option<PathBuf>, StoreError> {
+    let is_worth = |path: &Path| fs::metadata(path).is_ok_and(|found| found.len() > 0);
+    let mut files = vec![
+        place.path.clone(),
+        beside(&place.path, "-wal"),
+        beside(&place.path, "-shm"),
+    ];
+    if with_journal {
+        files.push(place.journal.path().to_owned());
+    }
+    files.retain(|file| is_worth(file));
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let damaged = place.root.join("damaged");
+    fs::create_dir_all(&damaged).map_err(cannot("make", &damaged))?;
+    let mut number = 1_u64;
+    let folder = loop {
+        let folder = damaged.join(number.to_string());
+        match fs::create_dir(&folder) {
+            Ok(()) => break folder,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(cannot("make", &folder)(error)),
+        }
+    };
+    for file in &files {
+        let name = file.file_name().unwrap_or_default();
+        fs::hard_link(file, folder.join(name)).map_err(cannot("set aside", file))?;
+    }
+    sync_folder(&folder)?;
+    sync_folder(&damaged)?;
+    Ok(Some(folder))
+}
+
+fn remove(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// A copy of the damaged database that may be read without a thought for others; `None` where none can be had.
+fn copy_old(place: &Place, workshop: &Path) -> Option<Connection> {
+    let copy = workshop.join("old.sqlite");
+    fs::copy(&place.path, &copy).ok()?;
+    let log = beside(&place.path, "-wal");
+    if log.exists() {
+        fs::copy(&log, beside(&copy, "-wal")).ok()?;
+    }
+    Connection::open(&copy).ok()
+}
+
+/// Puts entries of the journal into the tables; returns how many products there were. Again does no harm.
+pub(crate) fn replay(
+    place: &Place,
+    scan: &mut Scan,
+    transaction: &Transaction<'_>,
+    interned: &mut Interned,
+) -> Result<u64, Trouble> {
+    let mut products: Vec<ProductRecord> = Vec::new();
+    let mut count = 0;
+    loop {
+        let entry = scan.next_entry()?;
+        if products.len() >= GROUP || entry.is_none() {
+            let mut rows: Vec<Row<'_>> = products.iter().map(Row::new).collect();
+            Row::insert(&mut rows, transaction, interned)?;
+            products.clear();
+        }
+        match entry {
+            None => return Ok(count),
+            Some(Entry::Product(record)) => {
+                count += 1;
+                products.push(*record);
+            }
+            Some(Entry::Object(digest, row)) => {
+                let path = object_path(&place.root, &digest);
+                let is_there = fs::symlink_metadata(path)
+                    .is_ok_and(|found| found.is_file() && found.len() == row.seen.size);
+                if is_there {
+                    insert_object(transaction, &digest, &row)?;
+                }
+            }
+            Some(Entry::Alias(row)) => insert_alias(transaction, interned, &row)?,
+            Some(Entry::Version(row)) => insert_version(transaction, interned, &row)?,
+        }
+    }
+}
+
+/// Lists an object as durable.
+pub(crate) fn insert_object(
+    transaction: &Transaction<'_>,
+    digest: &Digest,
+    row: &ObjectRow,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO objects (digest, size, inode, modified, wall, reads, used) VALUES (?, ?, ?, ?, ?, 0, ?)
+             ON CONFLICT (digest) DO UPDATE SET size = excluded.size, inode = excluded.inode,
+             modified = excluded.modified, wall = max(wall, excluded.wall), used = excluded.used",
+        )?
+        .execute((
+            &digest.0[..],
+            row.seen.size.cast_signed(),
+            row.seen.inode.cast_signed(),
+            row.seen.modified,
+            row.wall.cast_signed(),
+            row.used,
+        ))?;
+    Ok(())
+}
+
+/// Puts an alias into its table; it replaces an older one of the same task.
+pub(crate) fn insert_alias(
+    transaction: &Transaction<'_>,
+    interned: &mut Interned,
+    row: &Alias,
+) -> rusqlite::Result<()> {
+    let prefix = records::prefix(&row.recipe);
+    transaction
+        .prepare_cached("DELETE FROM aliases WHERE prefix = ? AND recipe = ?")?
+        .execute((prefix, &row.recipe.0[..]))?;
+    let run = interned.number(transaction, &row.run)?;
+    transaction
+        .prepare_cached(
+            "INSERT INTO aliases (prefix, recipe, target, run, time) VALUES (?, ?, ?, ?, ?)",
+        )?
+        .execute((prefix, &row.recipe.0[..], &row.target.0[..], run, row.time))?;
+    Ok(())
+}
+
+/// Puts what a version stands for into its table.
+pub(crate) fn insert_version(
+    transaction: &Transaction<'_>,
+    interned: &mut Interned,
+    row: &VersionRow,
+) -> rusqlite::Result<()> {
+    let version = interned.number(transaction, &row.version.as_str().into())?;
+    transaction
+        .prepare_cached("INSERT OR REPLACE INTO versions (version, parts) VALUES (?, ?)")?
+        .execute((version, &row.parts))?;
+    Ok(())
+}
+
+/// What was read from a damaged database.
+#[derive(Debug, Default)]
+struct Salvaged {
+    products: u64,
+    others: u64,
+}
+
+impl Salvaged {
+    /// Whether the journal lacks something of it.
+    fn adds(&self) -> bool {
+        self.products + self.others > 0
+    }
+}
+
+/// Calls `take` with each row that can be read of a table with a numeric key, which is its first column. After an
+/// unreadable one it goes on behind it, at ever greater distances.
+fn each_row(
+    old: &Connection,
+    table: &str,
+    key: &str,
+    columns: &str,
+    mut take: impl FnMut(&SqlRow<'_>) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    let question = format!("SELECT {key}, {columns} FROM {table} WHERE {key} > ? ORDER BY {key}");
+    let mut after = i64::MIN;
+    let mut step = 0_i64;
+    loop {
+        let Ok(mut statement) = old.prepare(&question) else {
+            return Ok(());
+        };
+        let Ok(mut rows) = statement.query([after]) else {
+            return Ok(());
+        };
+        loop {
+            match rows.next() {
+                Ok(Some(row)) => match row.get::<_, i64>(0) {
+                    Ok(key) if key > after => {
+                        after = key;
+                        step = 0;
+                        take(row)?;
+                    }
+                    // Damaged pages may form a ring, which would give rows for ever.
+                    _ => break,
+                },
+                Ok(None) => return Ok(()),
+                Err(_) => break,
+            }
+        }
+        step = if step == 0 { 1 } else { step.saturating_mul(2) };
+        // Numbers begin at 1; none is beyond this.
+        after = after.max(0).saturating_add(step);
+        if step > 1 << 40 {
+            return Ok(());
+        }
+    }
+}
+
+/// Brings over what is not there yet and can be read: products, aliases, versions, runs and their tasks.
+fn salvage(
+    old: &Connection,
+    new: &Transaction<'_>,
+    interned: &mut Interned,
+) -> Result<Salvaged, Trouble> {
+    let mut salvaged = Salvaged::default();
+    let mut names = Names::new();
+    each_row(old, "names", "id", "text", |row| {
+        if let (Ok(number), Ok(text)) = (row.get(0), row.get::<_, String>(1)) {
+            names.insert(number, text.into());
+        }
+        Ok(())
+    })?;
+    let mut present = new.prepare("SELECT 1 FROM products WHERE prefix = ? AND recipe = ?")?;
+    each_row(old, "products", "id", records::COLUMNS, |row| {
+        let Some(record) = records::from_row(&names, row, 1) else {
+            return Ok(());
+        };
+        if !present.exists((records::prefix(&record.recipe), &record.recipe.0[..]))? {
+            Row::insert(&mut [Row::new(&record)], new, interned)?;
+            salvaged.products += 1;
+        }
+        Ok(())
+    })?;
+    let mut present = new.prepare("SELECT 1 FROM aliases WHERE prefix = ? AND recipe = ?")?;
+    each_row(
+        old,
+        "aliases",
+        "rowid",
+        "recipe, target, run, time",
+        |row| {
+            let Some(alias) = alias_from(&names, row) else {
+                return Ok(());
+            };
+            if !present.exists((records::prefix(&alias.recipe), &alias.recipe.0[..]))? {
+                insert_alias(new, interned, &alias)?;
+                salvaged.others += 1;
+            }
+            Ok(())
+        },
+    )?;
+    let mut present = new.prepare(
+        "SELECT 1 FROM versions JOIN names ON names.id = versions.version WHERE names.text = ?",
+    )?;
+    each_row(old, "versions", "version", "parts", |row| {
+        let Some(version) = version_from(&names, row) else {
+            return Ok(());
+        };
+        if !present.exists([&version.version])? {
+            insert_version(new, interned, &version)?;
+            salvaged.others += 1;
+        }
+        Ok(())
+    })?;
+    salvage_runs(old, new)?;
+    Ok(salvaged)
+}
+
+fn recipe(row: &SqlRow<'_>, column: usize) -> Option<Recipe> {
+    let bytes = row.get_ref(column).ok()?.as_blob().ok()?;
+    <[u8; 32]>::try_from(bytes).ok().map(Recipe)
+}
+
+fn alias_from(names: &Names, row: &SqlRow<'_>) -> Option<Alias> {
+    let run: i64 = row.get(3).ok()?;
+    Some(Alias {
+        recipe: recipe(row, 1)?,
+        target: recipe(row, 2)?,
+        run: Arc::clone(names.get(&run)?),
+        time: row.get(4).ok()?,
+    })
+}
+
+fn version_from(names: &Names, row: &SqlRow<'_>) -> Option<VersionRow> {
+    let version: i64 = row.get(0).ok()?;
+    Some(VersionRow {
+        version: names.get(&version)?.to_string(),
+        parts: row.get(1).ok()?,
+    })
+}
+
+fn salvage_runs(old: &Connection, new: &Transaction<'_>) -> Result<(), Trouble> {
+    const RUNS: &str = "id, workflow, file, started, ended, status, tasks, executed, reused, failed, outputs, command";
+    let mut put_run = new.prepare(&format!(
+        "INSERT OR IGNORE INTO runs (number, {RUNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    ))?;
+    let mut put_task = new.prepare(
+        "INSERT OR IGNORE INTO run_tasks (run, position, address, recipe, state, started, wall)
+         VALUES (?, ?, ?, ?, ?, ?, ?)",
+    )?;
+    let mut numbers = Vec::new();
+    each_row(old, "runs", "number", RUNS, |row| {
+        // A row that the list of runs could not be read with is left behind.
+        if let Ok(Some(_)) = crate::runs::from_row(row, 1) {
+            let values = (0..13)
+                .map(|column| row.get::<_, rusqlite::types::Value>(column))
+                .collect::<rusqlite::Result<Vec<_>>>();
+            if let Ok(values) = values {
+                // Of two that have one id, which only damage can bring about, the first is taken.
+                if put_run.execute(rusqlite::params_from_iter(values))? == 1 {
+                    numbers.push(row.get::<_, i64>(0)?);
+                }
+            }
+        }
+        Ok(())
+    })?;
+    for number in numbers {
+        let Ok(mut statement) = old.prepare(
+            "SELECT address, recipe, state, started, wall, position FROM run_tasks WHERE run = ? ORDER BY position",
+        ) else {
+            return Ok(());
+        };
+        let Ok(mut rows) = statement.query([number]) else {
+            continue;
+        };
+        let mut last = i64::MIN;
+        while let Ok(Some(row)) = rows.next() {
+            let Some(position) = row.get(5).ok().filter(|position| *position > last) else {
+                break;
+            };
+            last = position;
+            if let Ok(Some(task)) = crate::runs::read_task(row) {
+                put_task.execute((
+                    number,
+                    position,
+                    &task.address,
+                    &task.recipe.0[..],
+                    task.state as i64,
+                    task.started.cast_signed(),
+                    task.wall.cast_signed(),
+                ))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Lists the objects whose files are there and that the journal did not speak of, after reading them; returns how many.
+fn list_objects(place: &Place, transaction: &Transaction<'_>) -> Result<usize, Trouble> {
+    let mut unlisted = Vec::new();
+    let mut listed = transaction.prepare("SELECT 1 FROM objects WHERE digest = ?")?;
+    for folder in entries(&place.root.join("objects")) {
+        let Some(start) = folder.file_name().and_then(|name| name.to_str()) else {
+            continue;
+        };
+        for path in entries(&folder) {
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+                continue;
+            };
+            // What does not have the name of an object is none.
+            if let Ok(digest) = format!("{start}{name}").parse::<Digest>()
+                && object_path(&place.root, &digest) == path
+                && !listed.exists([&digest.0[..]])?
+            {
+                unlisted.push((digest, path));
+            }
+        }
+    }
+    let verified = verify(&unlisted);
+    for (digest, seen) in &verified {
+        let row = ObjectRow {
+            seen: *seen,
+            wall: 0,
+            used: crate::store::now(),
+        };
+        insert_object(transaction, digest, &row)?;
+    }
+    Ok(verified.len())
+}
+
+/// What is in a folder, in order; nothing where it cannot be read.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// Reads files with as many threads as there are processors; gives those that are what their name says.
+fn verify(files: &[(Digest, PathBuf)]) -> Vec<(Digest, Seen)> {
+    let next = AtomicUsize::new(0);
+    let share = || {
+        let mut good = Vec::new();
+        while let Some((digest, path)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Ok(Some(seen)) = read_object(digest, path) {
+                good.push((*digest, seen));
+            }
+        }
+        good
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads.min(files.len()))
+            .map(|_| scope.spawn(share))
+            .collect();
+        let mut good = share();
+        for other in others {
+            match other.join() {
+                Ok(more) => good.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        good.sort_unstable_by_key(|(digest, _)| *digest);
+        good
+    })
+}
+
+fn read_object(digest: &Digest, path: &Path) -> io::Result<Option<Seen>> {
+    let mut file = File::open(path)?;
+    let found = file.metadata()?;
+    let mut hasher = ContentHasher::new();
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => hasher.update(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    // Contents are made durable before they get their name, so there is nothing to wait for.
+    Ok((hasher.finish() == *digest).then(|| Seen::of(&found)))
+}
+
+/// Writes a new journal from the database and puts it at its place; gives its length. Nobody else may write meanwhile.
+pub(crate) fn rewrite(place: &Place, transaction: &Transaction<'_>) -> Result<u64, Trouble> {
+    let path = place.root.join("records.journal.new");
+    let length = write_journal(&path, transaction)?;
+    fs::rename(&path, place.journal.path()).map_err(cannot("make", place.journal.path()))?;
+    sync_folder(&place.root)?;
+    Ok(length)
+}
+
+/// Writes everything that a journal holds to a file, durably; gives its length.
+fn write_journal(path: &Path, connection: &Connection) -> Result<u64, Trouble> {
+    let mut file = OpenOptions::new()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .open(path)
+        .map_err(cannot("make", path))?;
+    let mut length = 0;
+    let mut batch = Batch::beginning();
+    let mut write = |batch: &mut Batch, least: usize| -> Result<(), Trouble> {
+        if batch.bytes().len() >= least {
+            file.write_all(batch.bytes())
+                .map_err(cannot("write", path))?;
+            length += batch.bytes().len() as u64;
+            batch.clear();
+        }
+        Ok(())
+    };
+    let names: Names = connection
+        .prepare("SELECT id, text FROM names")?
+        .query_map([], |row| {
+            Ok((row.get(0)?, Arc::from(row.get_ref(1)?.as_str()?)))
+        })?
+        .collect::<rusqlite::Result<HashMap<_, _>>>()?;
+    let mut statement =
+        connection.prepare("SELECT digest, size, inode, modified, wall, used FROM objects")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let number = |column: usize| row.get::<_, i64>(column);
+        let Some(digest) = recipe(row, 0).map(|bytes| Digest(bytes.0)) else {
+            continue;
+        };
+        let seen = Seen {
+            size: number(1)?.cast_unsigned(),
+            inode: number(2)?.cast_unsigned(),
+            modified: number(3)?,
+        };
+        let (wall, used) = (number(4)?.cast_unsigned(), number(5)?);
+        batch.object(&digest, &ObjectRow { seen, wall, used });
+        write(&mut batch, PIECE)?;
+    }
+    let question = format!("SELECT {} FROM products ORDER BY id", records::COLUMNS);
+    let mut statement = connection.prepare(&question)?;
+    let mut rows = statement.query([])?;
+    let mut last = i64::MIN;
+    while let Some(row) = rows.next()? {
+        let id: i64 = row.get(1)?;
+        if id <= last {
+            let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+            return Err(rusqlite::Error::SqliteFailure(corrupt, None).into());
+        }
+        last = id;
+        // A damaged one counts as not there.
+        if let Some(record) = records::from_row(&names, row, 0) {
+            Row::new(&record).journal(&mut batch);
+            write(&mut batch, PIECE)?;
+        }
+    }
+    let mut statement =
+        connection.prepare("SELECT 0, recipe, target, run, time FROM aliases ORDER BY rowid")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if let Some(alias) = alias_from(&names, row) {
+            batch.alias(&alias);
+            write(&mut batch, PIECE)?;
+        }
+    }
+    let mut statement = connection.prepare("SELECT version, parts FROM versions")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if let Some(version) = version_from(&names, row) {
+            batch.version(&version);
+            write(&mut batch, PIECE)?;
+        }
+    }
+    write(&mut batch, 0)?;
+    file.sync_all().map_err(cannot("synchronise", path))?;
+    Ok(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::Database;
+
+    fn alias(number: u8, target: u8) -> Alias {
+        Alias {
+            recipe: Recipe([number; 32]),
+            target: Recipe([target; 32]),
+            run: "run".into(),
+            time: 7,
+        }
+    }
+
+    fn version(parts: &str) -> VersionRow {
+        VersionRow {
+            version: "1".to_owned(),
+            parts: parts.to_owned(),
+        }
+    }
+
+    /// What is in the two tables.
+    fn listed(database: &Database) -> (Vec<Alias>, Vec<VersionRow>) {
+        database
+            .read(|connection| {
+                let names: Names = connection
+                    .prepare("SELECT id, text FROM names")?
+                    .query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?.into())))?
+                    .collect::<rusqlite::Result<_>>()?;
+                let aliases = connection
+                    .prepare("SELECT 0, recipe, target, run, time FROM aliases ORDER BY recipe")?
+                    .query_map([], |row| Ok(alias_from(&names, row).unwrap()))?
+                    .collect::<rusqlite::Result<_>>()?;
+                let versions = connection
+                    .prepare("SELECT version, parts FROM versions")?
+                    .query_map([], |row| Ok(version_from(&names, row).unwrap()))?
+                    .collect::<rusqlite::Result<_>>()?;
+                Ok((aliases, versions))
+            })
+            .unwrap()
+    }
+
+    #[test]
+    fn aliases_and_versions_come_back_from_the_journal_and_from_the_database() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::of(folder.path());
+        let open = || Database::open(place.clone(), Damage::default()).unwrap();
+        let database = open();
+        // The later one of two counts.
+        for (aliases, parts) in [
+            (vec![alias(1, 9), alias(2, 9)], "a\0b\0"),
+            (vec![alias(1, 8)], "a\0c\0"),
+        ] {
+            let mut batch = Batch::default();
+            for alias in &aliases {
+                batch.alias(alias);
+            }
+            let version = version(parts);
+            batch.version(&version);
+            database
+                .keep(&batch, |transaction, interned| {
+                    for alias in &aliases {
+                        insert_alias(transaction, interned, alias)?;
+                    }
+                    insert_version(transaction, interned, &version)
+                })
+                .unwrap();
+        }
+        let expected = (vec![alias(1, 8), alias(2, 9)], vec![version("a\0c\0")]);
+        assert_eq!(listed(&database), expected);
+        drop(database);
+        fs::remove_file(&place.path).unwrap();
+        assert_eq!(listed(&open()), expected, "from the journal");
+        fs::remove_file(place.journal.path()).unwrap();
+        drop(open());
+        fs::remove_file(&place.path).unwrap();
+        assert_eq!(listed(&open()), expected, "from a journal written anew");
+        fs::remove_file(place.journal.path()).unwrap();
+        replace(
+            &place,
+            identity(&place.path).unwrap(),
+            "on purpose",
+            &Damage::default(),
+        )
+        .unwrap();
+        assert_eq!(listed(&open()), expected, "from the database alone");
+    }
+
+    #[test]
+    fn what_was_replaced_meanwhile_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::of(folder.path());
+        drop(Database::open(place.clone(), Damage::default()).unwrap());
+        let damage = Damage::default();
+        let before = identity(&place.path).unwrap();
+        replace(&place, Some((0, 0)), "on purpose", &damage).unwrap();
+        assert_eq!(identity(&place.path).unwrap(), before);
+        assert_eq!(*locked(&damage), [""; 0]);
+    }
+
+    #[test]
+    fn an_interrupted_rebuild_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::of(folder.path());
+        fs::create_dir(workshop(&place)).unwrap();
+        fs::write(workshop(&place).join("records.sqlite"), "half").unwrap();
+        drop(Database::open(place.clone(), Damage::default()).unwrap());
+        assert!(!workshop(&place).exists());
+    }
+}
