@@ -101,6 +101,7 @@ fn show_plan(plan: &DryRun, as_json: bool) {
             "stages": stages,
             "open": open,
             "to_run": to_run,
+            "notes": plan.notes,
         });
         show::line(&object.to_string());
         return;
@@ -211,6 +212,7 @@ fn as_json(report: &RunReport) -> serde_json::Value {
         "outputs": outputs,
         "failures": failures,
         "errors": report.errors,
+        "notes": report.notes,
     })
 }
 
@@ -260,7 +262,7 @@ fn show_report(report: &RunReport) {
     }
     if counts.recomputed > 0 {
         line.push_str(&format!(
-            ", {} run again because they had been dropped",
+            ", {} run again to restore what was gone",
             show::grouped(counts.recomputed)
         ));
     }

@@ -15,6 +15,7 @@ use headwater_graph::{
     Handle, Scalar, Type, Value,
 };
 
+use crate::pattern::files_matching;
 use crate::render::Filled;
 
 /// Something that went wrong with a file, with its name.
@@ -226,29 +227,8 @@ fn left(folder: &Path) -> String {
 
 fn matches(folder: &Path, pattern: &str) -> Result<Vec<PathBuf>, FolderError> {
     below(folder, pattern)?;
-    // `parts/**` means everything below `parts`; the library would find folders only.
-    let everything = if pattern.ends_with("**") { "/*" } else { "" };
-    let wrong =
-        |error: &dyn std::fmt::Display| FolderError(format!("pattern `{pattern}`: {error}"));
-    let full = format!(
-        "{}/{pattern}{everything}",
-        glob::Pattern::escape(&folder.to_string_lossy())
-    );
-    let options = glob::MatchOptions {
-        require_literal_leading_dot: true,
-        require_literal_separator: true,
-        ..Default::default()
-    };
-    let mut found = Vec::new();
-    for path in glob::glob_with(&full, options).map_err(|error| wrong(&error))? {
-        found.push(path.map_err(|error| wrong(&error))?);
-    }
-    found.sort_by(|a, b| {
-        a.as_os_str()
-            .as_encoded_bytes()
-            .cmp(b.as_os_str().as_encoded_bytes())
-    });
-    Ok(found)
+    files_matching(folder, pattern)
+        .map_err(|error| FolderError(format!("pattern `{pattern}`: {error}")))
 }
 
 fn take(

@@ -13,6 +13,7 @@
 //! | `command` | a program as a task: folder, arguments, outputs, failure |
 //! | `render` | filling in templates |
 //! | `folder` | work folders: linking inputs, collecting outputs |
+//! | `pattern` | [`files_matching`]: patterns of file names |
 //! | `watch` | [`Watched`]: whether anybody has written to what tasks read |
 //! | `spawn` | [`spawn::Spawner`]: the small helper process that starts programs |
 //!
@@ -26,6 +27,7 @@ mod folder;
 mod held;
 mod keeper;
 mod native;
+mod pattern;
 mod pool;
 mod render;
 pub mod spawn;
@@ -34,6 +36,7 @@ mod watch;
 pub use command::{CommandSettings, inherited_environment};
 pub use folder::copy_value;
 pub use keeper::{Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, NothingKept, Ports};
+pub use pattern::{PatternError, files_matching, is_pattern};
 pub use pool::{
     Execution, Failure, FailureKind, Finished, NoObserver, Observer, PlainFiles, Pool, PoolError,
     Stop, Usage,

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_enact::{Column, DataItem, DataSet};
+use headwater_execute::{files_matching, is_pattern};
 use headwater_flow::{
     DataColumn, DataFile, DataFormat, DataRow, DataShape, DataValue, Datum, DatumValue,
     ParameterSetting, SettingError,
@@ -37,44 +38,14 @@ pub(crate) struct RunData {
 /// A pattern, or a plain path, below `folder`: what it stands for, sorted bytewise.
 pub(crate) fn expand(folder: &Path, pattern: &str) -> Result<Vec<PathBuf>, Error> {
     let plain = folder.join(pattern);
-    if !pattern.contains(['*', '?', '[']) || plain.exists() {
-        return Ok(if plain.exists() {
-            vec![plain]
-        } else {
-            Vec::new()
-        });
+    if plain.exists() {
+        return Ok(vec![plain]);
     }
-    // `folder/**` means everything below the folder; the library would find folders only.
-    let everything;
-    let pattern = if pattern.ends_with("**") {
-        everything = format!("{pattern}/*");
-        &everything
-    } else {
-        pattern
-    };
-    let full = if Path::new(pattern).is_absolute() {
-        pattern.to_owned()
-    } else {
-        format!(
-            "{}/{pattern}",
-            glob::Pattern::escape(&folder.to_string_lossy())
-        )
-    };
-    let wrong = |message: String| Error::usage(format!("pattern `{pattern}`: {message}"), None);
-    let options = glob::MatchOptions {
-        require_literal_leading_dot: true,
-        ..glob::MatchOptions::new()
-    };
-    let mut found = Vec::new();
-    for path in glob::glob_with(&full, options).map_err(|error| wrong(error.to_string()))? {
-        found.push(path.map_err(|error| wrong(error.to_string()))?);
+    if !is_pattern(pattern) {
+        return Ok(Vec::new());
     }
-    found.sort_by(|a, b| {
-        a.as_os_str()
-            .as_encoded_bytes()
-            .cmp(b.as_os_str().as_encoded_bytes())
-    });
-    Ok(found)
+    files_matching(folder, pattern)
+        .map_err(|error| Error::usage(format!("pattern `{pattern}`: {error}"), None))
 }
 
 /// The data of a run, before anybody has looked into its files.

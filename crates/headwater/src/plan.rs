@@ -180,7 +180,8 @@ pub fn dry_run(
     closed.map_err(|error| Error::Pool(error.into()))?;
     let (restore, restore_bytes) = restored?;
     let enactment = &mut prepared.enactment;
-    let notes = enactment.take_notes();
+    let damage = crate::run::told_damage(prepared.store.take_damage());
+    let notes = damage.chain(enactment.take_notes()).collect();
     let counts = enactment.counts();
     let workflow = &prepared.loaded.workflow;
     let mut stages: Vec<StagePlan> = workflow

@@ -290,6 +290,9 @@ fn finish(
         )?;
     }
     link_last(&folder, request);
+    let mut damage = prepared.store.take_damage();
+    damage.sort();
+    damage.dedup();
     let recorded = record_tasks(prepared, listener, run, request.store.read_only);
     let enactment = &mut prepared.enactment;
     let mut errors: Vec<String> = enactment.errors().iter().map(ToString::to_string).collect();
@@ -302,11 +305,18 @@ fn finish(
         outputs,
         failures,
         errors,
-        notes: enactment.take_notes(),
+        notes: told_damage(damage).chain(enactment.take_notes()).collect(),
         diagnostics: std::mem::take(&mut prepared.diagnostics),
         folder,
         stopped: stop.is_stopping(),
     })
+}
+
+/// What was found damaged, in words. Nothing else has to be done about it.
+pub(crate) fn told_damage(damage: Vec<String>) -> impl Iterator<Item = String> {
+    damage
+        .into_iter()
+        .map(|what| format!("damaged in the store: {what}"))
 }
 
 fn failures(prepared: &Prepared, listener: &Listener) -> Vec<FailedTask> {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::place::{Place, contents};
+use crate::place::{Place, contents, delivered};
 
 /// A chain of three files and a last task with a parameter; `side` shares the first file.
 const CHAIN: &str = r#"
@@ -117,4 +117,35 @@ fn intermediates_gone_and_the_last_parameter_changed_costs_the_chain_to_them() {
     runs(&place, 5, &["last.last", "three.add"]);
     lose(&place, &[TWO]);
     runs(&place, 6, &["last.last"]);
+}
+
+/// Damage is met with a word and a repair, whatever is damaged.
+#[test]
+fn what_is_damaged_is_told_and_made_again() {
+    let place = chain();
+    runs(&place, 1, &ALL);
+    let output = |report: &crate::place::Report| delivered(&report.folder());
+    let before = output(&place.run(&["--inputs", "data.yaml"], 0));
+    // Other bytes of the same length in the object of the result.
+    let (object, bytes) = contents(&place.path(".headwater/objects"))
+        .into_iter()
+        .find(|(_, bytes)| before.values().any(|text| text == bytes))
+        .expect("the result");
+    let object = place.path(".headwater/objects").join(object);
+    // It is hard-linked to what was delivered, which is not to change with it.
+    fs::remove_file(&object).expect("removed");
+    fs::write(&object, vec![b'x'; bytes.len()]).expect("written");
+    let noted = |executed: usize| {
+        let report = place.run(&["--inputs", "data.yaml"], 0);
+        assert_eq!(report.number("executed"), executed);
+        report.0["notes"].to_string()
+    };
+    assert!(noted(1).contains("damaged in the store: object "));
+    // The first page of the database.
+    let database = place.path(".headwater/records.sqlite");
+    let mut pages = fs::read(&database).expect("a database");
+    pages[..4096].fill(0);
+    fs::write(&database, pages).expect("written");
+    assert!(noted(0).contains("damaged in the store: the record database"));
+    assert_eq!(output(&place.run(&["--inputs", "data.yaml"], 0)), before);
 }
