@@ -146,6 +146,9 @@ fn show_plan(plan: &DryRun, as_json: bool) {
             show::grouped(plan.cut_off)
         ));
     }
+    if plan.execute > 0 && plan.tasks > 0 {
+        show::talk("at most: what turns out to read the same contents as before is not run");
+    }
     if plan.restore > 0 {
         show::line(&format!(
             "{} ({}) to bring back from the store",

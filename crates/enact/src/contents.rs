@@ -36,6 +36,11 @@ impl Contents {
     fn of(&self, task: TaskId) -> Option<&[Identity]> {
         self.outputs.get(task.index())?.as_deref()
     }
+
+    /// The task has, or will have, outputs of its own.
+    pub(crate) fn forget(&mut self, task: TaskId) {
+        self.targets.remove(&task);
+    }
 }
 
 impl Enactment {
@@ -92,6 +97,21 @@ impl Enactment {
     /// The content key under which a task was compared.
     pub fn compared_by(&self, task: TaskId) -> Option<&Recipe> {
         self.contents.keys.get(&task)
+    }
+
+    /// The content key of a task that is about to run, if it was compared. It may be another one by now: an
+    /// input that was lost and made again need not be what it was.
+    pub fn runs_under(&mut self, task: TaskId) -> Option<Recipe> {
+        let before = *self.contents.keys.get(&task)?;
+        let now = self.content_key(task)?;
+        if now != before {
+            self.contents.keys.insert(task, now);
+            if self.contents.first.get(&before) == Some(&task) {
+                self.contents.first.remove(&before);
+            }
+            self.contents.first.entry(now).or_insert(task);
+        }
+        Some(now)
     }
 
     /// The recipe under which the outputs of a task can be brought back: its own, or that of the product it

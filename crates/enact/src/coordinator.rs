@@ -232,6 +232,8 @@ struct Slot {
     comparable: bool,
     /// It did not run: an equal task was there.
     cut_off: bool,
+    /// It did not run: another run made it.
+    found: bool,
     /// It was remembered, and its outputs were lost.
     restored: bool,
 }
@@ -362,6 +364,13 @@ impl Coordinator {
         self.slots
             .get(task.index())
             .is_some_and(|slot| slot.restored && slot.ran_before)
+    }
+
+    /// Whether a task was remembered or had run before its outputs were lost.
+    pub fn is_made_again(&self, task: TaskId) -> bool {
+        self.slots
+            .get(task.index())
+            .is_some_and(|slot| slot.restored || slot.ran_before)
     }
 
     /// The stage of a task; implicit tasks have none.

@@ -20,8 +20,9 @@ pub trait Recall {
     /// For each task, whether its outputs are remembered.
     fn known(&mut self, graph: &TaskGraph, tasks: &[TaskId]) -> Vec<bool>;
 
-    /// The outputs of a remembered task, without the bytes of files.
-    fn outputs(&mut self, graph: &TaskGraph, task: TaskId) -> Option<Outputs>;
+    /// The outputs of a task, which are those of the remembered product with this recipe, without the bytes of
+    /// files: those need not be there.
+    fn outputs(&mut self, graph: &TaskGraph, task: TaskId, recipe: &Recipe) -> Option<Outputs>;
 
     /// A task turned out to be equal to the product with the recipe `target`: whoever asks for the one may
     /// have the other.
@@ -37,7 +38,7 @@ impl Recall for NothingRemembered {
         vec![false; tasks.len()]
     }
 
-    fn outputs(&mut self, _: &TaskGraph, _: TaskId) -> Option<Outputs> {
+    fn outputs(&mut self, _: &TaskGraph, _: TaskId, _: &Recipe) -> Option<Outputs> {
         None
     }
 }
@@ -207,6 +208,7 @@ impl Enactment {
         recall: &mut dyn Recall,
     ) -> bool {
         let state = self.coordinator.state(task);
+        let recipe = self.stored_as(task);
         let Some(expander) = &mut self.expander else {
             return false;
         };
@@ -224,11 +226,12 @@ impl Enactment {
                 Settled::Outputs(&self.lists[&task])
             }
             (State::Done | State::Known, None) => {
-                remembered = recall.outputs(&self.graph, task);
+                remembered = recall.outputs(&self.graph, task, &recipe);
                 match &remembered {
                     Some(outputs) => Settled::Outputs(outputs),
                     None => {
                         // Remembered, but damaged: it has to run after all.
+                        self.contents.forget(task);
                         self.coordinator.lost(&self.graph, task);
                         return false;
                     }
@@ -281,6 +284,9 @@ impl Enactment {
         now: Time,
         recall: &mut dyn Recall,
     ) -> Result<(), OpenError> {
+        if matches!(outcome, Outcome::Success { .. }) {
+            self.contents.forget(task);
+        }
         self.coordinator.finished(&self.graph, task, outcome, now);
         let mut more = false;
         if self.expander.is_some() {
@@ -304,6 +310,7 @@ impl Enactment {
 
     /// Tells that the outputs of a task cannot be brought back.
     pub fn lost(&mut self, task: TaskId, recall: &mut dyn Recall) -> Result<(), OpenError> {
+        self.contents.forget(task);
         self.coordinator.lost(&self.graph, task);
         if self.take_notices(recall) {
             self.expand(recall)

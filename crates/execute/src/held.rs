@@ -65,6 +65,11 @@ impl Held {
         }
     }
 
+    /// Whether an output of a task is not there, though the others are.
+    pub(crate) fn is_incomplete(&self, task: TaskId) -> bool {
+        self.absent.contains_key(&task)
+    }
+
     /// The outputs of `from` are those of `task`, too.
     pub(crate) fn share(&mut self, task: TaskId, from: TaskId) {
         if let Some(outputs) = self.get(from).cloned() {

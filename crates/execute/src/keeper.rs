@@ -37,6 +37,8 @@ pub struct Made {
     pub key: Option<Recipe>,
     /// The right to make it.
     pub lease: Option<Lease>,
+    /// It was made before: its outputs had been lost.
+    pub again: bool,
     /// The outputs that somebody asked for by name, which are kept whatever that costs.
     pub wanted: Ports,
 }
@@ -131,7 +133,7 @@ impl Recall for NothingKept {
         vec![false; tasks.len()]
     }
 
-    fn outputs(&mut self, _: &TaskGraph, _: TaskId) -> Option<Outputs> {
+    fn outputs(&mut self, _: &TaskGraph, _: TaskId, _: &Recipe) -> Option<Outputs> {
         None
     }
 }

@@ -331,7 +331,7 @@ impl<'a> Shared<'a> {
                     state
                         .enactment
                         .ride_along(start.task, self.pool.workers, &mut batch);
-                    self.prepare(&mut state, &batch, &mut jobs);
+                    self.prepare(&mut state, &batch, &mut jobs, &mut garbage);
                     self.wake(&state);
                     drop(state);
                     garbage.clear();
@@ -360,10 +360,13 @@ impl<'a> Shared<'a> {
                         });
                     state = self.lock();
                     self.materialised(&mut state, task, outputs);
+                    self.pass_on(&mut state, &mut garbage);
                     self.wake(&state);
                 }
                 Action::Spill(task) => {
-                    let outputs = state.held.get(task).cloned();
+                    // What lacks an output, or has files, could not be brought back as it is.
+                    let whole = !state.held.is_incomplete(task);
+                    let outputs = state.held.get(task).filter(|_| whole).cloned();
                     drop(state);
                     let written = outputs.is_some_and(|outputs| self.spill(task, &outputs));
                     state = self.lock();
@@ -420,7 +423,13 @@ impl<'a> Shared<'a> {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    fn prepare(&self, state: &mut State<'_>, batch: &[Start], jobs: &mut Vec<Job>) {
+    fn prepare(
+        &self,
+        state: &mut State<'_>,
+        batch: &[Start],
+        jobs: &mut Vec<Job>,
+        garbage: &mut Vec<Arc<Outputs>>,
+    ) {
         for start in batch {
             let graph = state.enactment.graph();
             if let Some(incomplete) = state.held.incomplete_input(graph, start.task) {
@@ -428,14 +437,17 @@ impl<'a> Shared<'a> {
                 self.observer.started(state.enactment, start);
                 self.put_back(state, start.task, Outcome::Busy);
                 self.lost(state, incomplete);
+                self.pass_on(state, garbage);
                 continue;
             }
+            let key = state.enactment.runs_under(start.task);
+            let graph = state.enactment.graph();
             // The coordinator starts a task only when its inputs are here.
             let inputs = state.held.inputs(graph, start.task).unwrap_or_default();
             jobs.push(Job {
                 start: *start,
                 recipe: graph.recipe(start.task),
-                key: state.enactment.compared_by(start.task).copied(),
+                key,
                 operation: Arc::clone(graph.operation_at(start.task)),
                 inputs,
                 parameters: graph.parameters(start.task).to_vec(),
@@ -665,6 +677,7 @@ impl<'a> Shared<'a> {
                     contents,
                     key: enactment.compared_by(task).copied(),
                     lease,
+                    again: enactment.coordinator().is_made_again(task),
                     wanted: Ports::These(enactment.requested_ports(task)),
                 };
                 if kept
@@ -738,12 +751,9 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Kept products can be fetched again; others go to a file.
+    /// Writes outputs to a file, unless they speak of files, whose places would be forgotten.
     fn spill(&self, task: TaskId, outputs: &Outputs) -> bool {
-        if outputs.iter().any(speaks_of_files) {
-            return self.remembers;
-        }
-        spill(&self.pool.scratch, task, outputs).is_ok()
+        !outputs.iter().any(speaks_of_files) && spill(&self.pool.scratch, task, outputs).is_ok()
     }
 }
 
@@ -755,8 +765,8 @@ impl Recall for AsRecall<'_> {
         self.0.known(graph, tasks)
     }
 
-    fn outputs(&mut self, graph: &TaskGraph, task: TaskId) -> Option<Outputs> {
-        self.0.outputs(graph, task)
+    fn outputs(&mut self, graph: &TaskGraph, task: TaskId, recipe: &Recipe) -> Option<Outputs> {
+        self.0.outputs(graph, task, recipe)
     }
 
     fn equal(&mut self, graph: &TaskGraph, task: TaskId, target: &Recipe) {

@@ -126,6 +126,13 @@ impl StoreError {
             StoreError::Damaged { .. } => {
                 Some("give the command again: what is damaged is made anew")
             }
+            StoreError::Io { source, .. }
+                if source.kind() == std::io::ErrorKind::PermissionDenied =>
+            {
+                Some(
+                    "--read-only uses a store that may not be written to; --store names another one",
+                )
+            }
             StoreError::Io { .. }
             | StoreError::Database(_)
             | StoreError::Missing(_)

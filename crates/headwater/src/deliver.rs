@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_enact::{Enactment, Requested};
+use headwater_enact::{Enactment, Requested, State};
 use headwater_execute::{Fetch, Fetched, Ports, copy_value};
 use headwater_graph::{Collect, Index, Kind, Part, Registry, Source, TaskId, Text, Value, encode};
 
@@ -213,7 +213,8 @@ pub(crate) fn deliver(
     prepared: &Prepared,
     fetcher: &StoreFetcher,
     folder: &Path,
-) -> Result<BTreeMap<Arc<str>, Vec<OutputItem>>, Error> {
+) -> Result<(BTreeMap<Arc<str>, Vec<OutputItem>>, Vec<String>), Error> {
+    let mut missing = Vec::new();
     let mut deliverer = Deliverer {
         folder,
         registry: &prepared.loaded.registry,
@@ -236,12 +237,31 @@ pub(crate) fn deliver(
                 .entry(Arc::clone(&requested.output))
                 .or_default()
                 .push(item);
+        } else if is_made(&prepared.enactment, &requested.source) {
+            let place = match requested.index.0.is_empty() {
+                true => String::new(),
+                false => format!("[{}]", requested.index),
+            };
+            missing.push(format!(
+                "output `{}{place}` was made, but cannot be had from the store; give the same command again",
+                requested.output
+            ));
         }
     }
     outputs
         .values_mut()
         .for_each(|items| items.sort_by(|a, b| a.index.cmp(&b.index)));
-    Ok(outputs)
+    Ok((outputs, missing))
+}
+
+/// Whether everything that a source consists of has ended well.
+fn is_made(enactment: &Enactment, source: &Source) -> bool {
+    let mut made = true;
+    source.for_each_task(&mut |task| {
+        let state = enactment.coordinator().state(task);
+        made &= matches!(state, State::Done | State::Known);
+    });
+    made
 }
 
 /// All outputs as a table: a row per item, with what it was made from.

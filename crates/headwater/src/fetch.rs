@@ -48,6 +48,36 @@ impl StoreFetcher {
         Some(())
     }
 
+    /// Things worth telling since the last call, each once.
+    pub(crate) fn take_notes(&self) -> Vec<String> {
+        let mut notes = std::mem::take(&mut locked(&self.stash).notes);
+        notes.sort();
+        notes.dedup();
+        notes
+    }
+
+    /// The outputs of a product as the record describes them; the bytes of files need not be there.
+    pub(crate) fn described(&self, recipe: &Recipe) -> Option<Outputs> {
+        let recipe = match self.stashed(recipe) {
+            Ok(outputs) => return Some(outputs.to_vec()),
+            Err(recipe) => recipe,
+        };
+        let record = self.record_or_wait(&recipe)?;
+        let outputs = record
+            .outputs
+            .iter()
+            .map(|(_, output)| self.decoded(output));
+        outputs.collect()
+    }
+
+    /// The record of a product, which may still be on its way.
+    fn record_or_wait(&self, recipe: &Recipe) -> Option<ProductRecord> {
+        self.record(recipe).or_else(|| {
+            self.flush()?;
+            self.record(recipe)
+        })
+    }
+
     /// For each recipe, whether the outputs that are needed can be brought back. One question for all.
     pub(crate) fn present(&self, wanted: &[(Recipe, Ports)]) -> Vec<bool> {
         let resolve = |(recipe, _): &(Recipe, Ports)| match self.stashed(recipe) {
@@ -111,12 +141,16 @@ impl StoreFetcher {
         stash.products.get(recipe).cloned().ok_or(*recipe)
     }
 
+    fn decoded(&self, output: &StoredOutput) -> Option<Value> {
+        match (&output.inline, &output.encoding) {
+            (Some(bytes), _) => decode(bytes).ok(),
+            (None, Some(digest)) => decode(&self.store.read(digest).ok()?).ok(),
+            (None, None) => None,
+        }
+    }
+
     fn value(&self, output: &StoredOutput) -> Option<Value> {
-        let value = match (&output.inline, &output.encoding) {
-            (Some(bytes), _) => decode(bytes).ok()?,
-            (None, Some(digest)) => decode(&self.store.read(digest).ok()?).ok()?,
-            (None, None) => return None,
-        };
+        let value = self.decoded(output)?;
         let mut digests = Vec::new();
         value.for_each_file(&mut |file| digests.push(file.digest));
         if digests.is_empty() {
@@ -207,11 +241,7 @@ impl Fetch for StoreFetcher {
             Ok(outputs) => return Some(outputs.to_vec().into()),
             Err(recipe) => recipe,
         };
-        let record = self.record(&recipe).or_else(|| {
-            // It may still be on its way.
-            self.flush()?;
-            self.record(&recipe)
-        })?;
+        let record = self.record_or_wait(&recipe)?;
         self.habits.read(&record.operation);
         let mut fetched = Fetched::from(Vec::with_capacity(record.outputs.len()));
         for (position, (_, output)) in record.outputs.iter().enumerate() {

@@ -9,10 +9,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
 use headwater_enact::Recall;
-use headwater_execute::{Execution, Fetch, Keeper, KeeperError, Lease, Made, Ports};
+use headwater_execute::{Execution, Fetch, Keeper, KeeperError, Lease, Made};
 use headwater_graph::{
-    Digest, FileValue, Handle, Identity, Known, Outputs, Port, ProductRecord, Recipe, Source,
-    StoredOutput, TaskGraph, TaskId, Value, encode, value_digest,
+    Digest, FileValue, Handle, Identity, Known, Outputs, Port, ProductRecord, Recipe, Records,
+    Source, StoredOutput, TaskGraph, TaskId, Value, encode, value_digest,
 };
 use headwater_remember::{Alias, Leases, ObjectSource, Pending, PendingObject, Store, Writer};
 
@@ -44,6 +44,8 @@ pub(crate) struct Stash {
     pub(crate) products: HashMap<Recipe, Arc<Outputs>>,
     /// Recipes that were found equal to others, where that cannot be written down.
     pub(crate) aliases: HashMap<Recipe, Recipe>,
+    /// Things worth telling.
+    pub(crate) notes: Vec<String>,
 }
 
 /// At most so many bytes of values wait to be written; the engine waits for the disk beyond that.
@@ -202,6 +204,37 @@ fn keep_nothing(receiver: &mpsc::Receiver<Order>) -> Result<(), String> {
     Ok(())
 }
 
+/// Tells those who wait for room when the thread ends, however it ends.
+struct Gone<'a>(&'a Backlog);
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        let error = "the thread that keeps products is gone".to_owned();
+        self.0.leave(0, Some(error));
+    }
+}
+
+/// A word about a product that was made again and is not what it was.
+fn differs(store: &Store, record: &ProductRecord) -> Option<String> {
+    let before = store.fetch(&[record.recipe]).ok()?.pop()??;
+    let changed: Vec<&str> = before
+        .outputs
+        .iter()
+        .zip(&record.outputs)
+        .filter(|((_, before), (_, now))| before.digest != now.digest)
+        .map(|((port, _), _)| &**port)
+        .collect();
+    (!changed.is_empty()).then(|| {
+        format!(
+            "operation `{}` was run again to restore what was gone, and its output `{}` is not what it was: \
+             results that were made from the old one are still reused; if it cannot give the same twice, say \
+             `pure: false`, or `keep: true` for that output",
+            record.operation,
+            changed.join("`, `")
+        )
+    })
+}
+
 /// Leases by the ticket of the product that they are for. They end when it is durable.
 type Tickets = Arc<Mutex<HashMap<u64, Lease>>>;
 
@@ -217,6 +250,7 @@ fn keep_all(
         objects: store.root().join("objects"),
         staging: store.root().join("staging"),
     };
+    let _gone = Gone(backlog);
     let mut thrift = Thrift::new(Arc::clone(&store), Arc::clone(habits), disk);
     let leases = Tickets::default();
     let held = Arc::clone(&leases);
@@ -239,7 +273,15 @@ fn keep_all(
                 let lease = made.lease.take();
                 let kept = stored_outputs(&mut record, &outputs, &ports, &made, &places);
                 if let Some(mut objects) = kept {
-                    match thrift.choose(&record, &ports, &made, &mut objects) {
+                    if made.again
+                        && let Some(note) = differs(&store, &record)
+                    {
+                        locked(stash).notes.push(note);
+                    }
+                    let flush = || {
+                        let _ = writer.flush();
+                    };
+                    match thrift.choose(&record, &ports, &made, &mut objects, &flush) {
                         Ok(dropped) if dropped.is_empty() => {}
                         Ok(dropped) => {
                             let is_small = outputs.iter().all(|value| value.memory() < 4096);
@@ -259,6 +301,10 @@ fn keep_all(
                     next_ticket = writer.submit(Pending { record, objects }) + 1;
                 }
                 let error = trouble.clone().or_else(|| writer.failed());
+                if error.is_some() {
+                    // What was not kept is never acknowledged.
+                    locked(&leases).clear();
+                }
                 backlog.leave(memory(&outputs), error);
             }
             Order::Alias(alias) => next_ticket = writer.alias(alias) + 1,
@@ -446,9 +492,8 @@ impl Recall for StoreKeeper {
             .collect()
     }
 
-    fn outputs(&mut self, graph: &TaskGraph, task: TaskId) -> Option<Outputs> {
-        let fetched = self.fetcher().fetch(&graph.recipe(task), &Ports::All)?;
-        Some(fetched.outputs)
+    fn outputs(&mut self, _: &TaskGraph, _: TaskId, recipe: &Recipe) -> Option<Outputs> {
+        self.eager_fetcher().described(recipe)
     }
 
     fn equal(&mut self, graph: &TaskGraph, task: TaskId, target: &Recipe) {
@@ -533,6 +578,7 @@ impl Keeper for StoreKeeper {
                 made,
             })))
             .map_err(|_| {
+                self.backlog.leave(memory(outputs), None);
                 KeeperError(
                     "the thread that keeps products has stopped; is the disk full?".to_owned(),
                 )

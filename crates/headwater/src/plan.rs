@@ -194,13 +194,16 @@ pub fn dry_run(
         })
         .collect();
     let mut to_run = Vec::new();
+    // Of equal tasks one would run.
+    let following = enactment.coordinator().following();
     for task in enactment.graph().ids() {
         if let Some(stage) = enactment.coordinator().stage(task) {
             stages[stage].tasks += 1;
             if !matches!(
                 enactment.coordinator().state(task),
                 State::Known | State::Idle
-            ) {
+            ) && following.binary_search(&task).is_err()
+            {
                 stages[stage].execute += 1;
                 let address = enactment
                     .address(task)
@@ -218,8 +221,8 @@ pub fn dry_run(
     Ok(DryRun {
         workflow: Arc::clone(&workflow.name),
         tasks: counts.tasks,
-        execute: counts.planned - counts.cut_off,
-        cut_off: counts.cut_off,
+        execute: counts.planned - counts.cut_off - counts.found - following.len(),
+        cut_off: counts.cut_off + following.len(),
         restore,
         restore_bytes,
         open: open.iter().map(name).collect(),

@@ -200,7 +200,7 @@ fn end_run(store: &Store, read_only: bool, run: &str, status: RunStatus, counts:
         let counts = RunCounts {
             tasks: counts.tasks as u64,
             executed: counts.executed as u64,
-            reused: counts.reused() as u64,
+            reused: (counts.reused() + counts.cut_off) as u64,
             failed: counts.failed as u64,
         };
         // The products are safe already; a list of runs that is out of date is shown as interrupted.
@@ -277,7 +277,7 @@ fn finish(
     stop: &Stop,
 ) -> Result<RunReport, Error> {
     let failures = failures(prepared, listener);
-    let outputs = deliver(prepared, fetcher, &folder)?;
+    let (outputs, missing) = deliver(prepared, fetcher, &folder)?;
     write(
         &folder.join("outputs.csv"),
         table(&outputs, &folder).as_bytes(),
@@ -296,6 +296,7 @@ fn finish(
     let recorded = record_tasks(prepared, listener, run, request.store.read_only);
     let enactment = &mut prepared.enactment;
     let mut errors: Vec<String> = enactment.errors().iter().map(ToString::to_string).collect();
+    errors.extend(missing);
     errors.extend(recorded.err().map(|error| error.to_string()));
     Ok(RunReport {
         run: run.to_owned(),
@@ -305,7 +306,10 @@ fn finish(
         outputs,
         failures,
         errors,
-        notes: told_damage(damage).chain(enactment.take_notes()).collect(),
+        notes: told_damage(damage)
+            .chain(fetcher.take_notes())
+            .chain(enactment.take_notes())
+            .collect(),
         diagnostics: std::mem::take(&mut prepared.diagnostics),
         folder,
         stopped: stop.is_stopping(),

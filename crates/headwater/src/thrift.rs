@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use headwater_execute::Made;
 use headwater_graph::{FileValue, Handle, Outputs, Port, ProductRecord, Value};
-use headwater_remember::{PendingObject, Rates, Store};
+use headwater_remember::{ObjectSource, PendingObject, Rates, Store};
 
 use crate::keep::locked;
 
@@ -37,7 +37,7 @@ impl Habits {
 struct Limit {
     most: u64,
     used: u64,
-    /// The last time that room was wanted nothing could be taken away.
+    /// What may go has gone; the rest is needed by runs that are alive.
     stuck: bool,
 }
 
@@ -54,16 +54,19 @@ impl Limit {
         limit
     }
 
+    /// Brings the store down to `most`, and a bit further, so that this is not done for each product.
     fn collect(&mut self, store: &Store, most: u64) {
-        if let Ok(collected) = store.collect(most, false) {
-            self.stuck = collected.objects == 0;
+        if let Ok(collected) = store.collect(most.min(self.most / 10 * 9), false) {
+            self.stuck = collected.left > most;
             self.used = collected.left;
         }
     }
 
-    /// Makes room for so many bytes, if that is possible.
-    fn admits(&mut self, store: &Store, bytes: u64) -> bool {
+    /// Makes room for so many bytes, if that is possible. Only what is durable can be counted, so `flush` has to
+    /// make everything so that was handed over before.
+    fn admits(&mut self, store: &Store, bytes: u64, flush: &dyn Fn()) -> bool {
         if self.used + bytes > self.most && !self.stuck && bytes <= self.most {
+            flush();
             self.collect(store, self.most - bytes);
         }
         let fits = self.used + bytes <= self.most;
@@ -71,6 +74,13 @@ impl Limit {
             self.used += bytes;
         }
         fits
+    }
+}
+
+fn bytes_of(object: &PendingObject) -> u64 {
+    match &object.source {
+        ObjectSource::Staged(path) => std::fs::metadata(path).map_or(0, |found| found.len()),
+        ObjectSource::Bytes(bytes) => bytes.len() as u64,
     }
 }
 
@@ -114,6 +124,7 @@ impl Thrift {
         ports: &[Port],
         made: &Made,
         objects: &mut Vec<(usize, PendingObject)>,
+        flush: &dyn Fn(),
     ) -> Result<Vec<usize>, String> {
         self.habits.made(&record.operation);
         let mut dropped = Vec::new();
@@ -123,10 +134,11 @@ impl Thrift {
             if !objects.iter().any(|(at, _)| *at == position) {
                 continue;
             }
-            let size = record.outputs.get(position).map_or(0, |(_, out)| out.size);
+            let own = objects.iter().filter(|(at, _)| *at == position);
+            let size = own.map(|(_, object)| bytes_of(object)).sum();
             let keep = is_wanted || self.is_worth_keeping(record, port, size);
             let limit = self.limit.as_mut().filter(|_| keep);
-            let fits = limit.is_none_or(|limit| limit.admits(&self.store, size));
+            let fits = limit.is_none_or(|limit| limit.admits(&self.store, size, flush));
             if keep && is_wanted && !fits {
                 refused = refused.or(Some(size));
             }

@@ -9,6 +9,7 @@ mod docs;
 mod examples;
 mod explain;
 mod failures;
+mod hard;
 mod interrupt;
 mod keeping;
 mod kill;

@@ -22,11 +22,24 @@ pub enum Verdict {
     Like(TaskId),
 }
 
+/// So many tasks are compared at once: others want to know what came of it.
+const BATCH: usize = 4096;
+
 impl Coordinator {
     /// The tasks to be compared now. Each has to be answered by [`compared`](Self::compared).
     pub fn take_comparisons(&mut self, into: &mut Vec<TaskId>) {
-        self.comparing += self.to_compare.len();
-        into.append(&mut self.to_compare);
+        let count = self.to_compare.len().min(BATCH);
+        self.comparing += count;
+        into.extend(self.to_compare.drain(..count));
+    }
+
+    /// The tasks that wait for equal ones, sorted.
+    pub fn following(&self) -> Vec<TaskId> {
+        let waits = |task: &TaskId| self.slots[task.index()].state == State::Waiting;
+        let all = self.followers.values().flatten().copied();
+        let mut following: Vec<TaskId> = all.filter(waits).collect();
+        following.sort_unstable();
+        following
     }
 
     /// Tells what came of a comparison.
@@ -44,6 +57,7 @@ impl Coordinator {
             Verdict::Made => {
                 let slot = &mut self.slots[task.index()];
                 slot.presence = Presence::Stored;
+                slot.found = true;
                 self.counts.found += usize::from(!slot.implicit);
                 return self.need_not_run(graph, task);
             }
@@ -104,14 +118,18 @@ impl Coordinator {
         }
     }
 
-    /// A task will not end well: those that are equal to it have to try themselves.
+    /// A task will not end well: of those that are equal to it another one has to try.
     pub(super) fn release_followers(&mut self, task: TaskId) {
-        if self.followers.is_empty() {
-            return;
+        if !self.followers.is_empty() {
+            self.let_go_of_followers(task, true);
         }
+    }
+
+    fn let_go_of_followers(&mut self, task: TaskId, compare_again: bool) {
         for follower in self.followers.remove(&task).unwrap_or_default() {
             let slot = &mut self.slots[follower.index()];
             if slot.state == State::Waiting {
+                slot.comparable = compare_again;
                 slot.missing -= 1;
                 if slot.missing == 0 {
                     self.become_ready(follower);
@@ -125,7 +143,8 @@ impl Coordinator {
         let mut leaders: Vec<TaskId> = self.followers.keys().copied().collect();
         leaders.sort_unstable();
         for leader in &leaders {
-            self.release_followers(*leader);
+            // Compared again they would wait again.
+            self.let_go_of_followers(*leader, false);
         }
         !leaders.is_empty()
     }

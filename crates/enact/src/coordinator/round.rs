@@ -152,6 +152,7 @@ impl Coordinator {
                     && signature.pure
                     && !signature.implicit,
                 cut_off: false,
+                found: false,
                 restored: false,
             });
         }
@@ -198,6 +199,8 @@ impl Coordinator {
                     slot.comparable = false;
                     self.counts.cut_off -= usize::from(slot.cut_off);
                     slot.cut_off = false;
+                    self.counts.found -= usize::from(slot.found);
+                    slot.found = false;
                 }
                 slot.state = State::Waiting;
                 stack.push((task, true));

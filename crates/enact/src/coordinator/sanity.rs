@@ -171,6 +171,11 @@ impl Coordinator {
             count(&|slot| slot.cut_off && !slot.implicit),
         );
         expect(
+            "found",
+            self.counts.found as u64,
+            count(&|slot| slot.found && !slot.implicit),
+        );
+        expect(
             "planned",
             self.counts.planned as u64,
             count(&|slot| slot.linked && !slot.implicit),

@@ -60,7 +60,8 @@ impl Coordinator {
                 } else {
                     State::Known
                 };
-                self.counts.found += usize::from(state == State::Known && !slot.implicit);
+                slot.found = state == State::Known && !slot.implicit;
+                self.counts.found += usize::from(slot.found);
                 self.tell_readers(task);
                 self.settle(task, state);
                 self.tell_followers(graph, task);

@@ -9,7 +9,7 @@ use headwater_enact::{
     Options, Outcome, Parallelism, Recall, ShapeError, Start, State, Trace, World, simulate,
 };
 use headwater_graph::{
-    Context, Identity, Index, Input, KnownBy, Operation, OutputBinding, Outputs, Parameter,
+    Context, Identity, Index, Input, KnownBy, Operation, OutputBinding, Outputs, Parameter, Recipe,
     Registry, Scalar, ScalarType, Severity, Signature, Source, Stage, Strategy, TaskDefinition,
     TaskGraph, TaskId, Type, Value, Wait, Workflow, check, value_digest,
 };
@@ -610,7 +610,7 @@ pub(crate) fn cores(cores: u64) -> Options {
 
 /// Remembers the tasks of which it is told, by recipe, with outputs of the given length.
 pub(crate) struct Remembers {
-    pub(crate) recipes: std::collections::BTreeSet<headwater_graph::Recipe>,
+    pub(crate) recipes: std::collections::BTreeSet<Recipe>,
     pub(crate) length: Option<usize>,
 }
 
@@ -643,7 +643,7 @@ impl Recall for Remembers {
             .collect()
     }
 
-    fn outputs(&mut self, graph: &TaskGraph, task: TaskId) -> Option<Outputs> {
+    fn outputs(&mut self, graph: &TaskGraph, task: TaskId, _: &Recipe) -> Option<Outputs> {
         let length = self.length?;
         let value = |port: &headwater_graph::Port| match &port.port_type {
             Type::List(_) => Value::List((0..length).map(|_| Value::Null).collect()),

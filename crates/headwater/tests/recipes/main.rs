@@ -435,7 +435,8 @@ impl<S: Strategy<Value = BTreeSet<String>>> ShuffleNames for S {}
 
 fn circumstances() -> impl Strategy<Value = Circumstances> {
     let machine = (
-        proptest::option::of(1usize..64),
+        // As many as the operations may ask for.
+        (2usize..64).prop_map(Some),
         proptest::option::of(1u64 << 31..1 << 40),
         0u32..4,
         0u8..8,
