@@ -184,6 +184,7 @@ fn ten_kills_leave_no_trace_in_the_outputs() {
         !at_last.is_empty(),
         "something must have been kept before the last kill"
     );
-    assert_eq!(last.number("reused"), at_last.len());
-    assert_eq!(last.number("executed"), 2 * ITEMS - at_last.len());
+    // The journal may have been ahead of the records that were looked at.
+    assert!(last.number("reused") >= at_last.len());
+    assert_eq!(last.number("executed") + last.number("reused"), 2 * ITEMS);
 }
