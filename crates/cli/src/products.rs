@@ -50,7 +50,18 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
         }
         ProductsCommand::Verify => {
             let verified = verify(&store, common.json)?;
-            return Ok(show_verified(&verified, place.read_only, common.json));
+            // Objects and records are listed one by one already.
+            let listed = |what: &String| {
+                what.starts_with("object ") || what.starts_with("the record of recipe ")
+            };
+            let mut database = store.take_damage();
+            database.retain(|what| !listed(what));
+            return Ok(show_verified(
+                &verified,
+                &database,
+                place.read_only,
+                common.json,
+            ));
         }
         ProductsCommand::Gc { max, dry_run } => {
             let collected = headwater::collect_products(&store, *max, *dry_run)?;
@@ -346,9 +357,16 @@ fn verify(store: &Store, quiet: bool) -> Result<Verified, Error> {
     verified
 }
 
-fn show_verified(verified: &Verified, read_only: bool, as_json: bool) -> ExitCode {
-    let sound =
-        verified.damaged.is_empty() && verified.missing.is_empty() && verified.damaged_records == 0;
+fn show_verified(
+    verified: &Verified,
+    database: &[String],
+    read_only: bool,
+    as_json: bool,
+) -> ExitCode {
+    let sound = verified.damaged.is_empty()
+        && verified.missing.is_empty()
+        && verified.damaged_records == 0
+        && database.is_empty();
     let code = ExitCode::from(u8::from(!sound));
     let hex = |digests: &[Digest]| digests.iter().map(Digest::hex).collect::<Vec<_>>();
     if as_json {
@@ -359,6 +377,7 @@ fn show_verified(verified: &Verified, read_only: bool, as_json: bool) -> ExitCod
             "damaged": hex(&verified.damaged),
             "missing": hex(&verified.missing),
             "damaged_records": verified.damaged_records,
+            "database": database,
             "sound": sound,
         });
         show::line(&object.to_string());
@@ -374,6 +393,9 @@ fn show_verified(verified: &Verified, read_only: bool, as_json: bool) -> ExitCod
     if sound {
         show::line("all of them are what was written");
         return code;
+    }
+    for what in database {
+        show::line(&format!("damaged  {what}"));
     }
     for digest in &verified.damaged {
         show::line(&format!("damaged  object {digest}"));

@@ -153,7 +153,7 @@ fn show_plan(plan: &DryRun, as_json: bool) {
         show::line(&format!(
             "{} ({}) to bring back from the store",
             show::count(plan.restore, "product"),
-            show::bytes(plan.restore_bytes)
+            show::size(plan.restore_bytes)
         ));
     }
     show::talk("nothing was executed (--dry-run)");

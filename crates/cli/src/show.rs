@@ -111,24 +111,6 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     )
 }
 
-/// A number of bytes, as people read it.
-pub(crate) fn bytes(number: u64) -> String {
-    let units = ["KiB", "MiB", "GiB", "TiB"];
-    let mut value = number as f64;
-    let mut unit = "bytes";
-    for next in units {
-        if value < 1024.0 {
-            break;
-        }
-        value /= 1024.0;
-        unit = next;
-    }
-    match unit {
-        "bytes" => format!("{number} bytes"),
-        _ => format!("{value:.1} {unit}"),
-    }
-}
-
 /// A number with its thousands set apart.
 pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
