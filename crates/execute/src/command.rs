@@ -240,7 +240,7 @@ impl CommandRunner {
             .settings
             .watched
             .before(attempt.signature, attempt.inputs)?;
-        let fill = lay_out(folder, attempt).map_err(not_started)?;
+        let fill = lay_out(folder, attempt, &self.settings.watched).map_err(not_started)?;
         let arguments = fill.invocation(&attempt.template.invocation);
         let request = self
             .request(folder, captures, attempt, &fill, &arguments)
@@ -372,7 +372,7 @@ impl CommandRunner {
 }
 
 /// Puts everything in its place that the program needs.
-fn lay_out(folder: &Path, attempt: &Attempt<'_>) -> Result<Fill, FolderError> {
+fn lay_out(folder: &Path, attempt: &Attempt<'_>, watched: &Watched) -> Result<Fill, FolderError> {
     let Attempt {
         signature,
         template,
@@ -389,7 +389,14 @@ fn lay_out(folder: &Path, attempt: &Attempt<'_>) -> Result<Fill, FolderError> {
             .inputs
             .get(&port.name)
             .and_then(|input| input.extension.as_deref());
-        let filled = link_input(folder, &port.name, extension, value, port.keep_name)?;
+        let filled = link_input(
+            folder,
+            &port.name,
+            extension,
+            value,
+            port.keep_name,
+            watched,
+        )?;
         if speaks_of_files(value) {
             fill.placed.extend_from_slice(filled.texts());
         }

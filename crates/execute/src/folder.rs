@@ -2,7 +2,8 @@
 //!
 //! Law: a program sees its inputs under the names of its ports, never under the names that the files had.
 //! What it leaves is collected only from below its folder; a link that leads out of it is refused. What was
-//! collected is read-only before anybody else sees it.
+//! collected is read-only before anybody else sees it. Whether a file may be executed is said by its value,
+//! not by the object that holds its bytes: programs and data with the same bytes share one.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -17,6 +18,7 @@ use headwater_graph::{
 
 use crate::pattern::files_matching;
 use crate::render::Filled;
+use crate::watch::Watched;
 
 /// Something that went wrong with a file, with its name.
 #[derive(Debug)]
@@ -33,6 +35,7 @@ pub(crate) fn link_input(
     extension: Option<&str>,
     value: &Value,
     keep_name: bool,
+    watched: &Watched,
 ) -> Result<Filled, FolderError> {
     let named = |stem: &str, file: Option<&FileValue>| match (
         file.and_then(|file| file.name.as_deref()),
@@ -46,11 +49,11 @@ pub(crate) fn link_input(
         Value::Null => Filled::Nothing,
         Value::File(file) => {
             let name = named(port, Some(file));
-            link_file(file, &folder.join(&name))?;
+            link_file(file, file.executable, &folder.join(&name), watched)?;
             Filled::One(name)
         }
         Value::Directory(directory) => {
-            link_directory(directory, &folder.join(port))?;
+            link_directory(directory, &folder.join(port), watched)?;
             Filled::One(port.to_owned())
         }
         Value::List(items) => {
@@ -65,12 +68,12 @@ pub(crate) fn link_input(
                 match item {
                     Value::File(file) => {
                         let name = named(&format!("{port}/{position}"), Some(file));
-                        link_file(file, &folder.join(&name))?;
+                        link_file(file, file.executable, &folder.join(&name), watched)?;
                         names.push(name);
                     }
                     Value::Directory(directory) => {
                         let name = format!("{port}/{position}");
-                        link_directory(directory, &folder.join(&name))?;
+                        link_directory(directory, &folder.join(&name), watched)?;
                         names.push(name);
                     }
                     other => names.push(scalar_text(port, other)?),
@@ -96,17 +99,31 @@ fn make_folder(path: &Path) -> Result<(), FolderError> {
     fs::create_dir_all(path).map_err(|error| said("cannot make folder", path, &error))
 }
 
-/// Makes a name for a file without copying it.
-fn link_file(file: &FileValue, at: &Path) -> Result<(), FolderError> {
+/// Makes a name for a file, without copying it unless its object has another mode than it. A file of the user
+/// has the mode that the user gave it.
+fn link_file(
+    file: &FileValue,
+    executable: bool,
+    at: &Path,
+    watched: &Watched,
+) -> Result<(), FolderError> {
     if let Some(parent) = at.parent().filter(|_| file.name.is_some()) {
         make_folder(parent)?;
     }
     match &file.handle {
+        Handle::Path(path) if !watched.has(path) && !has_mode(path, executable)? => {
+            fs::copy(path, at).map_err(|error| said("cannot copy", path, &error))?;
+            set_mode(at, executable)
+        }
         Handle::Path(path) | Handle::Named { path, .. } => {
             symlink(path, at).map_err(|error| said("cannot link", at, &error))
         }
         Handle::Memory(bytes) => {
-            fs::write(at, bytes).map_err(|error| said("cannot write", at, &error))
+            fs::write(at, bytes).map_err(|error| said("cannot write", at, &error))?;
+            if executable {
+                set_mode(at, executable)?;
+            }
+            Ok(())
         }
         Handle::Stored => Err(FolderError(format!(
             "the contents {} are not here",
@@ -115,7 +132,27 @@ fn link_file(file: &FileValue, at: &Path) -> Result<(), FolderError> {
     }
 }
 
-fn link_directory(directory: &DirectoryValue, at: &Path) -> Result<(), FolderError> {
+/// The mode of what tasks made.
+fn sealed(executable: bool) -> u32 {
+    if executable { 0o555 } else { 0o444 }
+}
+
+/// Whether a file on disk is a program exactly if it should be one.
+fn has_mode(path: &Path, executable: bool) -> Result<bool, FolderError> {
+    let found = fs::metadata(path).map_err(|error| said("cannot look at", path, &error))?;
+    Ok(found.mode() & 0o111 == sealed(executable) & 0o111)
+}
+
+fn set_mode(path: &Path, executable: bool) -> Result<(), FolderError> {
+    fs::set_permissions(path, fs::Permissions::from_mode(sealed(executable)))
+        .map_err(|error| said("cannot set the mode of", path, &error))
+}
+
+fn link_directory(
+    directory: &DirectoryValue,
+    at: &Path,
+    watched: &Watched,
+) -> Result<(), FolderError> {
     // A folder of its own even for a folder of the user: what a program puts beside its inputs stays here.
     make_folder(at)?;
     for entry in directory.entries.iter() {
@@ -127,8 +164,10 @@ fn link_directory(directory: &DirectoryValue, at: &Path) -> Result<(), FolderErr
         // user's files can be written to and get none.
         match &entry.file.handle {
             Handle::Path(from)
-                if directory.path.is_none() && fs::hard_link(from, &path).is_ok() => {}
-            _ => link_file(&entry.file, &path)?,
+                if directory.path.is_none()
+                    && has_mode(from, entry.executable)?
+                    && fs::hard_link(from, &path).is_ok() => {}
+            _ => link_file(&entry.file, entry.executable, &path, watched)?,
         }
     }
     Ok(())
@@ -287,7 +326,10 @@ fn take(
             let place = stage();
             move_to(path, &place, link)?;
             seal(&place)?;
-            Ok(Value::File(Arc::new(file_value(&place)?)))
+            Ok(Value::File(Arc::new(FileValue {
+                executable: metadata.mode() & 0o100 != 0,
+                ..file_value(&place)?
+            })))
         }
         other => scalar(path, other),
     }
@@ -330,7 +372,7 @@ fn seal(path: &Path) -> Result<(), FolderError> {
     let seal = || -> io::Result<()> {
         let found = fs::metadata(path)?;
         let mode = found.mode() & 0o7777;
-        let wanted = 0o444 | mode & 0o111;
+        let wanted = sealed(mode & 0o100 != 0);
         if mode == wanted {
             return Ok(());
         }
@@ -412,12 +454,14 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to).map(drop)
 }
 
+/// A file by its contents; whether it is a program is said elsewhere.
 fn file_value(path: &Path) -> Result<FileValue, FolderError> {
     let (digest, size) = digest(path).map_err(|error| said("cannot read", path, &error))?;
     Ok(FileValue {
         digest,
         size,
         name: None,
+        executable: false,
         handle: Handle::Path(path.into()),
     })
 }
@@ -545,7 +589,7 @@ fn directory_value(root: &Path) -> Result<DirectoryValue, FolderError> {
 /// An existing file is replaced, so that a link to an object is never written through.
 pub fn copy_value(value: &Value, to: &Path) -> io::Result<()> {
     match value {
-        Value::File(file) => copy_file(file, to),
+        Value::File(file) => copy_file(file, file.executable, to),
         Value::Directory(directory) => {
             fs::create_dir_all(to)?;
             for entry in directory.entries.iter() {
@@ -553,10 +597,7 @@ pub fn copy_value(value: &Value, to: &Path) -> io::Result<()> {
                 if let Some(parent) = path.parent() {
                     fs::create_dir_all(parent)?;
                 }
-                copy_file(&entry.file, &path)?;
-                if entry.executable {
-                    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
-                }
+                copy_file(&entry.file, entry.executable, &path)?;
             }
             Ok(())
         }
@@ -564,20 +605,22 @@ pub fn copy_value(value: &Value, to: &Path) -> io::Result<()> {
     }
 }
 
-fn copy_file(file: &FileValue, to: &Path) -> io::Result<()> {
+fn copy_file(file: &FileValue, executable: bool, to: &Path) -> io::Result<()> {
     let _ = fs::remove_file(to);
     match &file.handle {
-        Handle::Path(path) | Handle::Named { path, .. } => {
-            // `fs::copy` clones blocks where the file system can; the mode of an object is read-only.
-            fs::copy(path, to)?;
-            fs::set_permissions(to, fs::Permissions::from_mode(0o644))
+        // `fs::copy` clones blocks where the file system can.
+        Handle::Path(path) | Handle::Named { path, .. } => fs::copy(path, to).map(drop)?,
+        Handle::Memory(bytes) => fs::File::create(to)?.write_all(bytes)?,
+        Handle::Stored => {
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                "the contents are not here",
+            ));
         }
-        Handle::Memory(bytes) => fs::File::create(to)?.write_all(bytes),
-        Handle::Stored => Err(io::Error::new(
-            io::ErrorKind::NotFound,
-            "the contents are not here",
-        )),
     }
+    // The mode of an object is read-only, and may be that of another file with the same bytes.
+    let mode = if executable { 0o755 } else { 0o644 };
+    fs::set_permissions(to, fs::Permissions::from_mode(mode))
 }
 
 #[cfg(test)]

@@ -60,6 +60,11 @@ impl Watched {
         });
     }
 
+    /// Whether a file is the user's.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        self.0.contains_key(path)
+    }
+
     /// Looks at the inputs of a task that is about to start.
     pub(crate) fn before<'a>(
         &'a self,

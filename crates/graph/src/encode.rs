@@ -4,8 +4,8 @@
 //! Law: equal values have equal encodings, `decode(encode(v)) = v`, and nothing else decodes (values nest
 //! at most 128 deep). Files and
 //! directories are encoded by digest, so their encoding does not hold their contents; [`value_digest`] of a
-//! file is the digest of its contents, of a directory its manifest digest, of anything else the digest of
-//! this encoding.
+//! file that is nothing but its contents is their digest, of a directory its manifest digest, of anything
+//! else (a file with a name, a program) the digest of this encoding.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,6 +33,7 @@ mod tag {
     pub(super) const RECORD: u8 = 14;
     pub(super) const OPAQUE: u8 = 15;
     pub(super) const LOGICAL_NAME: u8 = 16;
+    pub(super) const EXECUTABLE: u8 = 17;
 }
 
 /// Bytes that are not the canonical encoding of a value.
@@ -110,7 +111,12 @@ pub fn encode_into(value: &Value, out: &mut Vec<u8>) {
             }
             put_array(out, &region.array);
         }
-        Value::File(file) => put_file(out, file),
+        Value::File(file) => {
+            if file.executable && file.logical_name().is_none() {
+                out.push(tag::EXECUTABLE);
+            }
+            put_file(out, file);
+        }
         Value::Directory(DirectoryValue {
             name: Some(name), ..
         }) => put_name(out, name),
@@ -149,7 +155,7 @@ pub fn encode_into(value: &Value, out: &mut Vec<u8>) {
 /// The digest that names the contents of a value.
 pub fn value_digest(value: &Value) -> Digest {
     match value {
-        Value::File(file) if file.name.is_none() => file.digest,
+        Value::File(file) if file.name.is_none() && !file.executable => file.digest,
         Value::Directory(directory) => manifest_digest(directory),
         other => Digest::of(&encode(other)),
     }
@@ -203,6 +209,7 @@ fn put_name(out: &mut Vec<u8>, name: &str) {
     put_bytes(out, name.as_bytes());
 }
 
+/// Without the mode: in a directory it stands before.
 fn put_file(out: &mut Vec<u8>, file: &FileValue) {
     if let Some(name) = file.logical_name() {
         return put_name(out, name);
@@ -326,6 +333,14 @@ impl<'a> Reader<'a> {
         Array::new(element, &shape, bytes).ok_or(wrong)
     }
 
+    fn file_tag(&mut self) -> Result<u8, DecodeError> {
+        let at = self.at;
+        match self.take(1)?[0] {
+            found @ (tag::FILE | tag::NAMED_FILE) => Ok(found),
+            found => Err(DecodeError::Unknown { found, at }),
+        }
+    }
+
     fn file(&mut self, found: u8) -> Result<FileValue, DecodeError> {
         let mut digest = [0; 32];
         digest.copy_from_slice(self.take(32)?);
@@ -339,6 +354,7 @@ impl<'a> Reader<'a> {
             digest: Digest(digest),
             size,
             name,
+            executable: false,
             handle: Handle::Stored,
         })
     }
@@ -390,6 +406,13 @@ impl<'a> Reader<'a> {
                 }))
             }
             tag::FILE | tag::NAMED_FILE => Value::File(Arc::new(self.file(found)?)),
+            tag::EXECUTABLE => {
+                let found = self.file_tag()?;
+                Value::File(Arc::new(FileValue {
+                    executable: true,
+                    ..self.file(found)?
+                }))
+            }
             tag::DIRECTORY => {
                 let count = self.length()?;
                 let mut entries: Vec<DirectoryEntry> = Vec::new();
@@ -416,13 +439,7 @@ impl<'a> Reader<'a> {
                             });
                         }
                     };
-                    let found = self.take(1)?[0];
-                    if found != tag::FILE && found != tag::NAMED_FILE {
-                        return Err(DecodeError::Unknown {
-                            found,
-                            at: self.at - 1,
-                        });
-                    }
+                    let found = self.file_tag()?;
                     entries.push(DirectoryEntry {
                         path,
                         executable,

@@ -14,7 +14,7 @@ const DOMAIN: &[u8] = b"headwater recipe";
 /// What an external thing is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Identity {
-    /// A file by its contents.
+    /// A file that is nothing but its contents.
     File(Digest),
     /// A directory by its manifest.
     Directory(Digest),
@@ -37,7 +37,9 @@ impl Identity {
             return Identity::Name(std::sync::Arc::clone(name));
         }
         match value {
-            Value::File(file) if file.name.is_none() => Identity::File(file.digest),
+            Value::File(file) if file.name.is_none() && !file.executable => {
+                Identity::File(file.digest)
+            }
             Value::Directory(_) => Identity::Directory(value_digest(value)),
             other => Identity::Value(value_digest(other)),
         }

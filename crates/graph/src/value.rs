@@ -311,7 +311,8 @@ impl Handle {
     }
 }
 
-/// A file: its contents by digest and size. It has a name only where the name counts (`keep_name`).
+/// A file: its contents by digest and size, and whether it is a program. It has a name only where the name
+/// counts (`keep_name`).
 #[derive(Debug, Clone)]
 pub struct FileValue {
     /// BLAKE3 of the contents, unless the file is [`Handle::Named`].
@@ -320,6 +321,9 @@ pub struct FileValue {
     pub size: u64,
     /// The name, where it is part of the value.
     pub name: Option<Arc<str>>,
+    /// Whether a task made it a program. False for files from outside, whose mode does not count; of a file
+    /// in a directory the [`DirectoryEntry`] says it, and this does not count.
+    pub executable: bool,
     /// Where the contents are.
     pub handle: Handle,
 }
@@ -331,6 +335,7 @@ impl FileValue {
             digest: Digest::of_name(name),
             size,
             name: None,
+            executable: false,
             handle: Handle::Named {
                 path: path.into(),
                 name: name.into(),
@@ -345,16 +350,21 @@ impl FileValue {
             _ => None,
         }
     }
-}
 
-impl PartialEq for FileValue {
-    fn eq(&self, other: &Self) -> bool {
+    /// Whether all but the mode is equal.
+    fn has_contents_of(&self, other: &FileValue) -> bool {
         (self.digest, self.size, &self.name) == (other.digest, other.size, &other.name)
     }
 }
 
+impl PartialEq for FileValue {
+    fn eq(&self, other: &Self) -> bool {
+        self.has_contents_of(other) && self.executable == other.executable
+    }
+}
+
 /// One file of a directory.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct DirectoryEntry {
     /// Path below the directory, with `/`, without `.` and `..`.
     pub path: Arc<str>,
@@ -362,6 +372,13 @@ pub struct DirectoryEntry {
     pub executable: bool,
     /// The contents.
     pub file: FileValue,
+}
+
+impl PartialEq for DirectoryEntry {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.path, self.executable) == (&other.path, other.executable)
+            && self.file.has_contents_of(&other.file)
+    }
 }
 
 /// A folder of files, sorted bytewise by path.

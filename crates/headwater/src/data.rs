@@ -613,6 +613,7 @@ fn identify(
             digest,
             size,
             name: None,
+            executable: false,
             handle: Handle::Path(files[position].as_path().into()),
         }))
     };

@@ -35,6 +35,7 @@ impl Store {
                 digest,
                 size,
                 name: None,
+                executable: false,
                 handle: Handle::Path(found.path.into()),
             },
         };

@@ -16,6 +16,7 @@ mod kill;
 mod limits;
 mod memory;
 mod mistakes;
+mod modes;
 mod names;
 mod outputs;
 mod place;

@@ -14,6 +14,7 @@ fn file(content: &str, name: Option<&str>) -> FileValue {
         digest: Digest::of(content.as_bytes()),
         size: content.len() as u64,
         name: name.map(Into::into),
+        executable: false,
         handle: Handle::Memory(content.as_bytes().into()),
     }
 }
@@ -31,8 +32,12 @@ fn arrays() -> impl Strategy<Value = Array> {
 }
 
 fn files() -> impl Strategy<Value = FileValue> {
-    (".{0,8}", proptest::option::of(".{0,8}"))
-        .prop_map(|(content, name)| file(&content, name.as_deref()))
+    (".{0,8}", proptest::option::of(".{0,8}"), any::<bool>()).prop_map(
+        |(content, name, executable)| FileValue {
+            executable,
+            ..file(&content, name.as_deref())
+        },
+    )
 }
 
 fn directories() -> impl Strategy<Value = DirectoryValue> {
@@ -292,6 +297,68 @@ fn the_digest_of_a_file_is_that_of_its_contents() {
     assert_eq!(value_digest(&plain), Digest::of(b"hello"));
     let named = Value::File(Arc::new(file("hello", Some("a.txt"))));
     assert_ne!(value_digest(&named), Digest::of(b"hello"));
+}
+
+/// A program and data with the same bytes are two values; what is no program is encoded as ever.
+#[test]
+fn a_program_is_another_value_than_its_bytes() {
+    let plain = file("hello", None);
+    let program = FileValue {
+        executable: true,
+        ..plain.clone()
+    };
+    assert_ne!(plain, program);
+    let [plain, program] = [plain, program].map(|file| Value::File(Arc::new(file)));
+    let bytes = [
+        [10].as_slice(),
+        &Digest::of(b"hello").0,
+        &5u64.to_le_bytes(),
+    ]
+    .concat();
+    assert_eq!(encode(&plain), bytes);
+    let marked = [[17].as_slice(), &bytes].concat();
+    assert_eq!(encode(&program), marked);
+    assert_eq!(decode(&marked).unwrap(), program);
+    assert_eq!(value_digest(&program), Digest::of(&marked));
+    assert_eq!(Identity::of(&plain), Identity::File(Digest::of(b"hello")));
+    assert_eq!(Identity::of(&program), Identity::Value(Digest::of(&marked)));
+    let lists = [&plain, &program].map(|value| Value::List([value.clone()].into()));
+    assert_ne!(Identity::of(&lists[0]), Identity::of(&lists[1]));
+    // Nothing but a file is a program, and once is enough.
+    for rest in [&[0][..], &marked, b""] {
+        assert!(decode(&[[17].as_slice(), rest].concat()).is_err());
+    }
+}
+
+/// In a directory the entry says it, and nothing else does.
+#[test]
+fn in_a_directory_the_entry_says_what_is_a_program() {
+    let directory = |executable, file_says| {
+        let entry = DirectoryEntry {
+            path: "a".into(),
+            executable,
+            file: FileValue {
+                executable: file_says,
+                ..file("hello", None)
+            },
+        };
+        Value::Directory(DirectoryValue {
+            entries: [entry].into(),
+            path: None,
+            name: None,
+        })
+    };
+    for executable in [false, true] {
+        let (one, other) = (directory(executable, false), directory(executable, true));
+        assert_eq!(one, other);
+        assert_eq!(encode(&one), encode(&other));
+        assert_eq!(decode(&encode(&other)).unwrap(), one);
+    }
+    assert_ne!(directory(false, false), directory(true, false));
+    assert_ne!(
+        Identity::of(&directory(false, true)),
+        Identity::of(&directory(true, false))
+    );
 }
 
 /// What is known by its name is that name, wherever it lies and whatever is in it, and nobody can take it for

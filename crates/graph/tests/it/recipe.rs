@@ -289,6 +289,7 @@ fn external(content: &str, handle: u8) -> External {
         digest,
         size: content.len() as u64,
         name: None,
+        executable: false,
         handle,
     };
     External {
