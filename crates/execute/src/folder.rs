@@ -633,4 +633,65 @@ mod tests {
         assert_ne!(beside(one), beside(other));
         assert_eq!(beside(one).parent(), one.parent());
     }
+
+    /// What is laid out for a file on disk with this mode, whose value says whether it is a program: whether
+    /// it is a link, and the mode that a program sees.
+    fn laid_out(on_disk: u32, executable: bool, is_users: bool) -> (bool, u32) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (from, at) = (folder.path().join("from"), folder.path().join("at"));
+        fs::write(&from, "bytes").expect("a file");
+        let mode = fs::Permissions::from_mode(on_disk);
+        fs::set_permissions(&from, mode).expect("a mode");
+        let file = FileValue {
+            executable,
+            ..file_value(&from).expect("a value")
+        };
+        let mut watched = Watched::default();
+        if is_users {
+            watched.add(&Value::File(Arc::new(file.clone())));
+        }
+        link_file(&file, executable, &at, &watched).expect("a name for it");
+        assert_eq!(fs::read(&at).expect("its bytes"), b"bytes");
+        let mode = |path: &Path| fs::metadata(path).expect("a file").mode() & 0o777;
+        assert_eq!(mode(&from), on_disk, "what is on disk stays as it is");
+        (at.is_symlink(), mode(&at))
+    }
+
+    #[test]
+    fn the_value_says_whether_a_product_is_a_program() {
+        assert_eq!(laid_out(0o444, false, false), (true, 0o444));
+        assert_eq!(laid_out(0o555, true, false), (true, 0o555));
+        assert_eq!(laid_out(0o555, false, false), (false, 0o444));
+        assert_eq!(laid_out(0o444, true, false), (false, 0o555));
+        assert_eq!(laid_out(0o544, true, false), (false, 0o555));
+    }
+
+    #[test]
+    fn a_file_of_the_user_is_linked_with_the_mode_it_has() {
+        for mode in [0o644, 0o755, 0o555, 0o444] {
+            assert_eq!(laid_out(mode, false, true), (true, mode));
+        }
+    }
+
+    #[test]
+    fn what_is_in_memory_becomes_a_program_if_it_is_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for executable in [false, true] {
+            let file = FileValue {
+                digest: Digest::of(b"bytes"),
+                size: 5,
+                name: None,
+                executable,
+                handle: Handle::Memory(b"bytes".as_slice().into()),
+            };
+            let at = folder.path().join(executable.to_string());
+            link_file(&file, executable, &at, &Watched::default()).expect("a file");
+            let copy = folder.path().join(format!("{executable}-copy"));
+            copy_value(&Value::File(Arc::new(file)), &copy).expect("a copy");
+            for path in [at, copy] {
+                let mode = fs::metadata(&path).expect("a file").mode();
+                assert_eq!(mode & 0o100 != 0, executable, "{}", path.display());
+            }
+        }
+    }
 }
