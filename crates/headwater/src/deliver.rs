@@ -209,11 +209,18 @@ fn suffix(name: &str) -> Option<String> {
     plain.then(|| suffix.to_owned())
 }
 
+/// What was delivered, by output.
+pub(crate) struct DeliveredAll {
+    pub(crate) outputs: BTreeMap<Arc<str>, Vec<OutputItem>>,
+    /// What was made and could not be had, in words.
+    pub(crate) missing: Vec<String>,
+}
+
 pub(crate) fn deliver(
     prepared: &Prepared,
     fetcher: &StoreFetcher,
     folder: &Path,
-) -> Result<(BTreeMap<Arc<str>, Vec<OutputItem>>, Vec<String>), Error> {
+) -> Result<DeliveredAll, Error> {
     let mut missing = Vec::new();
     let mut deliverer = Deliverer {
         folder,
@@ -251,7 +258,7 @@ pub(crate) fn deliver(
     outputs
         .values_mut()
         .for_each(|items| items.sort_by(|a, b| a.index.cmp(&b.index)));
-    Ok((outputs, missing))
+    Ok(DeliveredAll { outputs, missing })
 }
 
 /// Whether everything that a source consists of has ended well.

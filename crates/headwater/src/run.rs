@@ -15,7 +15,7 @@ use headwater_execute::{CommandSettings, Pool, PoolError, Stop};
 use headwater_graph::{Registry, TaskId};
 use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskState};
 
-use crate::deliver::{deliver, link_last, table};
+use crate::deliver::{DeliveredAll, deliver, link_last, table};
 use crate::fetch::StoreFetcher;
 use crate::notes;
 use crate::plan::{Prepared, prepare, recompute_lost};
@@ -277,7 +277,7 @@ fn finish(
     stop: &Stop,
 ) -> Result<RunReport, Error> {
     let failures = failures(prepared, listener);
-    let (outputs, missing) = deliver(prepared, fetcher, &folder)?;
+    let DeliveredAll { outputs, missing } = deliver(prepared, fetcher, &folder)?;
     write(
         &folder.join("outputs.csv"),
         table(&outputs, &folder).as_bytes(),
