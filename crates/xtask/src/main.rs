@@ -12,6 +12,7 @@ mod crash;
 mod failure;
 mod fuzz;
 mod help;
+mod minutes;
 mod process;
 mod test;
 mod tidy;
