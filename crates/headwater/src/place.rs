@@ -54,5 +54,36 @@ pub fn open_store(place: &StorePlace, current: &Path) -> Result<Arc<Store>, Erro
             Some("a store is a folder; name one, or a place where one can be made".to_owned()),
         ));
     }
+    if mode == Mode::ReadWrite
+        && !Store::exists(&folder)
+        && let Some(other) = foreign(&folder)
+    {
+        return Err(Error::usage(
+            format!(
+                "the folder `{}` is no store and holds other files, such as `{other}`",
+                folder.display()
+            ),
+            Some("name an empty folder, or one that can be made".to_owned()),
+        ));
+    }
     Ok(Arc::new(Store::open(&folder, mode)?))
+}
+
+/// A name in a folder that no store gives; a store that was just begun has some of its own already.
+fn foreign(folder: &Path) -> Option<String> {
+    let own = |name: &str| {
+        let names = [
+            ".gitignore",
+            "damaged",
+            "leases",
+            "lock",
+            "runs",
+            "staging",
+            "work",
+        ];
+        names.contains(&name) || name.starts_with("records.") || name.starts_with("objects")
+    };
+    let entries = std::fs::read_dir(folder).ok()?;
+    let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.find(|name| !own(name))
 }

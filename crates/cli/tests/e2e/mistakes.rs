@@ -369,3 +369,27 @@ fn lists_that_do_not_pair_are_told_with_both_counts() {
     let report = place.run(&["--inputs", "data.yaml"], 0);
     assert_eq!(report.values("both")["1"], "2 5");
 }
+
+/// A folder of the user is not filled with the files of a store by mistake.
+#[test]
+fn a_folder_with_other_files_is_no_store() {
+    let place = Place::with_flow(
+        "headwater: 1\nworkflow: w\nstages: {s: [{op: o, out: {x: x}}]}\n\
+         operations: {o: {shell: 'echo a > {out.x}', outputs: {x: file}}}\n",
+    );
+    place.write("data/a.txt", "mine");
+    place
+        .headwater(&["run", "flow.yaml", "--store", "data"])
+        .ended(2)
+        .says(&["is no store and holds other files, such as `a.txt`"]);
+    assert_eq!(
+        fs::read_dir(place.path("data")).expect("a folder").count(),
+        1
+    );
+    fs::create_dir(place.path("empty")).expect("a folder");
+    for _ in 0..2 {
+        place
+            .headwater(&["run", "flow.yaml", "--store", "empty"])
+            .ended(0);
+    }
+}
