@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use headwater_enact::{Backoff, Capacity, Enactment, Expander, OpenError, Options, State};
 use headwater_execute::{Keeper, Ports, Watched};
-use headwater_graph::{Diagnostic, Recipe, Records, Registry, TaskId};
+use headwater_graph::{Diagnostic, Recipe, Records, Registry, StoredOutput, TaskId, decode};
 use headwater_remember::Store;
 
 use crate::run::Places;
@@ -275,11 +275,21 @@ fn to_restore(enactment: &Enactment, store: &Store) -> Result<(usize, u64), Erro
             u16::try_from(*position).is_ok_and(|position| ports.contains(&position))
         });
         needed
-            .map(|(_, (_, output))| output.size)
+            .map(|(_, (_, output))| bytes_of(&output))
             .collect::<Vec<u64>>()
     });
     let sizes: Vec<u64> = sizes.collect();
     Ok((sizes.len(), sizes.iter().sum()))
+}
+
+/// The bytes that an output consists of: of a list of files, those of the files.
+fn bytes_of(output: &StoredOutput) -> u64 {
+    let value = output.inline.as_ref().and_then(|bytes| decode(bytes).ok());
+    let mut files = 0;
+    if let Some(value) = value {
+        value.for_each_file(&mut |file| files += file.size);
+    }
+    files.max(output.size)
 }
 
 /// Tasks, and the positions of those of their outputs that somebody needs.
