@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use headwater_graph::StoreError;
-use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Transaction, TransactionBehavior, ffi};
 
 use crate::database::locked;
 use crate::disk::{cannot, is_writable};
@@ -345,12 +345,18 @@ fn suspicion(error: &Error) -> Suspicion {
 
 /// A database error as the engine sees it.
 pub(crate) fn refused(path: &Path, error: &Error) -> StoreError {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => {
-            cannot("write", path)(io::Error::from_raw_os_error(libc::ENOSPC))
-        }
-        _ => StoreError::Database(error.to_string()),
+    if is_full(error) {
+        cannot("write", path)(io::Error::from_raw_os_error(libc::ENOSPC))
+    } else {
+        StoreError::Database(error.to_string())
     }
+}
+
+/// Whether there was no room on the disk, for the database itself or for what its users share.
+pub(crate) fn is_full(error: &Error) -> bool {
+    error.sqlite_error().is_some_and(|failure| {
+        [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_SHMSIZE].contains(&failure.extended_code)
+    })
 }
 
 fn unopened(path: &Path, error: Error) -> Unopened {
@@ -468,7 +474,7 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Whether everything that was ever written is in the database file itself.
-fn log_is_empty(path: &Path) -> bool {
+pub(crate) fn log_is_empty(path: &Path) -> bool {
     std::fs::metadata(beside(path, "-wal")).map_or(true, |found| found.len() == 0)
 }
 

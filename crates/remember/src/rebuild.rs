@@ -19,7 +19,9 @@ use headwater_graph::{ContentHasher, Digest, ProductRecord, Recipe, StoreError};
 use rusqlite::{Connection, Row as SqlRow, Transaction, TransactionBehavior};
 
 use crate::aliases::Alias;
-use crate::connections::{Identity, Interned, Trouble, beside, identity, make, refused};
+use crate::connections::{
+    Identity, Interned, Trouble, beside, identity, is_full, log_is_empty, make, refused,
+};
 use crate::database::{Damage, Place, locked, note_length};
 use crate::disk::{cannot, sync_folder};
 use crate::journal::{Batch, Entry, ObjectRow, Scan, VersionRow};
@@ -68,21 +70,11 @@ pub(crate) fn replace(
         });
     }
     sweep(place)?;
-    let workshop = workshop(place);
-    fs::create_dir(&workshop).map_err(cannot("make", &workshop))?;
-    let built = build(place, &workshop)?;
-    let aside = set_aside(place, built.journal.is_some())?;
-    // A log without its database would be taken for that of the new one.
-    for suffix in ["-wal", "-shm"] {
-        remove(&beside(&place.path, suffix))?;
-    }
-    let put = |from: &Path, to: &Path| fs::rename(from, to).map_err(cannot("make", to));
-    put(&built.database, &place.path)?;
-    if let Some(journal) = &built.journal {
-        put(journal, place.journal.path())?;
-    }
-    sync_folder(&place.root)?;
-    sweep(place)?;
+    let replaced = exchange(place);
+    // On a full disk what was made in vain would only take room away from others.
+    let swept = sweep(place);
+    let (built, aside) = replaced?;
+    swept?;
     let place_aside = match aside {
         Some(folder) => format!("; it was set aside as `{}`", folder.display()),
         None => String::new(),
@@ -94,6 +86,28 @@ pub(crate) fn replace(
         built.salvaged,
     ));
     Ok(())
+}
+
+/// Makes a new database, sets the old one aside and puts the new one at its place; gives also the folder where the
+/// old one is.
+fn exchange(place: &Place) -> Result<(Built, Option<PathBuf>), StoreError> {
+    let workshop = workshop(place);
+    fs::create_dir(&workshop).map_err(cannot("make", &workshop))?;
+    let built = build(place, &workshop)?;
+    let aside = set_aside(place, built.journal.is_some())?;
+    // A log without its database would be taken for that of the new one.
+    for suffix in ["-wal", "-shm"] {
+        remove(&beside(&place.path, suffix))?;
+    }
+    // After a loss of power too the old log never lies beside the new database.
+    sync_folder(&place.root)?;
+    let put = |from: &Path, to: &Path| fs::rename(from, to).map_err(cannot("make", to));
+    put(&built.database, &place.path)?;
+    if let Some(journal) = &built.journal {
+        put(journal, place.journal.path())?;
+    }
+    sync_folder(&place.root)?;
+    Ok((built, aside))
 }
 
 /// What was made in the workshop.
@@ -108,7 +122,7 @@ struct Built {
 fn build(place: &Place, workshop: &Path) -> Result<Built, StoreError> {
     let database = workshop.join("records.sqlite");
     let connection = make(&database).map_err(|error| refused(&database, &error))?;
-    let old = copy_old(place, workshop);
+    let old = copy_old(place, workshop)?;
     let filled = || -> Result<Built, Trouble> {
         let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
         let mut interned = Interned::default();
@@ -144,7 +158,16 @@ fn build(place: &Place, workshop: &Path) -> Result<Built, StoreError> {
         Trouble::Store(error) => error,
         Trouble::Moved => StoreError::Database("it was replaced".to_owned()),
     })?;
-    // Closing copies the log into the file and removes it.
+    // Closing would copy the log into the file as well, but says nothing where there is no room for that.
+    let is_busy: bool = connection
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+        .map_err(|error| refused(&database, &error))?;
+    if is_busy || !log_is_empty(&database) {
+        return Err(StoreError::Database(format!(
+            "the log of `{}` could not be copied into it",
+            database.display()
+        )));
+    }
     connection
         .close()
         .map_err(|(_, error)| refused(&database, &error))?;
@@ -180,13 +203,22 @@ fn set_aside(place: &Place, with_journal: bool) -> Result<Option<PathBuf>, Store
             Err(error) => return Err(cannot("make", &folder)(error)),
         }
     };
-    for file in &files {
-        let name = file.file_name().unwrap_or_default();
-        fs::hard_link(file, folder.join(name)).map_err(cannot("set aside", file))?;
+    let linked = || -> Result<(), StoreError> {
+        for file in &files {
+            let name = file.file_name().unwrap_or_default();
+            fs::hard_link(file, folder.join(name)).map_err(cannot("set aside", file))?;
+        }
+        sync_folder(&folder)?;
+        sync_folder(&damaged)
+    };
+    match linked() {
+        Ok(()) => Ok(Some(folder)),
+        Err(error) => {
+            // They are still where they were.
+            let _ = fs::remove_dir_all(&folder);
+            Err(error)
+        }
     }
-    sync_folder(&folder)?;
-    sync_folder(&damaged)?;
-    Ok(Some(folder))
 }
 
 fn remove(path: &Path) -> Result<(), StoreError> {
@@ -196,15 +228,23 @@ fn remove(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A copy of the damaged database that may be read without a thought for others; `None` where none can be had.
-fn copy_old(place: &Place, workshop: &Path) -> Option<Connection> {
+/// A copy of the damaged database that may be read without a thought for others; `None` where it cannot be read. An
+/// error where there is no room for a copy: what could be read of it must not be given up for that.
+fn copy_old(place: &Place, workshop: &Path) -> Result<Option<Connection>, StoreError> {
     let copy = workshop.join("old.sqlite");
-    fs::copy(&place.path, &copy).ok()?;
-    let log = beside(&place.path, "-wal");
-    if log.exists() {
-        fs::copy(&log, beside(&copy, "-wal")).ok()?;
+    for suffix in ["", "-wal"] {
+        let (from, to) = (beside(&place.path, suffix), beside(&copy, suffix));
+        if let Err(error) = fs::copy(&from, &to) {
+            match error.kind() {
+                io::ErrorKind::NotFound if suffix == "-wal" => {}
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    return Err(cannot("write", &to)(error));
+                }
+                _ => return Ok(None),
+            }
+        }
     }
-    Connection::open(&copy).ok()
+    Ok(Connection::open(&copy).ok())
 }
 
 /// Puts entries of the journal into the tables; returns how many products there were. Again does no harm.
@@ -325,8 +365,10 @@ fn each_row(
     let mut after = i64::MIN;
     let mut step = 0_i64;
     loop {
-        let Ok(mut statement) = old.prepare(&question) else {
-            return Ok(());
+        let mut statement = match old.prepare(&question) {
+            Ok(statement) => statement,
+            Err(error) if is_full(&error) => return Err(error.into()),
+            Err(_) => return Ok(()),
         };
         let Ok(mut rows) = statement.query([after]) else {
             return Ok(());
@@ -343,6 +385,7 @@ fn each_row(
                     _ => break,
                 },
                 Ok(None) => return Ok(()),
+                Err(error) if is_full(&error) => return Err(error.into()),
                 Err(_) => break,
             }
         }
@@ -771,6 +814,29 @@ mod tests {
         let before = identity(&place.path).unwrap();
         replace(&place, Some((0, 0)), "on purpose", &damage).unwrap();
         assert_eq!(identity(&place.path).unwrap(), before);
+        assert_eq!(*locked(&damage), [""; 0]);
+    }
+
+    #[test]
+    fn a_rebuild_that_fails_leaves_everything_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::of(folder.path());
+        drop(Database::open(place.clone(), Damage::default()).unwrap());
+        let before = fs::read(&place.path).unwrap();
+        let found = identity(&place.path).unwrap();
+        let damage = Damage::default();
+        // The journal cannot be read.
+        fs::remove_file(place.journal.path()).unwrap();
+        fs::create_dir(place.journal.path()).unwrap();
+        replace(&place, found, "on purpose", &damage).unwrap_err();
+        assert!(!workshop(&place).exists());
+        fs::remove_dir(place.journal.path()).unwrap();
+        // The old database cannot be set aside.
+        fs::write(folder.path().join("damaged"), "").unwrap();
+        replace(&place, found, "on purpose", &damage).unwrap_err();
+        assert!(!workshop(&place).exists());
+        assert_eq!(fs::read(&place.path).unwrap(), before);
+        assert_eq!(identity(&place.path).unwrap(), found);
         assert_eq!(*locked(&damage), [""; 0]);
     }
 
