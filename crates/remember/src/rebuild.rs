@@ -138,6 +138,11 @@ fn build(place: &Place, workshop: &Path) -> Result<Built, StoreError> {
             None => Salvaged::default(),
         };
         let listed = list_objects(place, &transaction)?;
+        // What the runs that are alive have used since is not in the journal; none of it may be collected.
+        transaction.execute(
+            "UPDATE objects SET used = max(used, ?)",
+            [crate::store::now()],
+        )?;
         let journal = if is_whole && !salvaged.adds() && listed == 0 {
             None
         } else {
@@ -258,7 +263,9 @@ pub(crate) fn replay(
     let mut count = 0;
     loop {
         let entry = scan.next_entry()?;
-        if products.len() >= GROUP || entry.is_none() {
+        // Aliases come after the products that they speak of.
+        let is_due = matches!(entry, None | Some(Entry::Alias(_))) && !products.is_empty();
+        if products.len() >= GROUP || is_due {
             let mut rows: Vec<Row<'_>> = products.iter().map(Row::new).collect();
             Row::insert(&mut rows, transaction, interned)?;
             products.clear();
@@ -277,7 +284,10 @@ pub(crate) fn replay(
                     insert_object(transaction, &digest, &row)?;
                 }
             }
-            Some(Entry::Alias(row)) => insert_alias(transaction, interned, &row)?,
+            // One whose target is lost counts as not there.
+            Some(Entry::Alias(row)) => {
+                Alias::insert(&[(0, &row)], transaction, interned)?;
+            }
             Some(Entry::Version(row)) => insert_version(transaction, interned, &row)?,
         }
     }
@@ -293,7 +303,7 @@ pub(crate) fn insert_object(
         .prepare_cached(
             "INSERT INTO objects (digest, size, inode, modified, wall, reads, used) VALUES (?, ?, ?, ?, ?, 0, ?)
              ON CONFLICT (digest) DO UPDATE SET size = excluded.size, inode = excluded.inode,
-             modified = excluded.modified, wall = max(wall, excluded.wall), used = excluded.used",
+             modified = excluded.modified, wall = max(wall, excluded.wall), used = max(used, excluded.used)",
         )?
         .execute((
             &digest.0[..],
@@ -303,25 +313,6 @@ pub(crate) fn insert_object(
             row.wall.cast_signed(),
             row.used,
         ))?;
-    Ok(())
-}
-
-/// Puts an alias into its table; it replaces an older one of the same task.
-pub(crate) fn insert_alias(
-    transaction: &Transaction<'_>,
-    interned: &mut Interned,
-    row: &Alias,
-) -> rusqlite::Result<()> {
-    let prefix = records::prefix(&row.recipe);
-    transaction
-        .prepare_cached("DELETE FROM aliases WHERE prefix = ? AND recipe = ?")?
-        .execute((prefix, &row.recipe.0[..]))?;
-    let run = interned.number(transaction, &row.run)?;
-    transaction
-        .prepare_cached(
-            "INSERT INTO aliases (prefix, recipe, target, run, time) VALUES (?, ?, ?, ?, ?)",
-        )?
-        .execute((prefix, &row.recipe.0[..], &row.target.0[..], run, row.time))?;
     Ok(())
 }
 
@@ -433,8 +424,9 @@ fn salvage(
             let Some(alias) = alias_from(&names, row) else {
                 return Ok(());
             };
-            if !present.exists((records::prefix(&alias.recipe), &alias.recipe.0[..]))? {
-                insert_alias(new, interned, &alias)?;
+            if !present.exists((records::prefix(&alias.recipe), &alias.recipe.0[..]))?
+                && Alias::insert(&[(0, &alias)], new, interned)?.is_empty()
+            {
                 salvaged.others += 1;
             }
             Ok(())
@@ -731,6 +723,23 @@ mod tests {
         }
     }
 
+    fn product(number: u8) -> ProductRecord {
+        ProductRecord {
+            recipe: Recipe([number; 32]),
+            content: None,
+            operation: "operation".into(),
+            version: "1".into(),
+            parameters: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            wall: 0,
+            cpu: 0,
+            peak_memory: 0,
+            run: "run".into(),
+            time: 7,
+        }
+    }
+
     fn version(parts: &str) -> VersionRow {
         VersionRow {
             version: "1".to_owned(),
@@ -765,6 +774,17 @@ mod tests {
         let place = Place::of(folder.path());
         let open = || Database::open(place.clone(), Damage::default()).unwrap();
         let database = open();
+        let products = [product(8), product(9)];
+        let mut rows = products.each_ref().map(Row::new);
+        let mut batch = Batch::default();
+        for row in &rows {
+            row.journal(&mut batch);
+        }
+        database
+            .keep(&batch, |transaction, interned| {
+                Row::insert(&mut rows, transaction, interned)
+            })
+            .unwrap();
         // The later one of two counts.
         for (aliases, parts) in [
             (vec![alias(1, 9), alias(2, 9)], "a\0b\0"),
@@ -778,9 +798,8 @@ mod tests {
             batch.version(&version);
             database
                 .keep(&batch, |transaction, interned| {
-                    for alias in &aliases {
-                        insert_alias(transaction, interned, alias)?;
-                    }
+                    let aliases: Vec<(usize, &Alias)> = aliases.iter().enumerate().collect();
+                    assert_eq!(Alias::insert(&aliases, transaction, interned)?, [0; 0]);
                     insert_version(transaction, interned, &version)
                 })
                 .unwrap();

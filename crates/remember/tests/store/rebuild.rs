@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::common::{Case, check_right, copy_tree, keep_in, pending, recipe};
-use headwater_graph::Records;
-use headwater_remember::{Mode, Store};
+use crate::common::{Case, bytes, check_right, copy_tree, keep_in, pending, recipe, record, run};
+use headwater_graph::{Digest, Objects, Records};
+use headwater_remember::{Alias, Mode, Store, Writer};
 
 /// Where in a file these bytes are.
 fn places(path: &Path, wanted: &[u8]) -> Vec<usize> {
@@ -95,4 +95,68 @@ fn a_mended_row_keeps_its_number() {
             .all(Option::is_some)
     );
     assert_eq!(case.store.verify(1, &|_, _| ()).unwrap().damaged_records, 0);
+}
+
+fn keep_alias(store: &Arc<Store>, number: u64, target: u64) {
+    let writer = Writer::start(Arc::clone(store), Box::new(|_| ()));
+    writer.alias(Alias {
+        recipe: recipe(number),
+        target: recipe(target),
+        run: "run".into(),
+        time: 7,
+    });
+    writer.close().unwrap();
+}
+
+#[test]
+fn an_alias_of_an_alias_comes_back() {
+    let Case { folder, store } = Case::new();
+    let root = folder.path().join(".headwater");
+    keep_in(&store, [pending(3)]).1.unwrap();
+    keep_alias(&store, 100, 3);
+    keep_alias(&store, 101, 100);
+    let check = |store: &Store, what: &str| {
+        let found = store.fetch(&[recipe(100), recipe(101)]).unwrap();
+        assert_eq!(found, [Some(record(3)), Some(record(3))], "{what}");
+    };
+    check(&store, "as they were written");
+    drop(store);
+    let database = root.join("records.sqlite");
+    fs::remove_file(&database).unwrap();
+    let store = Store::open(&root, Mode::ReadWrite).unwrap();
+    check(&store, "from the journal");
+    drop(store);
+    fs::remove_file(root.join("records.journal")).unwrap();
+    rusqlite::Connection::open(&database)
+        .unwrap()
+        .execute_batch("DROP INDEX products_by_content")
+        .unwrap();
+    let store = Store::open(&root, Mode::ReadWrite).unwrap();
+    check(&store, "from the database");
+}
+
+#[test]
+fn what_live_runs_use_is_not_collected_after_a_rebuild() {
+    let Case { folder, store } = Case::new();
+    let root = folder.path().join(".headwater");
+    keep_in(&store, [pending(2)]).1.unwrap();
+    drop(store);
+    // As if everything had been made long ago: the journal says so too.
+    let database = root.join("records.sqlite");
+    let change = |sql: &str| {
+        let connection = rusqlite::Connection::open(&database).unwrap();
+        connection.execute_batch(sql).unwrap();
+    };
+    change("UPDATE objects SET used = 1000");
+    fs::remove_file(root.join("records.journal")).unwrap();
+    let user = Store::open(&root, Mode::ReadWrite).unwrap();
+    let mut alive = run("alive");
+    alive.started = i64::MAX;
+    user.begin_run(&alive).unwrap();
+    let path = user.path(&Digest::of(&bytes(2))).unwrap();
+    change("DROP INDEX products_by_content");
+    let other = Store::open(&root, Mode::ReadWrite).unwrap();
+    assert_eq!(other.take_damage().len(), 1);
+    assert_eq!(other.collect(0, false).unwrap().objects, 0);
+    assert!(path.exists());
 }
