@@ -21,7 +21,7 @@ use crate::disk::{cannot, is_writable};
 use crate::schema::{APPLICATION, CHECKPOINT_PAGES, FORMAT, TABLES};
 
 /// How long to wait for another process that is writing. Its groups take fractions of a second.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why something could not be done with these connections.
 #[derive(Debug)]
@@ -350,6 +350,11 @@ pub(crate) fn refused(path: &Path, error: &Error) -> StoreError {
     } else {
         StoreError::Database(error.to_string())
     }
+}
+
+/// Whether somebody else was writing for longer than can be waited for.
+pub(crate) fn is_busy(error: &Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 
 /// Whether there was no room on the disk, for the database itself or for what its users share.

@@ -11,19 +11,18 @@
 //! the file holds all of the lock. Nobody ever writes to a database that was set aside, nor to the journal on its
 //! behalf.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use headwater_graph::StoreError;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::connections::{
-    Connections, Identity, Interned, PATIENCE, Trouble, Unopened, identity, refused,
+    Connections, Identity, Interned, Trouble, Unopened, identity, is_busy, refused,
 };
-use crate::disk::cannot;
+use crate::disk::{cannot, wait_for};
 use crate::journal::{Batch, Journal};
 use crate::rebuild;
 
@@ -57,10 +56,9 @@ impl Place {
         }
     }
 
-    fn lock(
-        &self,
-        try_lock: impl Fn(&File) -> Result<(), TryLockError>,
-    ) -> Result<File, StoreError> {
+    /// Waits for as long as it takes: to make a large database anew takes minutes, and the kernel lets go of the locks
+    /// of the dead.
+    fn lock(&self, lock: impl Fn(&File) -> io::Result<()>) -> Result<File, StoreError> {
         let path = self.root.join("records.lock");
         let file = OpenOptions::new()
             .create(true)
@@ -68,29 +66,18 @@ impl Place {
             .write(true)
             .open(&path)
             .map_err(cannot("make", &path))?;
-        let end = Instant::now() + PATIENCE;
-        loop {
-            match try_lock(&file) {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::Error(error)) => return Err(cannot("lock", &path)(error)),
-                Err(TryLockError::WouldBlock) if Instant::now() < end => {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                Err(TryLockError::WouldBlock) => {
-                    return Err(cannot("lock", &path)(io::Error::other("it is in use")));
-                }
-            }
-        }
+        wait_for(&file, lock).map_err(cannot("lock", &path))?;
+        Ok(file)
     }
 
     /// Keeps the database from being replaced, until the answer is dropped.
     pub(crate) fn share(&self) -> Result<File, StoreError> {
-        self.lock(File::try_lock_shared)
+        self.lock(File::lock_shared)
     }
 
     /// Keeps everybody from writing, until the answer is dropped.
     pub(crate) fn own(&self) -> Result<File, StoreError> {
-        self.lock(File::try_lock)
+        self.lock(File::lock)
     }
 
     /// Whether the database is still the file that was opened. One that is gone altogether was not replaced.
@@ -215,6 +202,10 @@ impl Database {
                 Err(Trouble::Store(error)) => return Err(error),
                 Err(Trouble::Sqlite(error)) => error,
             };
+            if self.writable && is_busy(&error) {
+                // Whoever has the old database may be waiting for one that is being made anew.
+                drop(self.place.share()?);
+            }
             if !self.place.is_current(connections.identity())? && !connections.is_settled() {
                 continue;
             }
@@ -415,6 +406,23 @@ mod tests {
             .unwrap();
         assert_eq!(count(&database), 1);
         assert_eq!(*locked(&database.damage), [""; 0], "a mistake is no damage");
+    }
+
+    #[test]
+    fn who_writes_waits_for_who_makes_it_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = open(folder.path());
+        let own = database.place.own().unwrap();
+        std::thread::scope(|scope| {
+            let written = scope.spawn(|| {
+                database.write(|transaction, interned| interned.number(transaction, &"a".into()))
+            });
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            assert!(!written.is_finished());
+            drop(own);
+            written.join().unwrap().unwrap();
+        });
+        assert_eq!(count(&database), 1);
     }
 
     #[test]
