@@ -402,7 +402,15 @@ fn is_new(path: &Path, connection: &Connection, witness: Option<i64>) -> Result<
     let found = number("PRAGMA user_version")?;
     let tables = number("SELECT count(*) FROM sqlite_master")?;
     if tables == 0 && found == 0 {
-        return Ok(true);
+        return match witness.filter(|format| *format != FORMAT) {
+            None => Ok(true),
+            // What is empty here was lost, and cannot be had from a journal that cannot be read.
+            Some(found) => Err(Unopened::Refused(StoreError::Format {
+                path: path.to_owned(),
+                found,
+                wanted: FORMAT,
+            })),
+        };
     }
     let is_ours = number("PRAGMA application_id")? == APPLICATION;
     if witness == Some(FORMAT) && (!is_ours || found != FORMAT) {

@@ -25,6 +25,7 @@ use crate::connections::{
 use crate::disk::{cannot, wait_for};
 use crate::journal::{Batch, Journal};
 use crate::rebuild;
+use crate::schema::FORMAT;
 
 /// Locks, also after a panic elsewhere: transactions roll back while unwinding, so nothing is left half-done.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -35,8 +36,38 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// goes on.
 const REPLACEMENTS: usize = 4;
 
+/// The most that is told of damage at once. Where there is more, nobody would read it.
+const TOLD: usize = 100;
+
 /// What was found damaged, in words.
-pub(crate) type Damage = Arc<Mutex<Vec<String>>>;
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    messages: Vec<String>,
+    more: u64,
+}
+
+impl Told {
+    /// Adds a message, or counts it.
+    pub(crate) fn push(&mut self, message: String) {
+        if self.messages.len() < TOLD {
+            self.messages.push(message);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// All of it so far; from then on it is empty.
+    pub(crate) fn take(&mut self) -> Vec<String> {
+        let Told { mut messages, more } = std::mem::take(self);
+        if more > 0 {
+            messages.push(format!("and {more} more"));
+        }
+        messages
+    }
+}
+
+/// What was found damaged, as all parts of a store add to it.
+pub(crate) type Damage = Arc<Mutex<Told>>;
 
 /// Where the files of the records are.
 #[derive(Debug, Clone)]
@@ -78,6 +109,18 @@ impl Place {
     /// Keeps everybody from writing, until the answer is dropped.
     pub(crate) fn own(&self) -> Result<File, StoreError> {
         self.lock(File::lock)
+    }
+
+    /// An error where the journal is of another format, so that nothing can be made from it or put beside it.
+    pub(crate) fn check_format(&self) -> Result<(), StoreError> {
+        match self.journal.format().filter(|format| *format != FORMAT) {
+            None => Ok(()),
+            Some(found) => Err(StoreError::Format {
+                path: self.journal.path().to_owned(),
+                found,
+                wanted: FORMAT,
+            }),
+        }
     }
 
     /// Whether the database is still the file that was opened. One that is gone altogether was not replaced.
@@ -300,8 +343,11 @@ fn open_whole(place: &Place, damage: &Damage) -> Result<Connections, StoreError>
 fn open_once(place: &Place, damage: &Damage) -> Result<Connections, Unopened> {
     rebuild::sweep(place).map_err(Unopened::Refused)?;
     let has_entries = place.journal.has_entries().map_err(Unopened::Refused)?;
-    if has_entries && identity(&place.path).map_err(Unopened::Refused)?.is_none() {
-        return Err(Unopened::Damaged("it is gone".to_owned()));
+    if identity(&place.path).map_err(Unopened::Refused)?.is_none() {
+        place.check_format().map_err(Unopened::Refused)?;
+        if has_entries {
+            return Err(Unopened::Damaged("it is gone".to_owned()));
+        }
     }
     let connections = Connections::open(&place.path, place.journal.format(), !has_entries)?;
     let caught_up = || -> Result<(), Trouble> {
@@ -405,7 +451,20 @@ mod tests {
             .write(|transaction, interned| interned.number(transaction, &name))
             .unwrap();
         assert_eq!(count(&database), 1);
-        assert_eq!(*locked(&database.damage), [""; 0], "a mistake is no damage");
+        let told = locked(&database.damage).take();
+        assert_eq!(told, [""; 0], "a mistake is no damage");
+    }
+
+    #[test]
+    fn what_is_told_of_damage_has_an_end() {
+        let mut told = Told::default();
+        for number in 0..TOLD + 7 {
+            told.push(number.to_string());
+        }
+        let messages = told.take();
+        assert_eq!(messages.len(), TOLD + 1);
+        assert_eq!(messages[TOLD - 1..], ["99", "and 7 more"]);
+        assert_eq!(told.take(), [""; 0]);
     }
 
     #[test]

@@ -27,7 +27,6 @@ use crate::disk::{cannot, sync_folder};
 use crate::journal::{Batch, Entry, ObjectRow, Scan, VersionRow};
 use crate::objects::{Seen, object_path};
 use crate::records::{self, Names, Row};
-use crate::schema::FORMAT;
 
 /// Records that are put into the tables together.
 const GROUP: usize = 4_096;
@@ -62,13 +61,7 @@ pub(crate) fn replace(
     if identity(&place.path)? != found {
         return Ok(());
     }
-    if let Some(other) = place.journal.format().filter(|format| *format != FORMAT) {
-        return Err(StoreError::Format {
-            path: place.journal.path().to_owned(),
-            found: other,
-            wanted: FORMAT,
-        });
-    }
+    place.check_format()?;
     sweep(place)?;
     let replaced = exchange(place);
     // On a full disk what was made in vain would only take room away from others.
@@ -833,7 +826,7 @@ mod tests {
         let before = identity(&place.path).unwrap();
         replace(&place, Some((0, 0)), "on purpose", &damage).unwrap();
         assert_eq!(identity(&place.path).unwrap(), before);
-        assert_eq!(*locked(&damage), [""; 0]);
+        assert_eq!(locked(&damage).take(), [""; 0]);
     }
 
     #[test]
@@ -856,7 +849,7 @@ mod tests {
         assert!(!workshop(&place).exists());
         assert_eq!(fs::read(&place.path).unwrap(), before);
         assert_eq!(identity(&place.path).unwrap(), found);
-        assert_eq!(*locked(&damage), [""; 0]);
+        assert_eq!(locked(&damage).take(), [""; 0]);
     }
 
     #[test]
