@@ -81,11 +81,11 @@ fn lock_path(root: &Path, name: &str) -> PathBuf {
     root.join("staging").join(format!("{name}.lock"))
 }
 
-/// Whether the owner of a claim is alive.
+/// Whether the owner of a claim is alive. Who cannot be asked is: dead is only whose lock is gone or free.
 pub(crate) fn is_alive(root: &Path, name: &str) -> bool {
     match File::open(lock_path(root, name)) {
-        Ok(lock) => matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)),
-        Err(_) => false,
+        Ok(lock) => lock.try_lock_shared().is_err(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }
 
@@ -169,6 +169,22 @@ mod tests {
         let claim = Claim::take(root, "a").unwrap();
         assert!(is_alive(root, "a"));
         drop(claim);
+        assert!(!is_alive(root, "a"));
+    }
+
+    #[test]
+    fn who_cannot_be_asked_is_alive() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        drop(Claim::take(root, "a").unwrap());
+        let lock = lock_path(root, "a");
+        fs::remove_file(&lock).unwrap();
+        // A link to itself can be opened by nobody.
+        std::os::unix::fs::symlink(&lock, &lock).unwrap();
+        assert!(is_alive(root, "a"));
+        sweep(root).unwrap();
+        assert!(root.join("staging/a").exists());
+        fs::remove_file(&lock).unwrap();
         assert!(!is_alive(root, "a"));
     }
 

@@ -121,10 +121,13 @@ impl Store {
             return Ok(0);
         };
         database.read(|connection| {
-            connection
-                .prepare_cached("SELECT coalesce(sum(size), 0) FROM objects")?
-                .query_row([], |row| row.get::<_, i64>(0))
-                .map(i64::cast_unsigned)
+            let mut statement = connection.prepare_cached("SELECT size FROM objects")?;
+            let mut rows = statement.query([])?;
+            let mut bytes = 0_u64;
+            while let Some(row) = rows.next()? {
+                bytes = bytes.saturating_add(row.get::<_, i64>(0)?.cast_unsigned());
+            }
+            Ok(bytes)
         })
     }
 
@@ -204,6 +207,8 @@ fn plan(
     max: u64,
 ) -> rusqlite::Result<(Collected, Vec<Digest>)> {
     let mut collected = Collected::default();
+    // Damaged rows may say anything.
+    let mut left = 0_u128;
     let mut candidates = Vec::new();
     let mut statement =
         connection.prepare_cached("SELECT digest, size, wall, reads, used FROM objects")?;
@@ -211,13 +216,13 @@ fn plan(
     while let Some(row) = rows.next()? {
         let number = |column: usize| row.get::<_, i64>(column).map(i64::cast_unsigned);
         let (size, wall, reads, used) = (number(1)?, number(2)?, number(3)?, row.get(4)?);
-        collected.left += size;
+        left += u128::from(size);
         // A row whose name is damaged names no file.
         let Ok(digest) = <[u8; 32]>::try_from(row.get_ref(0)?.as_blob()?) else {
             continue;
         };
         if used >= since {
-            collected.protected += size;
+            collected.protected = collected.protected.saturating_add(size);
             continue;
         }
         candidates.push(Candidate {
@@ -230,14 +235,15 @@ fn plan(
     candidates.sort_unstable_by(Candidate::order);
     let mut going = Vec::new();
     for candidate in candidates {
-        if collected.left <= max {
+        if left <= u128::from(max) {
             break;
         }
-        collected.left -= candidate.size;
-        collected.bytes += candidate.size;
+        left -= u128::from(candidate.size);
+        collected.bytes = collected.bytes.saturating_add(candidate.size);
         collected.objects += 1;
         going.push(candidate.digest);
     }
+    collected.left = u64::try_from(left).unwrap_or(u64::MAX);
     Ok((collected, going))
 }
 

@@ -14,14 +14,14 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use headwater_graph::StoreError;
-use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Transaction, TransactionBehavior, ffi};
 
 use crate::database::locked;
 use crate::disk::{cannot, is_writable};
 use crate::schema::{APPLICATION, CHECKPOINT_PAGES, FORMAT, TABLES};
 
 /// How long to wait for another process that is writing. Its groups take fractions of a second.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why something could not be done with these connections.
 #[derive(Debug)]
@@ -345,12 +345,23 @@ fn suspicion(error: &Error) -> Suspicion {
 
 /// A database error as the engine sees it.
 pub(crate) fn refused(path: &Path, error: &Error) -> StoreError {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => {
-            cannot("write", path)(io::Error::from_raw_os_error(libc::ENOSPC))
-        }
-        _ => StoreError::Database(error.to_string()),
+    if is_full(error) {
+        cannot("write", path)(io::Error::from_raw_os_error(libc::ENOSPC))
+    } else {
+        StoreError::Database(error.to_string())
     }
+}
+
+/// Whether somebody else was writing for longer than can be waited for.
+pub(crate) fn is_busy(error: &Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+}
+
+/// Whether there was no room on the disk, for the database itself or for what its users share.
+pub(crate) fn is_full(error: &Error) -> bool {
+    error.sqlite_error().is_some_and(|failure| {
+        [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_SHMSIZE].contains(&failure.extended_code)
+    })
 }
 
 fn unopened(path: &Path, error: Error) -> Unopened {
@@ -391,7 +402,15 @@ fn is_new(path: &Path, connection: &Connection, witness: Option<i64>) -> Result<
     let found = number("PRAGMA user_version")?;
     let tables = number("SELECT count(*) FROM sqlite_master")?;
     if tables == 0 && found == 0 {
-        return Ok(true);
+        return match witness.filter(|format| *format != FORMAT) {
+            None => Ok(true),
+            // What is empty here was lost, and cannot be had from a journal that cannot be read.
+            Some(found) => Err(Unopened::Refused(StoreError::Format {
+                path: path.to_owned(),
+                found,
+                wanted: FORMAT,
+            })),
+        };
     }
     let is_ours = number("PRAGMA application_id")? == APPLICATION;
     if witness == Some(FORMAT) && (!is_ours || found != FORMAT) {
@@ -468,7 +487,7 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Whether everything that was ever written is in the database file itself.
-fn log_is_empty(path: &Path) -> bool {
+pub(crate) fn log_is_empty(path: &Path) -> bool {
     std::fs::metadata(beside(path, "-wal")).map_or(true, |found| found.len() == 0)
 }
 

@@ -11,21 +11,21 @@
 //! the file holds all of the lock. Nobody ever writes to a database that was set aside, nor to the journal on its
 //! behalf.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use headwater_graph::StoreError;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::connections::{
-    Connections, Identity, Interned, PATIENCE, Trouble, Unopened, identity, refused,
+    Connections, Identity, Interned, Trouble, Unopened, identity, is_busy, refused,
 };
-use crate::disk::cannot;
+use crate::disk::{cannot, wait_for};
 use crate::journal::{Batch, Journal};
 use crate::rebuild;
+use crate::schema::FORMAT;
 
 /// Locks, also after a panic elsewhere: transactions roll back while unwinding, so nothing is left half-done.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -36,8 +36,38 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// goes on.
 const REPLACEMENTS: usize = 4;
 
+/// The most that is told of damage at once. Where there is more, nobody would read it.
+const TOLD: usize = 100;
+
 /// What was found damaged, in words.
-pub(crate) type Damage = Arc<Mutex<Vec<String>>>;
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    messages: Vec<String>,
+    more: u64,
+}
+
+impl Told {
+    /// Adds a message, or counts it.
+    pub(crate) fn push(&mut self, message: String) {
+        if self.messages.len() < TOLD {
+            self.messages.push(message);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// All of it so far; from then on it is empty.
+    pub(crate) fn take(&mut self) -> Vec<String> {
+        let Told { mut messages, more } = std::mem::take(self);
+        if more > 0 {
+            messages.push(format!("and {more} more"));
+        }
+        messages
+    }
+}
+
+/// What was found damaged, as all parts of a store add to it.
+pub(crate) type Damage = Arc<Mutex<Told>>;
 
 /// Where the files of the records are.
 #[derive(Debug, Clone)]
@@ -57,10 +87,9 @@ impl Place {
         }
     }
 
-    fn lock(
-        &self,
-        try_lock: impl Fn(&File) -> Result<(), TryLockError>,
-    ) -> Result<File, StoreError> {
+    /// Waits for as long as it takes: to make a large database anew takes minutes, and the kernel lets go of the locks
+    /// of the dead.
+    fn lock(&self, lock: impl Fn(&File) -> io::Result<()>) -> Result<File, StoreError> {
         let path = self.root.join("records.lock");
         let file = OpenOptions::new()
             .create(true)
@@ -68,29 +97,30 @@ impl Place {
             .write(true)
             .open(&path)
             .map_err(cannot("make", &path))?;
-        let end = Instant::now() + PATIENCE;
-        loop {
-            match try_lock(&file) {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::Error(error)) => return Err(cannot("lock", &path)(error)),
-                Err(TryLockError::WouldBlock) if Instant::now() < end => {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                Err(TryLockError::WouldBlock) => {
-                    return Err(cannot("lock", &path)(io::Error::other("it is in use")));
-                }
-            }
-        }
+        wait_for(&file, lock).map_err(cannot("lock", &path))?;
+        Ok(file)
     }
 
     /// Keeps the database from being replaced, until the answer is dropped.
     pub(crate) fn share(&self) -> Result<File, StoreError> {
-        self.lock(File::try_lock_shared)
+        self.lock(File::lock_shared)
     }
 
     /// Keeps everybody from writing, until the answer is dropped.
     pub(crate) fn own(&self) -> Result<File, StoreError> {
-        self.lock(File::try_lock)
+        self.lock(File::lock)
+    }
+
+    /// An error where the journal is of another format, so that nothing can be made from it or put beside it.
+    pub(crate) fn check_format(&self) -> Result<(), StoreError> {
+        match self.journal.format().filter(|format| *format != FORMAT) {
+            None => Ok(()),
+            Some(found) => Err(StoreError::Format {
+                path: self.journal.path().to_owned(),
+                found,
+                wanted: FORMAT,
+            }),
+        }
     }
 
     /// Whether the database is still the file that was opened. One that is gone altogether was not replaced.
@@ -215,6 +245,10 @@ impl Database {
                 Err(Trouble::Store(error)) => return Err(error),
                 Err(Trouble::Sqlite(error)) => error,
             };
+            if self.writable && is_busy(&error) {
+                // Whoever has the old database may be waiting for one that is being made anew.
+                drop(self.place.share()?);
+            }
             if !self.place.is_current(connections.identity())? && !connections.is_settled() {
                 continue;
             }
@@ -309,8 +343,11 @@ fn open_whole(place: &Place, damage: &Damage) -> Result<Connections, StoreError>
 fn open_once(place: &Place, damage: &Damage) -> Result<Connections, Unopened> {
     rebuild::sweep(place).map_err(Unopened::Refused)?;
     let has_entries = place.journal.has_entries().map_err(Unopened::Refused)?;
-    if has_entries && identity(&place.path).map_err(Unopened::Refused)?.is_none() {
-        return Err(Unopened::Damaged("it is gone".to_owned()));
+    if identity(&place.path).map_err(Unopened::Refused)?.is_none() {
+        place.check_format().map_err(Unopened::Refused)?;
+        if has_entries {
+            return Err(Unopened::Damaged("it is gone".to_owned()));
+        }
     }
     let connections = Connections::open(&place.path, place.journal.format(), !has_entries)?;
     let caught_up = || -> Result<(), Trouble> {
@@ -414,7 +451,37 @@ mod tests {
             .write(|transaction, interned| interned.number(transaction, &name))
             .unwrap();
         assert_eq!(count(&database), 1);
-        assert_eq!(*locked(&database.damage), [""; 0], "a mistake is no damage");
+        let told = locked(&database.damage).take();
+        assert_eq!(told, [""; 0], "a mistake is no damage");
+    }
+
+    #[test]
+    fn what_is_told_of_damage_has_an_end() {
+        let mut told = Told::default();
+        for number in 0..TOLD + 7 {
+            told.push(number.to_string());
+        }
+        let messages = told.take();
+        assert_eq!(messages.len(), TOLD + 1);
+        assert_eq!(messages[TOLD - 1..], ["99", "and 7 more"]);
+        assert_eq!(told.take(), [""; 0]);
+    }
+
+    #[test]
+    fn who_writes_waits_for_who_makes_it_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = open(folder.path());
+        let own = database.place.own().unwrap();
+        std::thread::scope(|scope| {
+            let written = scope.spawn(|| {
+                database.write(|transaction, interned| interned.number(transaction, &"a".into()))
+            });
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            assert!(!written.is_finished());
+            drop(own);
+            written.join().unwrap().unwrap();
+        });
+        assert_eq!(count(&database), 1);
     }
 
     #[test]

@@ -22,6 +22,16 @@ pub(crate) fn cannot<'a>(
     }
 }
 
+/// Waits for a lock for as long as it takes, whatever signals come meanwhile.
+pub(crate) fn wait_for(file: &File, lock: impl Fn(&File) -> io::Result<()>) -> io::Result<()> {
+    loop {
+        match lock(file) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            answer => return answer,
+        }
+    }
+}
+
 /// Makes the names in a folder durable.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     File::open(folder)

@@ -1,7 +1,7 @@
 //! Bytes by digest: placing, finding and verifying them.
 //!
 //! Law: what is under the name of a digest is complete and is never written to. An object counts as durable only if
-//! the table `objects` lists it and the file is there with its size. One that is not what its name says is moved
+//! the table `objects` lists it and the file is there as it was listed. One that is not what its name says is moved
 //! aside, never repaired and never served.
 //!
 //! A path is given out only for a file that looks as it did when it was last known to be right; any other is read
@@ -11,7 +11,8 @@
 //! run.
 //!
 //! Files get and lose the names of objects only while the lock `objects.lock` is held: shared by those who place
-//! objects, until the rows are committed; exclusively by those who take a file away.
+//! objects, until the rows are committed; exclusively by those who take a file away. The latter hold `objects.gate`
+//! while they wait, and the former pass through it: otherwise many who place would keep out for ever who removes.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File, Permissions};
@@ -23,7 +24,7 @@ use std::time::Instant;
 use headwater_graph::{ContentHasher, Digest, Objects, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::disk::{cannot, sync_file_system, sync_folder};
+use crate::disk::{cannot, sync_file_system, sync_folder, wait_for};
 use crate::keep::{ObjectSource, PendingObject};
 use crate::store::{Mode, Store, now};
 
@@ -73,14 +74,6 @@ pub(crate) struct Placed {
     pub(crate) refused: HashMap<Digest, StoreError>,
 }
 
-fn known_size(connection: &Connection, digest: &Digest) -> rusqlite::Result<Option<u64>> {
-    connection
-        .prepare_cached("SELECT size FROM objects WHERE digest = ?")?
-        .query_row([&digest.0[..]], |row| row.get::<_, i64>(0))
-        .optional()
-        .map(|size| size.map(i64::cast_unsigned))
-}
-
 /// What is listed of an object, and when it was last used.
 pub(crate) fn listed(
     connection: &Connection,
@@ -94,9 +87,23 @@ pub(crate) fn listed(
         .optional()
 }
 
-/// Whether a file of this size is there.
-fn has_size(path: &Path, size: u64) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() == size)
+/// Whether nothing has to be done for an object: its file is there as it was listed, or it is the very file that is
+/// staged, for which there is no other to be had.
+fn is_placed(path: &Path, listed: &Seen, source: &ObjectSource) -> bool {
+    let Ok(found) = fs::symlink_metadata(path) else {
+        return false;
+    };
+    let is_staged = || match source {
+        ObjectSource::Bytes(_) => false,
+        ObjectSource::Staged(staged) => fs::metadata(staged)
+            .is_ok_and(|staged| (staged.dev(), staged.ino()) == (found.dev(), found.ino())),
+    };
+    found.is_file() && (Seen::of(&found) == *listed || (found.len() == listed.size && is_staged()))
+}
+
+/// Sizes added up. Damaged rows may say anything, and then it is as much as can be said.
+pub(crate) fn total(sizes: impl Iterator<Item = u64>) -> u64 {
+    sizes.fold(0, u64::saturating_add)
 }
 
 /// Where an object has its place in the store of this folder.
@@ -109,18 +116,25 @@ pub(crate) fn object_path(root: &Path, digest: &Digest) -> PathBuf {
 impl Store {
     /// Held by those who give files the names of objects, until the rows are committed.
     pub(crate) fn placing(&self) -> Result<File, StoreError> {
-        let path = self.root().join("objects.lock");
-        let lock = File::create(&path).map_err(cannot("make", &path))?;
-        lock.lock_shared().map_err(cannot("lock", &path))?;
-        Ok(lock)
+        drop(self.lock_file("objects.gate", File::lock_shared)?);
+        self.lock_file("objects.lock", File::lock_shared)
     }
 
     /// Held by those who take files away: nobody is between giving a file its name and listing it.
     pub(crate) fn removing(&self) -> Result<File, StoreError> {
-        let path = self.root().join("objects.lock");
-        let lock = File::create(&path).map_err(cannot("make", &path))?;
-        lock.lock().map_err(cannot("lock", &path))?;
-        Ok(lock)
+        let _gate = self.lock_file("objects.gate", File::lock)?;
+        self.lock_file("objects.lock", File::lock)
+    }
+
+    fn lock_file(
+        &self,
+        name: &str,
+        lock: impl Fn(&File) -> io::Result<()>,
+    ) -> Result<File, StoreError> {
+        let path = self.root().join(name);
+        let file = File::create(&path).map_err(cannot("make", &path))?;
+        wait_for(&file, lock).map_err(cannot("lock", &path))?;
+        Ok(file)
     }
 
     /// Where an object has its place.
@@ -171,7 +185,7 @@ impl Store {
                 sync_folder(folder)?;
             }
         }
-        let bytes = placed.durable.iter().map(|(_, seen)| seen.size).sum();
+        let bytes = total(placed.durable.iter().map(|(_, seen)| seen.size));
         self.meter()
             .wrote(placed.durable.len(), bytes, start.elapsed());
         Ok(placed)
@@ -189,15 +203,17 @@ impl Store {
         }
         wanted.sort_by_key(|object| object.digest);
         wanted.dedup_by_key(|object| object.digest);
-        let sizes = self.writable()?.read(|connection| {
+        let known = self.writable()?.read(|connection| {
             wanted
                 .iter()
-                .map(|object| known_size(connection, &object.digest))
+                .map(|object| listed(connection, &object.digest))
                 .collect::<rusqlite::Result<Vec<_>>>()
         })?;
-        let mut sizes = sizes.into_iter();
-        wanted.retain(|object| match sizes.next().flatten() {
-            Some(size) if has_size(&self.object_path(&object.digest), size) => {
+        let mut known = known.into_iter();
+        wanted.retain(|object| match known.next().flatten() {
+            Some((seen, _))
+                if is_placed(&self.object_path(&object.digest), &seen, &object.source) =>
+            {
                 present.push(object.digest);
                 false
             }
@@ -501,4 +517,47 @@ fn link_or_copy(staged: &Path, path: &Path) -> io::Result<()> {
     }
     fs::copy(staged, path)?;
     fs::set_permissions(path, Permissions::from_mode(0o444 | executable))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::TryLockError;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn who_removes_gets_a_turn_among_those_who_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join(".headwater"), Mode::ReadWrite).unwrap();
+        let first = store.placing().unwrap();
+        let (tell, told) = mpsc::channel();
+        std::thread::scope(|scope| {
+            let remover = tell.clone();
+            scope.spawn(|| {
+                let tell = remover;
+                let lock = store.removing().unwrap();
+                tell.send("removed").unwrap();
+                drop(lock);
+            });
+            let gate = File::open(store.root().join("objects.gate")).unwrap();
+            while !matches!(gate.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+                gate.unlock().unwrap();
+                std::thread::yield_now();
+            }
+            scope.spawn(|| {
+                let tell = tell;
+                let lock = store.placing().unwrap();
+                tell.send("placed").unwrap();
+                drop(lock);
+            });
+            // Enough for who does not wait.
+            let early = told.recv_timeout(Duration::from_millis(50));
+            drop(first);
+            early.unwrap_err();
+            let order: Vec<_> = told.iter().collect();
+            assert_eq!(order, ["removed", "placed"]);
+        });
+    }
 }

@@ -19,13 +19,14 @@ use headwater_graph::{ContentHasher, Digest, ProductRecord, Recipe, StoreError};
 use rusqlite::{Connection, Row as SqlRow, Transaction, TransactionBehavior};
 
 use crate::aliases::Alias;
-use crate::connections::{Identity, Interned, Trouble, beside, identity, make, refused};
+use crate::connections::{
+    Identity, Interned, Trouble, beside, identity, is_full, log_is_empty, make, refused,
+};
 use crate::database::{Damage, Place, locked, note_length};
 use crate::disk::{cannot, sync_folder};
 use crate::journal::{Batch, Entry, ObjectRow, Scan, VersionRow};
 use crate::objects::{Seen, object_path};
 use crate::records::{self, Names, Row};
-use crate::schema::FORMAT;
 
 /// Records that are put into the tables together.
 const GROUP: usize = 4_096;
@@ -60,29 +61,13 @@ pub(crate) fn replace(
     if identity(&place.path)? != found {
         return Ok(());
     }
-    if let Some(other) = place.journal.format().filter(|format| *format != FORMAT) {
-        return Err(StoreError::Format {
-            path: place.journal.path().to_owned(),
-            found: other,
-            wanted: FORMAT,
-        });
-    }
+    place.check_format()?;
     sweep(place)?;
-    let workshop = workshop(place);
-    fs::create_dir(&workshop).map_err(cannot("make", &workshop))?;
-    let built = build(place, &workshop)?;
-    let aside = set_aside(place, built.journal.is_some())?;
-    // A log without its database would be taken for that of the new one.
-    for suffix in ["-wal", "-shm"] {
-        remove(&beside(&place.path, suffix))?;
-    }
-    let put = |from: &Path, to: &Path| fs::rename(from, to).map_err(cannot("make", to));
-    put(&built.database, &place.path)?;
-    if let Some(journal) = &built.journal {
-        put(journal, place.journal.path())?;
-    }
-    sync_folder(&place.root)?;
-    sweep(place)?;
+    let replaced = exchange(place);
+    // On a full disk what was made in vain would only take room away from others.
+    let swept = sweep(place);
+    let (built, aside) = replaced?;
+    swept?;
     let place_aside = match aside {
         Some(folder) => format!("; it was set aside as `{}`", folder.display()),
         None => String::new(),
@@ -94,6 +79,28 @@ pub(crate) fn replace(
         built.salvaged,
     ));
     Ok(())
+}
+
+/// Makes a new database, sets the old one aside and puts the new one at its place; gives also the folder where the
+/// old one is.
+fn exchange(place: &Place) -> Result<(Built, Option<PathBuf>), StoreError> {
+    let workshop = workshop(place);
+    fs::create_dir(&workshop).map_err(cannot("make", &workshop))?;
+    let built = build(place, &workshop)?;
+    let aside = set_aside(place, built.journal.is_some())?;
+    // A log without its database would be taken for that of the new one.
+    for suffix in ["-wal", "-shm"] {
+        remove(&beside(&place.path, suffix))?;
+    }
+    // After a loss of power too the old log never lies beside the new database.
+    sync_folder(&place.root)?;
+    let put = |from: &Path, to: &Path| fs::rename(from, to).map_err(cannot("make", to));
+    put(&built.database, &place.path)?;
+    if let Some(journal) = &built.journal {
+        put(journal, place.journal.path())?;
+    }
+    sync_folder(&place.root)?;
+    Ok((built, aside))
 }
 
 /// What was made in the workshop.
@@ -108,7 +115,7 @@ struct Built {
 fn build(place: &Place, workshop: &Path) -> Result<Built, StoreError> {
     let database = workshop.join("records.sqlite");
     let connection = make(&database).map_err(|error| refused(&database, &error))?;
-    let old = copy_old(place, workshop);
+    let old = copy_old(place, workshop)?;
     let filled = || -> Result<Built, Trouble> {
         let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
         let mut interned = Interned::default();
@@ -124,6 +131,11 @@ fn build(place: &Place, workshop: &Path) -> Result<Built, StoreError> {
             None => Salvaged::default(),
         };
         let listed = list_objects(place, &transaction)?;
+        // What the runs that are alive have used since is not in the journal; none of it may be collected.
+        transaction.execute(
+            "UPDATE objects SET used = max(used, ?)",
+            [crate::store::now()],
+        )?;
         let journal = if is_whole && !salvaged.adds() && listed == 0 {
             None
         } else {
@@ -144,7 +156,16 @@ fn build(place: &Place, workshop: &Path) -> Result<Built, StoreError> {
         Trouble::Store(error) => error,
         Trouble::Moved => StoreError::Database("it was replaced".to_owned()),
     })?;
-    // Closing copies the log into the file and removes it.
+    // Closing would copy the log into the file as well, but says nothing where there is no room for that.
+    let is_busy: bool = connection
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+        .map_err(|error| refused(&database, &error))?;
+    if is_busy || !log_is_empty(&database) {
+        return Err(StoreError::Database(format!(
+            "the log of `{}` could not be copied into it",
+            database.display()
+        )));
+    }
     connection
         .close()
         .map_err(|(_, error)| refused(&database, &error))?;
@@ -180,13 +201,22 @@ fn set_aside(place: &Place, with_journal: bool) -> Result<Option<PathBuf>, Store
             Err(error) => return Err(cannot("make", &folder)(error)),
         }
     };
-    for file in &files {
-        let name = file.file_name().unwrap_or_default();
-        fs::hard_link(file, folder.join(name)).map_err(cannot("set aside", file))?;
+    let linked = || -> Result<(), StoreError> {
+        for file in &files {
+            let name = file.file_name().unwrap_or_default();
+            fs::hard_link(file, folder.join(name)).map_err(cannot("set aside", file))?;
+        }
+        sync_folder(&folder)?;
+        sync_folder(&damaged)
+    };
+    match linked() {
+        Ok(()) => Ok(Some(folder)),
+        Err(error) => {
+            // They are still where they were.
+            let _ = fs::remove_dir_all(&folder);
+            Err(error)
+        }
     }
-    sync_folder(&folder)?;
-    sync_folder(&damaged)?;
-    Ok(Some(folder))
 }
 
 fn remove(path: &Path) -> Result<(), StoreError> {
@@ -196,15 +226,23 @@ fn remove(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A copy of the damaged database that may be read without a thought for others; `None` where none can be had.
-fn copy_old(place: &Place, workshop: &Path) -> Option<Connection> {
+/// A copy of the damaged database that may be read without a thought for others; `None` where it cannot be read. An
+/// error where there is no room for a copy: what could be read of it must not be given up for that.
+fn copy_old(place: &Place, workshop: &Path) -> Result<Option<Connection>, StoreError> {
     let copy = workshop.join("old.sqlite");
-    fs::copy(&place.path, &copy).ok()?;
-    let log = beside(&place.path, "-wal");
-    if log.exists() {
-        fs::copy(&log, beside(&copy, "-wal")).ok()?;
+    for suffix in ["", "-wal"] {
+        let (from, to) = (beside(&place.path, suffix), beside(&copy, suffix));
+        if let Err(error) = fs::copy(&from, &to) {
+            match error.kind() {
+                io::ErrorKind::NotFound if suffix == "-wal" => {}
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    return Err(cannot("write", &to)(error));
+                }
+                _ => return Ok(None),
+            }
+        }
     }
-    Connection::open(&copy).ok()
+    Ok(Connection::open(&copy).ok())
 }
 
 /// Puts entries of the journal into the tables; returns how many products there were. Again does no harm.
@@ -218,7 +256,9 @@ pub(crate) fn replay(
     let mut count = 0;
     loop {
         let entry = scan.next_entry()?;
-        if products.len() >= GROUP || entry.is_none() {
+        // Aliases come after the products that they speak of.
+        let is_due = matches!(entry, None | Some(Entry::Alias(_))) && !products.is_empty();
+        if products.len() >= GROUP || is_due {
             let mut rows: Vec<Row<'_>> = products.iter().map(Row::new).collect();
             Row::insert(&mut rows, transaction, interned)?;
             products.clear();
@@ -237,7 +277,10 @@ pub(crate) fn replay(
                     insert_object(transaction, &digest, &row)?;
                 }
             }
-            Some(Entry::Alias(row)) => insert_alias(transaction, interned, &row)?,
+            // One whose target is lost counts as not there.
+            Some(Entry::Alias(row)) => {
+                Alias::insert(&[(0, &row)], transaction, interned)?;
+            }
             Some(Entry::Version(row)) => insert_version(transaction, interned, &row)?,
         }
     }
@@ -253,7 +296,7 @@ pub(crate) fn insert_object(
         .prepare_cached(
             "INSERT INTO objects (digest, size, inode, modified, wall, reads, used) VALUES (?, ?, ?, ?, ?, 0, ?)
              ON CONFLICT (digest) DO UPDATE SET size = excluded.size, inode = excluded.inode,
-             modified = excluded.modified, wall = max(wall, excluded.wall), used = excluded.used",
+             modified = excluded.modified, wall = max(wall, excluded.wall), used = max(used, excluded.used)",
         )?
         .execute((
             &digest.0[..],
@@ -263,25 +306,6 @@ pub(crate) fn insert_object(
             row.wall.cast_signed(),
             row.used,
         ))?;
-    Ok(())
-}
-
-/// Puts an alias into its table; it replaces an older one of the same task.
-pub(crate) fn insert_alias(
-    transaction: &Transaction<'_>,
-    interned: &mut Interned,
-    row: &Alias,
-) -> rusqlite::Result<()> {
-    let prefix = records::prefix(&row.recipe);
-    transaction
-        .prepare_cached("DELETE FROM aliases WHERE prefix = ? AND recipe = ?")?
-        .execute((prefix, &row.recipe.0[..]))?;
-    let run = interned.number(transaction, &row.run)?;
-    transaction
-        .prepare_cached(
-            "INSERT INTO aliases (prefix, recipe, target, run, time) VALUES (?, ?, ?, ?, ?)",
-        )?
-        .execute((prefix, &row.recipe.0[..], &row.target.0[..], run, row.time))?;
     Ok(())
 }
 
@@ -325,8 +349,10 @@ fn each_row(
     let mut after = i64::MIN;
     let mut step = 0_i64;
     loop {
-        let Ok(mut statement) = old.prepare(&question) else {
-            return Ok(());
+        let mut statement = match old.prepare(&question) {
+            Ok(statement) => statement,
+            Err(error) if is_full(&error) => return Err(error.into()),
+            Err(_) => return Ok(()),
         };
         let Ok(mut rows) = statement.query([after]) else {
             return Ok(());
@@ -343,6 +369,7 @@ fn each_row(
                     _ => break,
                 },
                 Ok(None) => return Ok(()),
+                Err(error) if is_full(&error) => return Err(error.into()),
                 Err(_) => break,
             }
         }
@@ -390,8 +417,9 @@ fn salvage(
             let Some(alias) = alias_from(&names, row) else {
                 return Ok(());
             };
-            if !present.exists((records::prefix(&alias.recipe), &alias.recipe.0[..]))? {
-                insert_alias(new, interned, &alias)?;
+            if !present.exists((records::prefix(&alias.recipe), &alias.recipe.0[..]))?
+                && Alias::insert(&[(0, &alias)], new, interned)?.is_empty()
+            {
                 salvaged.others += 1;
             }
             Ok(())
@@ -688,6 +716,23 @@ mod tests {
         }
     }
 
+    fn product(number: u8) -> ProductRecord {
+        ProductRecord {
+            recipe: Recipe([number; 32]),
+            content: None,
+            operation: "operation".into(),
+            version: "1".into(),
+            parameters: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            wall: 0,
+            cpu: 0,
+            peak_memory: 0,
+            run: "run".into(),
+            time: 7,
+        }
+    }
+
     fn version(parts: &str) -> VersionRow {
         VersionRow {
             version: "1".to_owned(),
@@ -722,6 +767,17 @@ mod tests {
         let place = Place::of(folder.path());
         let open = || Database::open(place.clone(), Damage::default()).unwrap();
         let database = open();
+        let products = [product(8), product(9)];
+        let mut rows = products.each_ref().map(Row::new);
+        let mut batch = Batch::default();
+        for row in &rows {
+            row.journal(&mut batch);
+        }
+        database
+            .keep(&batch, |transaction, interned| {
+                Row::insert(&mut rows, transaction, interned)
+            })
+            .unwrap();
         // The later one of two counts.
         for (aliases, parts) in [
             (vec![alias(1, 9), alias(2, 9)], "a\0b\0"),
@@ -735,9 +791,8 @@ mod tests {
             batch.version(&version);
             database
                 .keep(&batch, |transaction, interned| {
-                    for alias in &aliases {
-                        insert_alias(transaction, interned, alias)?;
-                    }
+                    let aliases: Vec<(usize, &Alias)> = aliases.iter().enumerate().collect();
+                    assert_eq!(Alias::insert(&aliases, transaction, interned)?, [0; 0]);
                     insert_version(transaction, interned, &version)
                 })
                 .unwrap();
@@ -771,7 +826,30 @@ mod tests {
         let before = identity(&place.path).unwrap();
         replace(&place, Some((0, 0)), "on purpose", &damage).unwrap();
         assert_eq!(identity(&place.path).unwrap(), before);
-        assert_eq!(*locked(&damage), [""; 0]);
+        assert_eq!(locked(&damage).take(), [""; 0]);
+    }
+
+    #[test]
+    fn a_rebuild_that_fails_leaves_everything_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::of(folder.path());
+        drop(Database::open(place.clone(), Damage::default()).unwrap());
+        let before = fs::read(&place.path).unwrap();
+        let found = identity(&place.path).unwrap();
+        let damage = Damage::default();
+        // The journal cannot be read.
+        fs::remove_file(place.journal.path()).unwrap();
+        fs::create_dir(place.journal.path()).unwrap();
+        replace(&place, found, "on purpose", &damage).unwrap_err();
+        assert!(!workshop(&place).exists());
+        fs::remove_dir(place.journal.path()).unwrap();
+        // The old database cannot be set aside.
+        fs::write(folder.path().join("damaged"), "").unwrap();
+        replace(&place, found, "on purpose", &damage).unwrap_err();
+        assert!(!workshop(&place).exists());
+        assert_eq!(fs::read(&place.path).unwrap(), before);
+        assert_eq!(identity(&place.path).unwrap(), found);
+        assert_eq!(locked(&damage).take(), [""; 0]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::aliases;
 use crate::connections::Interned;
+use crate::database::Database;
 use crate::details;
 use crate::journal::{Batch, Entry};
 use crate::store::{Mode, Store};
@@ -312,14 +313,33 @@ impl Found {
     }
 }
 
+/// Asks once more after rows were mended. Rows that are damaged again were written right, so that something they name
+/// is not; then the whole database is made anew.
+fn ask_again(
+    database: &Database,
+    ask: impl Fn(&Connection) -> rusqlite::Result<Found>,
+) -> Result<Found, StoreError> {
+    let mut is_first = true;
+    database.read(|connection| {
+        let found = ask(connection)?;
+        if std::mem::take(&mut is_first) && !found.damaged.is_empty() {
+            let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+            let reason = "rows are damaged again after they were mended".to_owned();
+            return Err(rusqlite::Error::SqliteFailure(corrupt, Some(reason)));
+        }
+        Ok(found)
+    })
+}
+
 /// Records read at once when all are.
 const PART: i64 = 10_000;
 
 impl Store {
     /// Reads every record, some at a time so that no writer has to keep old states for long. Returns how many there
-    /// are and how many of them are damaged.
+    /// are and how many of them are damaged; those are mended together, so that the journal is read once.
     pub(crate) fn verify_records(&self) -> Result<(u64, u64), StoreError> {
         let (mut read, mut damaged) = (0, 0);
+        let mut to_mend = Vec::new();
         let mut last = Some(i64::MIN);
         let Some(database) = self.database() else {
             return Ok((0, 0));
@@ -343,7 +363,23 @@ impl Store {
             read += part;
             damaged += bad;
             last = end;
-            self.mend(&found.damaged)?;
+            to_mend.extend(found.damaged);
+        }
+        if !to_mend.is_empty() {
+            self.mend(&to_mend)?;
+            if self.mode() == Mode::ReadWrite {
+                let mut recipes: Vec<Recipe> = to_mend.iter().map(|(recipe, _)| *recipe).collect();
+                recipes.sort_unstable();
+                recipes.dedup();
+                ask_again(database, |connection| {
+                    let mut found = Found::new(0);
+                    let question = format!("SELECT {COLUMNS} FROM products WHERE prefix = ?");
+                    find(connection, &question, &recipes, |_, row| {
+                        found.read(connection, row).map(|_| ())
+                    })?;
+                    Ok(found)
+                })?;
+            }
         }
         Ok((read, damaged))
     }
@@ -362,7 +398,7 @@ impl Store {
             found.damaged.dedup();
             self.mend(&found.damaged)?;
             if self.mode() == Mode::ReadWrite {
-                found = database.read(&ask)?;
+                found = ask_again(database, ask)?;
             }
         }
         Ok(Some(found.answer))
@@ -396,8 +432,19 @@ impl Store {
         database.write(|transaction, interned| {
             let mut remove =
                 transaction.prepare_cached("DELETE FROM products WHERE id = ? AND recipe = ?")?;
+            // Without details a row gives way to the one from the journal, and that keeps its number.
+            let mut empty = transaction.prepare_cached(
+                "UPDATE products SET prefix = ?, details = x'' WHERE id = ? AND recipe = ?",
+            )?;
+            let mut remove_others = transaction.prepare_cached(
+                "DELETE FROM products WHERE prefix = ? AND recipe = ? AND id <> ?",
+            )?;
             for (recipe, id) in damaged {
-                remove.execute((id, &recipe.0[..]))?;
+                if records.get(recipe).is_none_or(Option::is_none) {
+                    remove.execute((id, &recipe.0[..]))?;
+                } else if empty.execute((prefix(recipe), id, &recipe.0[..]))? > 0 {
+                    remove_others.execute((prefix(recipe), &recipe.0[..], id))?;
+                }
             }
             let mut rows: Vec<Row<'_>> = records.values().flatten().map(Row::new).collect();
             Row::insert(&mut rows, transaction, interned)

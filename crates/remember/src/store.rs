@@ -59,7 +59,16 @@ impl Store {
             Mode::ReadOnly if place.path.exists() => {
                 Some(Database::open_read_only(place, Arc::clone(&damage))?)
             }
-            Mode::ReadOnly => None,
+            Mode::ReadOnly => {
+                place.check_format()?;
+                if place.journal.has_entries()? {
+                    locked(&damage).push(format!(
+                        "the record database `{}`, which is gone: nothing is remembered; it is made anew from the journal when the store is next opened for writing",
+                        place.path.display()
+                    ));
+                }
+                None
+            }
         };
         Ok(Store {
             root,
@@ -74,9 +83,10 @@ impl Store {
         })
     }
 
-    /// Whether there is a store in this folder.
+    /// Whether there is a store in this folder, or what one can be made from again.
     pub fn exists(root: &Path) -> bool {
-        root.join("records.sqlite").is_file()
+        let place = Place::of(root);
+        place.path.is_file() || place.journal.path().is_file()
     }
 
     /// Its folder.
@@ -112,9 +122,10 @@ impl Store {
 
     /// What was found damaged since the last call, in words. A damaged database is made anew from the journal, damaged
     /// records are taken from there, and damaged objects are set aside; what cannot be had back counts as not
-    /// remembered, so that it is computed again.
+    /// remembered, so that it is computed again. Where there is very much only the first is told, and how much more
+    /// there is.
     pub fn take_damage(&self) -> Vec<String> {
-        std::mem::take(&mut *locked(&self.damage))
+        locked(&self.damage).take()
     }
 
     /// Adds to what [`Store::take_damage`] tells.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use headwater_graph::{Digest, StoreError};
 
 use crate::database::{Database, locked};
-use crate::objects::{Seen, listed};
+use crate::objects::{Seen, listed, total};
 use crate::store::{Mode, Store};
 
 /// What a verification has found.
@@ -50,7 +50,7 @@ impl Store {
             return Ok(Verified::default());
         };
         let objects = list(database)?;
-        let all = objects.iter().map(|(_, seen)| seen.size).sum();
+        let all = total(objects.iter().map(|(_, seen)| seen.size));
         let (next, done, stop) = (
             AtomicUsize::new(0),
             AtomicU64::new(0),
@@ -138,7 +138,7 @@ impl Verified {
         match stands {
             Stands::Right(seen) => {
                 self.objects += 1;
-                self.bytes += seen.size;
+                self.bytes = self.bytes.saturating_add(seen.size);
             }
             Stands::Damaged => {
                 self.objects += 1;

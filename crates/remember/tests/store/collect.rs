@@ -300,3 +300,20 @@ fn place_again_and_again(case: &Case, writer: u64) {
     }
     assert_eq!(store.take_damage(), [""; 0]);
 }
+
+#[test]
+fn sizes_that_damage_has_made_huge_do_not_overflow() {
+    let case = Case::new();
+    case.keep((0..3).map(|number| pending(2 * number)));
+    let connection = rusqlite::Connection::open(case.root().join("records.sqlite")).unwrap();
+    for size in [i64::MAX, -1] {
+        connection
+            .execute("UPDATE objects SET size = ?", [size])
+            .unwrap();
+        assert_eq!(case.store.object_bytes().unwrap(), u64::MAX);
+        let verified = case.open(Mode::ReadOnly).verify(1, &|_, _| ()).unwrap();
+        assert_eq!(verified.objects, 3);
+        assert_eq!(case.store.collect(0, true).unwrap().bytes, u64::MAX);
+    }
+    assert_eq!(case.store.collect(0, false).unwrap().objects, 3);
+}

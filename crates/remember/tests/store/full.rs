@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use crate::common::{bytes, check_served, keep_in, pending, scratch};
-use headwater_graph::{Digest, Objects, Scalar, StoreError};
-use headwater_remember::{Mode, Store};
+use crate::common::{bytes, check_served, keep_in, pending, record, run, scratch};
+use headwater_graph::{Digest, Objects, ProductRecord, Records, Scalar, StoreError};
+use headwater_remember::{Mode, RunCounts, RunStatus, Store};
 
 /// More than fits.
 const COUNT: u64 = 2_000;
@@ -26,6 +26,7 @@ fn child() {
     let root = place.join("store");
     match std::env::var("HEADWATER_TEST_PART").as_deref() {
         Ok("fill") => fill(&place, &root),
+        Ok("make-anew") => make_anew(&place, &root),
         _ => go_on(&root),
     }
 }
@@ -118,27 +119,112 @@ fn go_on(root: &Path) {
     check(&store, &kept);
 }
 
+/// Records without objects that make a database of several megabytes.
+fn large_records() -> Vec<ProductRecord> {
+    let text = Scalar::Text("x".repeat(2000).into());
+    (0..600)
+        .map(|number| {
+            let mut record = record(number);
+            record.parameters[0].1 = text.clone();
+            record
+        })
+        .collect()
+}
+
+/// The bytes that are left on the disk.
+fn room(place: &Path) -> u64 {
+    let output = Command::new("df")
+        .args(["--output=avail", "-B1"])
+        .arg(place)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().nth(1).unwrap().trim().parse().unwrap()
+}
+
+/// Damages a database that can still be read, and opens the store with ever more room.
+fn make_anew(place: &Path, root: &Path) {
+    let records = large_records();
+    let recipes: Vec<_> = records.iter().map(|record| record.recipe).collect();
+    for has_journal in [true, false] {
+        let store = Store::open(root, Mode::ReadWrite).unwrap();
+        store.register(&records).unwrap();
+        store.begin_run(&run("run")).unwrap();
+        store
+            .end_run("run", RunStatus::Done, RunCounts::default())
+            .unwrap();
+        store.remove_staging("run").unwrap();
+        drop(store);
+        let database = root.join("records.sqlite");
+        rusqlite::Connection::open(&database)
+            .unwrap()
+            .execute_batch("DROP INDEX products_by_content")
+            .unwrap();
+        if !has_journal {
+            fs::remove_file(root.join("records.journal")).unwrap();
+        }
+        let before = fs::read(&database).unwrap();
+        let size = before.len() as u64;
+        let (filler, mut refused) = (place.join("filler"), 0);
+        for tenths in 0.. {
+            assert!(tenths <= 40, "four times its size is enough");
+            let less = room(place).saturating_sub(size * tenths / 10);
+            fs::write(&filler, vec![1; less as usize]).unwrap();
+            let opened = Store::open(root, Mode::ReadWrite);
+            fs::remove_file(&filler).unwrap();
+            match opened {
+                Ok(store) => {
+                    let known = store.fetch(&recipes).unwrap();
+                    assert!(known.iter().all(Option::is_some), "{tenths} tenths");
+                    assert_eq!(store.runs(9).unwrap().len(), 1, "{tenths} tenths");
+                    assert_eq!(store.take_damage().len(), 1, "{tenths} tenths");
+                    break;
+                }
+                Err(error) => {
+                    assert!(is_full(&error), "{tenths} tenths: {error}");
+                    assert!(fs::read(&database).unwrap() == before, "{tenths} tenths");
+                    assert!(!root.join("records.rebuild").exists(), "{tenths} tenths");
+                    refused += 1;
+                }
+            }
+        }
+        assert!(refused > 10, "{refused}");
+        fs::remove_dir_all(root).unwrap();
+    }
+}
+
 #[test]
 fn on_a_full_disk_nothing_acknowledged_is_lost_and_with_room_it_goes_on() {
+    on_a_small_disk("fill go-on");
+}
+
+#[test]
+fn without_room_for_a_new_database_the_old_one_stays() {
+    on_a_small_disk("make-anew");
+}
+
+/// Runs parts of the child, one after the other.
+fn on_a_small_disk(parts: &str) {
     let folder = scratch();
     let place = folder.path();
     let program = std::env::current_exe().unwrap();
     // In a name space of its own, so that whatever happens the mount goes when the processes do.
     let script = r#"mount -t tmpfs -o "$1" tmpfs "$2" 2>/dev/null || exit 77
-        for part in fill go-on; do
+        for part in $4; do
             HEADWATER_TEST_SMALL_DISK="$2" HEADWATER_TEST_PART=$part "$3" full::child --exact --test-threads=1 || exit 1
         done"#;
-    let run = |options: &[&str]| {
+    let start = |options: &[&str]| {
         Command::new("unshare")
             .args(options)
             .args(["sh", "-c", script, "sh", SIZE])
             .args([place, &program])
+            .arg(parts)
             .stdin(Stdio::null())
             .output()
     };
     // As root without, and as anybody with a name space for users.
     for options in [&["-m"][..], &["-r", "-m"][..]] {
-        match run(options) {
+        match start(options) {
             Ok(output) if output.status.success() => return,
             Ok(output) if output.status.code() == Some(1) && !output.stdout.is_empty() => {
                 panic!("{}", String::from_utf8_lossy(&output.stdout))

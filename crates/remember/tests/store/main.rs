@@ -12,6 +12,7 @@ mod objects;
 mod opening;
 mod power;
 mod queries;
+mod rebuild;
 mod records;
 mod verify;
 mod worth;

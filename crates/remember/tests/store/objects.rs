@@ -220,3 +220,34 @@ fn a_reader_reports_damage_and_moves_nothing() {
     ));
     assert!(object_path(&case, &digest(0)).exists());
 }
+
+#[test]
+fn good_bytes_take_the_place_of_changed_ones() {
+    let case = Case::new();
+    case.store.begin_run(&run("run")).unwrap();
+    for again in [pending(0), staged(&case.store, "run", 0)] {
+        case.keep([pending(0)]);
+        let path = object_path(&case, &digest(0));
+        let mut wrong = bytes(0);
+        wrong[0] ^= 1;
+        overwrite(&path, &wrong);
+        case.keep([again]);
+        assert_eq!(case.store.path(&digest(0)), Some(path.clone()));
+        assert_eq!(fs::read(&path).unwrap(), bytes(0));
+        assert_eq!(case.store.take_damage(), [""; 0]);
+    }
+    // Where the staged file is the object, there are no good bytes to be had.
+    let path = object_path(&case, &digest(0));
+    let mut wrong = bytes(0);
+    wrong[0] ^= 1;
+    overwrite(&path, &wrong);
+    let shared = PendingObject {
+        digest: digest(0),
+        source: ObjectSource::Staged(case.store.staging_folder("run").join("0")),
+    };
+    case.keep([Pending {
+        record: record(0),
+        objects: vec![shared],
+    }]);
+    assert_eq!(case.store.path(&digest(0)), None);
+}

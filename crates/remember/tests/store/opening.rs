@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{Case, pending, recipe, record, run};
+use crate::common::{Case, keep_in, pending, recipe, record, run};
 use headwater_graph::{Fault, Known, Objects, Records, StoreError};
 use headwater_remember::{FoundRun, Mode, RunCounts, RunStatus, RunTask, Store, TaskState};
 
@@ -101,6 +101,62 @@ fn a_journal_of_another_format_is_not_used_to_make_a_database() {
         matches!(error, StoreError::Format { found: 99, .. }),
         "{error}"
     );
+}
+
+#[test]
+fn beside_a_journal_of_another_format_no_database_is_made() {
+    let Case { folder, store } = Case::new();
+    let root = folder.path().join(".headwater");
+    keep_in(&store, [pending(2)]).1.unwrap();
+    drop(store);
+    let (database, journal) = (root.join("records.sqlite"), root.join("records.journal"));
+    let mut bytes = fs::read(&journal).unwrap();
+    for at in 0..bytes.len() - 3 {
+        if &bytes[at..at + 3] == b"HwJ" {
+            bytes[at + 3] = 99;
+        }
+    }
+    fs::write(&journal, bytes).unwrap();
+    fs::write(&database, "").unwrap();
+    for mode in [Mode::ReadWrite, Mode::ReadOnly, Mode::ReadWrite] {
+        let error = Store::open(&root, mode).unwrap_err();
+        assert!(
+            matches!(error, StoreError::Format { found: 99, .. }),
+            "{error}"
+        );
+    }
+    assert_eq!(fs::read(&database).unwrap(), b"");
+    fs::remove_file(&database).unwrap();
+    for mode in [Mode::ReadWrite, Mode::ReadOnly] {
+        let error = Store::open(&root, mode).unwrap_err();
+        assert!(
+            matches!(error, StoreError::Format { found: 99, .. }),
+            "{error}"
+        );
+    }
+    assert!(!database.exists());
+}
+
+#[test]
+fn a_store_read_only_says_that_its_database_is_gone() {
+    let Case { folder, store } = Case::new();
+    let root = folder.path().join(".headwater");
+    keep_in(&store, [pending(2)]).1.unwrap();
+    drop(store);
+    fs::remove_file(root.join("records.sqlite")).unwrap();
+    assert!(Store::exists(&root));
+    let store = Store::open(&root, Mode::ReadOnly).unwrap();
+    assert_eq!(store.known(&[recipe(2)]).unwrap(), [None]);
+    let damage = store.take_damage();
+    assert!(
+        damage.len() == 1
+            && damage[0].ends_with(
+                "it is made anew from the journal when the store is next opened for writing"
+            ),
+        "{damage:?}"
+    );
+    let store = Store::open(&root, Mode::ReadWrite).unwrap();
+    assert_eq!(store.known(&[recipe(2)]).unwrap(), [Some(2)]);
 }
 
 #[test]
