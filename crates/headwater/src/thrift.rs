@@ -99,6 +99,8 @@ pub(crate) struct Thrift {
     rates: Rates,
     /// By operation, how often a product is expected to be brought back.
     expected: HashMap<Arc<str>, f64>,
+    disk: Option<u64>,
+    /// There from the first product on: by then the run is known to be alive, and what it uses is safe.
     limit: Option<Limit>,
     passing: Vec<Passing>,
 }
@@ -110,7 +112,8 @@ impl Thrift {
             habits,
             rates: store.rates(),
             expected: HashMap::new(),
-            limit: disk.map(|most| Limit::new(&store, most)),
+            disk,
+            limit: None,
             passing: Vec::new(),
             store,
         }
@@ -127,6 +130,7 @@ impl Thrift {
         flush: &dyn Fn(),
     ) -> Result<Vec<usize>, String> {
         self.habits.made(&record.operation);
+        self.begin_limit();
         let mut dropped = Vec::new();
         let mut refused = None;
         for (position, port) in ports.iter().enumerate() {
@@ -159,6 +163,12 @@ impl Thrift {
         }
     }
 
+    fn begin_limit(&mut self) {
+        if let (Some(most), None) = (self.disk, &self.limit) {
+            self.limit = Some(Limit::new(&self.store, most));
+        }
+    }
+
     fn is_worth_keeping(&mut self, record: &ProductRecord, port: &Port, size: u64) -> bool {
         if let Some(keep) = port.keep {
             return keep;
@@ -183,7 +193,7 @@ impl Thrift {
     /// files: under a limit they go as soon as nobody reads them.
     pub(crate) fn let_pass(&mut self, outputs: &Outputs, dropped: &[usize]) -> bool {
         self.sweep();
-        if self.limit.is_none() {
+        if self.disk.is_none() {
             return true;
         }
         let values = dropped.iter().filter_map(|position| outputs.get(*position));
@@ -223,6 +233,7 @@ impl Thrift {
 
     /// Writes down what was learned.
     pub(crate) fn close(mut self) {
+        self.begin_limit();
         self.sweep();
         let habits: Vec<(Arc<str>, u64, u64)> = locked(&self.habits.0)
             .drain()
