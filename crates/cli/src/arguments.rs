@@ -117,7 +117,7 @@ pub(crate) struct Run {
     /// How much memory running tasks and live products may take, such as 4GiB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// How much disk the products in the store may take, such as 50GiB: what no run needs makes room; intermediates that still do not fit are not kept, and an output that does not fit fails the run
+    /// How much disk the products in the store may take, such as 50GiB: what no run needs makes room; intermediates take half of it at most and are not kept beyond that, and an output that does not fit fails the run
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) disk: Option<u64>,
     /// How much there is of another resource that operations ask for, such as gpu=2

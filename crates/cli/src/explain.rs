@@ -17,6 +17,7 @@ pub(crate) fn explain(run: &str, task: &str, common: &Common) -> Result<ExitCode
         ..run::place(common)
     };
     let store = headwater::open_store(&place, &run::current_folder()?)?;
+    show::damage(&store);
     let explanation = headwater::explain(&store, run, task)?;
     if common.json {
         show::line(&as_json(&explanation).to_string());

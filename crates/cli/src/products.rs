@@ -27,6 +27,9 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
         ..place
     };
     let store = headwater::open_store(&place, &current)?;
+    if !matches!(command, ProductsCommand::Verify) {
+        show::damage(&store);
+    }
     match command {
         ProductsCommand::Ls {
             operation,

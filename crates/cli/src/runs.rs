@@ -14,6 +14,7 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
         ..run::place(common)
     };
     let store = headwater::open_store(&place, &run::current_folder()?)?;
+    show::damage(&store);
     match command {
         RunsCommand::Ls { limit } => list(&store.runs(*limit)?, common.json),
         RunsCommand::Show { run } => {

@@ -25,6 +25,13 @@ pub(crate) fn colours() -> bool {
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
+/// Says what was found damaged in a store.
+pub(crate) fn damage(store: &headwater::Store) {
+    for what in store.take_damage() {
+        talk(&format!("note: damaged in the store: {what}"));
+    }
+}
+
 /// `text` in a colour (an SGR code), where colours are wanted.
 pub(crate) fn paint(text: &str, code: &str) -> String {
     if colours() {

@@ -2,9 +2,10 @@
 //!
 //! Law: what is found comes in the order of its bytes, each once. `**` is any number of folders, none of them a link;
 //! at the end it is everything below. A name that begins with a dot is found only by a part that does. A name that is
-//! not UTF-8 is found by no pattern: it could not be written down either.
+//! not UTF-8 and would be found is an error: it cannot be written down, and leaving it out would go unnoticed.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -15,6 +16,12 @@ pub enum PatternError {
     /// It is no pattern.
     #[error("{0}")]
     Syntax(#[from] glob::PatternError),
+    /// It finds a file that cannot be named.
+    #[error("it finds `{}`, whose name is not UTF-8; rename it", path.display())]
+    Name {
+        /// Which.
+        path: PathBuf,
+    },
     /// A folder could not be listed.
     #[error("cannot list `{}`: {source}", path.display())]
     Folder {
@@ -66,6 +73,9 @@ fn bytes(path: &Path) -> &[u8] {
 
 fn walk(at: &Path, parts: &[Part], found: &mut BTreeSet<PathBuf>) -> Result<(), PatternError> {
     let Some((part, rest)) = parts.split_first() else {
+        if at.to_str().is_none() {
+            return Err(PatternError::Name { path: at.into() });
+        }
         found.insert(at.to_owned());
         return Ok(());
     };
@@ -78,7 +88,8 @@ fn walk(at: &Path, parts: &[Part], found: &mut BTreeSet<PathBuf>) -> Result<(), 
         }
         Part::Any(pattern, hidden) => {
             for name in names(at)? {
-                if name.starts_with('.') == *hidden && pattern.matches(&name) {
+                let text = name.to_string_lossy();
+                if text.starts_with('.') == *hidden && pattern.matches(&text) {
                     let next = at.join(&name);
                     if rest.is_empty() || next.is_dir() {
                         walk(&next, rest, found)?;
@@ -91,7 +102,7 @@ fn walk(at: &Path, parts: &[Part], found: &mut BTreeSet<PathBuf>) -> Result<(), 
             for name in names(at)? {
                 let next = at.join(&name);
                 let is_folder = fs::symlink_metadata(&next).is_ok_and(|found| found.is_dir());
-                if is_folder && !name.starts_with('.') {
+                if is_folder && !name.to_string_lossy().starts_with('.') {
                     walk(&next, parts, found)?;
                 }
             }
@@ -101,7 +112,7 @@ fn walk(at: &Path, parts: &[Part], found: &mut BTreeSet<PathBuf>) -> Result<(), 
 }
 
 /// The names in a folder; none where there is no folder.
-fn names(folder: &Path) -> Result<Vec<String>, PatternError> {
+fn names(folder: &Path) -> Result<Vec<OsString>, PatternError> {
     let wrong = |source| PatternError::Folder {
         path: folder.to_owned(),
         source,
@@ -119,7 +130,7 @@ fn names(folder: &Path) -> Result<Vec<String>, PatternError> {
     };
     let mut names = Vec::new();
     for entry in listed {
-        names.extend(entry.map_err(wrong)?.file_name().into_string().ok());
+        names.push(entry.map_err(wrong)?.file_name());
     }
     Ok(names)
 }
@@ -153,12 +164,14 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        fs::write(root.join(OsStr::from_bytes(b"a/\xff.png")), "").unwrap();
+        // It is in nobody's way as long as no pattern finds it.
+        fs::write(root.join(OsStr::from_bytes(b"a/b/\xff.dat")), "").unwrap();
         std::os::unix::fs::symlink(root, root.join("a/loop")).unwrap();
         for (pattern, expected) in [
             ("a/*.png", &["a/x.png"][..]),
             ("**/*.png", &["[1]/v.png", "a/b/y.png", "a/x.png"]),
-            ("a/**", &["a/b", "a/b/y.png", "a/loop", "a/x.png"]),
+            ("a/**/*.png", &["a/b/y.png", "a/x.png"]),
+            ("a/*", &["a/b", "a/loop", "a/x.png"]),
             ("a/b/.*", &["a/b/.z.png"]),
             ("a/*/y.png", &["a/b/y.png"]),
             ("[[]1]/*", &["[1]/v.png"]),
@@ -169,6 +182,13 @@ mod tests {
         ] {
             assert_eq!(found(root, pattern), expected, "{pattern}");
         }
+        let error = files_matching(root, "a/**").unwrap_err().to_string();
+        assert!(error.contains("whose name is not UTF-8"), "{error}");
+        fs::remove_file(root.join(OsStr::from_bytes(b"a/b/\xff.dat"))).unwrap();
+        assert_eq!(
+            found(root, "a/**"),
+            ["a/b", "a/b/y.png", "a/loop", "a/x.png"]
+        );
         let whole = format!("{}/x.*", glob::Pattern::escape(&root.to_string_lossy()));
         assert_eq!(found(root, &whole), ["x.txt"]);
     }

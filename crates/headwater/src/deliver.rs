@@ -250,7 +250,7 @@ pub(crate) fn deliver(
                 false => format!("[{}]", requested.index),
             };
             missing.push(format!(
-                "output `{}{place}` was made, but cannot be had from the store; give the same command again",
+                "output `{}{place}` was made, but cannot be had from the store",
                 requested.output
             ));
         }

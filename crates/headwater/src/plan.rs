@@ -332,7 +332,7 @@ pub(crate) fn recompute_lost(
 
 /// The same for what the tasks that have to run read. A run finds out when it gets there; a plan says so
 /// beforehand.
-fn recompute_lost_inputs(
+pub(crate) fn recompute_lost_inputs(
     enactment: &mut Enactment,
     keeper: &mut StoreKeeper,
 ) -> Result<bool, Error> {

@@ -18,7 +18,7 @@ use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskSt
 use crate::deliver::{DeliveredAll, deliver, link_last, table};
 use crate::fetch::StoreFetcher;
 use crate::notes;
-use crate::plan::{Prepared, prepare, recompute_lost};
+use crate::plan::{Prepared, prepare, recompute_lost, recompute_lost_inputs};
 use crate::progress::{Listener, TRACE_HEADER, address_of};
 use crate::{Error, FailedTask, Progress, RunReport, RunRequest, StoreKeeper};
 
@@ -55,7 +55,18 @@ pub fn run(
         .enactment
         .open(&mut keeper)
         .map_err(|error| prepared.loaded.mistakes(&[error]));
-    if let Err(error) = opened.and_then(|()| recompute_lost(&mut prepared.enactment, &mut keeper)) {
+    if request.disk.is_some() {
+        keep_distance(&store);
+    }
+    let opened = opened.and_then(|()| {
+        recompute_lost(&mut prepared.enactment, &mut keeper)?;
+        // Under a limit on disk what will be needed is said to be in use before room is made.
+        while request.disk.is_some() && recompute_lost_inputs(&mut prepared.enactment, &mut keeper)?
+        {
+        }
+        Ok(())
+    });
+    if let Err(error) = opened {
         let _ = keeper.close();
         return Err(error);
     }
@@ -132,6 +143,18 @@ pub fn run(
         let _ = fs::remove_dir_all(temporary);
     }
     Ok(report)
+}
+
+/// What was used within a second of the beginning of a run counts as used by it, and cannot make room. So a run
+/// with a limit on disk does not begin on the heels of another.
+fn keep_distance(store: &Store) {
+    let latest = store.runs(1).ok().and_then(|runs| runs.into_iter().next());
+    if let Some(ended) = latest.and_then(|run| run.ended) {
+        let since = crate::identifier::now().saturating_sub(ended);
+        if let Ok(left @ 1..) = u64::try_from(3_i64.saturating_sub(since)) {
+            std::thread::sleep(std::time::Duration::from_secs(left.min(3)));
+        }
+    }
 }
 
 /// Folders of failed tasks are kept for so many runs.

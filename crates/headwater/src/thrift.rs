@@ -37,6 +37,8 @@ impl Habits {
 struct Limit {
     most: u64,
     used: u64,
+    /// Bytes of intermediates that this run has had kept.
+    intermediates: u64,
     /// What may go has gone; the rest is needed by runs that are alive.
     stuck: bool,
 }
@@ -46,6 +48,7 @@ impl Limit {
         let mut limit = Limit {
             most,
             used: store.object_bytes().unwrap_or(0),
+            intermediates: 0,
             stuck: false,
         };
         if limit.used > most {
@@ -64,7 +67,13 @@ impl Limit {
 
     /// Makes room for so many bytes, if that is possible. Only what is durable can be counted, so `flush` has to
     /// make everything so that was handed over before.
-    fn admits(&mut self, store: &Store, bytes: u64, flush: &dyn Fn()) -> bool {
+    ///
+    /// What a run has made is not taken away while it is alive, so its intermediates may take half at most: the
+    /// rest is for its outputs.
+    fn admits(&mut self, store: &Store, bytes: u64, is_wanted: bool, flush: &dyn Fn()) -> bool {
+        if !is_wanted && self.intermediates + bytes > self.most / 2 {
+            return false;
+        }
         if self.used + bytes > self.most && !self.stuck && bytes <= self.most {
             flush();
             self.collect(store, self.most - bytes);
@@ -72,6 +81,7 @@ impl Limit {
         let fits = self.used + bytes <= self.most;
         if fits {
             self.used += bytes;
+            self.intermediates += if is_wanted { 0 } else { bytes };
         }
         fits
     }
@@ -142,7 +152,7 @@ impl Thrift {
             let size = own.map(|(_, object)| bytes_of(object)).sum();
             let keep = is_wanted || self.is_worth_keeping(record, port, size);
             let limit = self.limit.as_mut().filter(|_| keep);
-            let fits = limit.is_none_or(|limit| limit.admits(&self.store, size, flush));
+            let fits = limit.is_none_or(|limit| limit.admits(&self.store, size, is_wanted, flush));
             if keep && is_wanted && !fits {
                 refused = refused.or(Some(size));
             }

@@ -101,6 +101,27 @@ fn is_placed(path: &Path, listed: &Seen, source: &ObjectSource) -> bool {
     found.is_file() && (Seen::of(&found) == *listed || (found.len() == listed.size && is_staged()))
 }
 
+/// What a file of this size looks like, if its contents have this digest.
+fn contents_are(path: &Path, size: u64, digest: &Digest) -> Option<Seen> {
+    let mut file = File::open(path).ok()?;
+    let before = Seen::of(&file.metadata().ok()?);
+    if before.size != size {
+        return None;
+    }
+    let mut hasher = ContentHasher::new();
+    let mut buffer = vec![0; PIECE];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => hasher.update(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+    let after = Seen::of(&file.metadata().ok()?);
+    (hasher.finish() == *digest && before == after).then_some(after)
+}
+
 /// Sizes added up. Damaged rows may say anything, and then it is as much as can be said.
 pub(crate) fn total(sizes: impl Iterator<Item = u64>) -> u64 {
     sizes.fold(0, u64::saturating_add)
@@ -151,7 +172,7 @@ impl Store {
         let start = Instant::now();
         let mut placed = Placed::default();
         let mut incoming = Vec::new();
-        for object in self.not_durable(objects, &mut placed.present)? {
+        for object in self.not_durable(objects, &mut placed)? {
             match self.bring_in(&object.source) {
                 Ok(path) => incoming.push((object.digest, path)),
                 Err(error) => {
@@ -195,7 +216,7 @@ impl Store {
     fn not_durable<'a>(
         &self,
         objects: impl Iterator<Item = &'a PendingObject>,
-        present: &mut Vec<Digest>,
+        placed: &mut Placed,
     ) -> Result<Vec<&'a PendingObject>, StoreError> {
         let mut wanted: Vec<&PendingObject> = objects.collect();
         if wanted.is_empty() {
@@ -214,10 +235,21 @@ impl Store {
             Some((seen, _))
                 if is_placed(&self.object_path(&object.digest), &seen, &object.source) =>
             {
-                present.push(object.digest);
+                placed.present.push(object.digest);
                 false
             }
-            _ => true,
+            Some((seen, _)) => {
+                // In a store that was copied, all files look changed. What somebody may be reading is not replaced
+                // by the same.
+                let path = self.object_path(&object.digest);
+                let right = contents_are(&path, seen.size, &object.digest);
+                let is_right = right.is_some();
+                placed
+                    .durable
+                    .extend(right.map(|seen| (object.digest, seen)));
+                !is_right
+            }
+            None => true,
         });
         Ok(wanted)
     }

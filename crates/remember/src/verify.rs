@@ -49,6 +49,16 @@ impl Store {
         let Some(database) = self.database() else {
             return Ok(Verified::default());
         };
+        // A page that nobody asks for can be damaged for long.
+        database.read(|connection| {
+            let found: String =
+                connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+            if found == "ok" {
+                return Ok(());
+            }
+            let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+            Err(rusqlite::Error::SqliteFailure(corrupt, Some(found)))
+        })?;
         let objects = list(database)?;
         let all = total(objects.iter().map(|(_, seen)| seen.size));
         let (next, done, stop) = (
