@@ -55,8 +55,8 @@ pub fn run(
         .enactment
         .open(&mut keeper)
         .map_err(|error| prepared.loaded.mistakes(&[error]));
-    if request.disk.is_some() {
-        keep_distance(&store);
+    if let Some(disk) = request.disk {
+        keep_distance(&store, disk);
     }
     let opened = opened.and_then(|()| {
         recompute_lost(&mut prepared.enactment, &mut keeper)?;
@@ -146,8 +146,11 @@ pub fn run(
 }
 
 /// What was used within a second of the beginning of a run counts as used by it, and cannot make room. So a run
-/// with a limit on disk does not begin on the heels of another.
-fn keep_distance(store: &Store) {
+/// with a limit on disk that may have to make room does not begin on the heels of another.
+fn keep_distance(store: &Store, disk: u64) {
+    if store.object_bytes().unwrap_or(0) < disk / 2 {
+        return;
+    }
     let latest = store.runs(1).ok().and_then(|runs| runs.into_iter().next());
     if let Some(ended) = latest.and_then(|run| run.ended) {
         let since = crate::identifier::now().saturating_sub(ended);
