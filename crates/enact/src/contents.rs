@@ -141,7 +141,9 @@ impl Enactment {
         recall: &mut dyn Recall,
     ) -> Result<(), OpenError> {
         let mut verdict = Verdict::New;
-        if let Some(key) = key {
+        // Of a task that has lost an input meanwhile the key says nothing any more.
+        let is_asked = self.coordinator.state(task) == State::Comparing;
+        if let Some(key) = key.filter(|_| is_asked) {
             self.contents.keys.insert(task, key);
             let leader = self.leader(task, &key);
             if let Some(leader) = leader {
