@@ -249,9 +249,14 @@ fn compare(enactment: &mut Enactment, keeper: &mut StoreKeeper) -> Result<bool, 
             enactment.identify(task, contents);
         }
     }
-    for task in &tasks {
-        let key = enactment.content_key(*task);
-        let found = key.and_then(|key| fetcher.equal(&[key]).pop()?);
+    let keys: Vec<Option<Recipe>> = tasks
+        .iter()
+        .map(|task| enactment.content_key(*task))
+        .collect();
+    let asked: Vec<Recipe> = keys.iter().flatten().copied().collect();
+    let mut answers = fetcher.equal(&asked).into_iter();
+    for (task, key) in tasks.iter().zip(keys) {
+        let found = key.and_then(|_| answers.next().flatten());
         enactment
             .compared(*task, key, found, keeper)
             .map_err(|error| Error::Open(vec![error]))?;
