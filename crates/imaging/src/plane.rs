@@ -1,0 +1,199 @@
+//! Images as kernels see them: a width, a height and pixels in raster order.
+//!
+//! Law: a [`View`] borrows and a [`Plane`] owns exactly `width × height` pixels, row after row without gaps, and
+//! never more than [`MAX_PIXELS`], so that a pixel's position fits in 32 bits with room for a frame around the
+//! image. A binary image holds 0 and 255; a colour image holds [`Colour`]s.
+
+/// Red, green and blue of a pixel.
+pub type Colour = [u8; 3];
+
+/// More pixels than this are not one image but a slide, to be read in tiles.
+pub const MAX_PIXELS: usize = 1 << 30;
+
+/// Which pixels touch: the four beside, above and below, or those and the four at the corners.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Connectivity {
+    /// Left, right, up, down.
+    Four,
+    /// And the diagonals.
+    Eight,
+}
+
+impl Connectivity {
+    /// As the parameters of the workflow say it: exactly 8 is eight, anything else is four.
+    pub fn from_parameter(value: i64) -> Connectivity {
+        if value == 8 {
+            Connectivity::Eight
+        } else {
+            Connectivity::Four
+        }
+    }
+}
+
+/// Borrowed pixels.
+#[derive(Debug, PartialEq, Eq)]
+pub struct View<'a, T> {
+    width: usize,
+    height: usize,
+    pixels: &'a [T],
+}
+
+impl<T> Clone for View<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for View<'_, T> {}
+
+impl<'a, T> View<'a, T> {
+    /// A view of pixels; `None` when their number is not `width × height`, or above [`MAX_PIXELS`].
+    pub fn new(width: usize, height: usize, pixels: &'a [T]) -> Option<View<'a, T>> {
+        fits(width, height, pixels.len()).then_some(View {
+            width,
+            height,
+            pixels,
+        })
+    }
+
+    /// Pixels in a row.
+    pub fn width(self) -> usize {
+        self.width
+    }
+
+    /// Rows.
+    pub fn height(self) -> usize {
+        self.height
+    }
+
+    /// All pixels.
+    pub fn pixels(self) -> &'a [T] {
+        self.pixels
+    }
+
+    /// One row.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn row(self, y: usize) -> &'a [T] {
+        &self.pixels[y * self.width..][..self.width]
+    }
+
+    /// The rows from top to bottom, also when they are empty.
+    pub fn rows(self) -> impl DoubleEndedIterator<Item = &'a [T]> {
+        (0..self.height).map(move |y| self.row(y))
+    }
+}
+
+/// Owned pixels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plane<T> {
+    width: usize,
+    height: usize,
+    pixels: Vec<T>,
+}
+
+impl<T> Plane<T> {
+    /// A plane of pixels; `None` when their number is not `width × height`, or above [`MAX_PIXELS`].
+    pub fn new(width: usize, height: usize, pixels: Vec<T>) -> Option<Plane<T>> {
+        fits(width, height, pixels.len()).then_some(Plane {
+            width,
+            height,
+            pixels,
+        })
+    }
+
+    /// Borrows it.
+    pub fn view(&self) -> View<'_, T> {
+        View {
+            width: self.width,
+            height: self.height,
+            pixels: &self.pixels,
+        }
+    }
+
+    /// Pixels in a row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Rows.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// All pixels.
+    pub fn pixels(&self) -> &[T] {
+        &self.pixels
+    }
+
+    /// All pixels, to be changed.
+    pub fn pixels_mut(&mut self) -> &mut [T] {
+        &mut self.pixels
+    }
+
+    /// One row.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn row(&self, y: usize) -> &[T] {
+        &self.pixels[y * self.width..][..self.width]
+    }
+
+    /// One row, to be changed.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn row_mut(&mut self, y: usize) -> &mut [T] {
+        &mut self.pixels[y * self.width..][..self.width]
+    }
+
+    /// The pixels alone.
+    pub fn into_pixels(self) -> Vec<T> {
+        self.pixels
+    }
+}
+
+impl<T: Clone> Plane<T> {
+    /// A plane of one value.
+    ///
+    /// # Panics
+    /// Above [`MAX_PIXELS`]; sizes come from a [`View`] or a reader, which refuse those.
+    pub fn filled(width: usize, height: usize, value: T) -> Plane<T> {
+        assert!(
+            width.saturating_mul(height) <= MAX_PIXELS,
+            "{width} × {height} pixels are too many for one image"
+        );
+        Plane {
+            width,
+            height,
+            pixels: vec![value; width * height],
+        }
+    }
+}
+
+fn fits(width: usize, height: usize, pixels: usize) -> bool {
+    width.checked_mul(height) == Some(pixels) && pixels <= MAX_PIXELS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_has_exactly_its_pixels() {
+        assert!(View::new(2, 3, &[0u8; 6]).is_some());
+        assert!(View::new(2, 3, &[0u8; 5]).is_none());
+        assert!(View::new(usize::MAX, 2, &[0u8; 6]).is_none());
+        let empty = View::<u8>::new(0, 3, &[]).unwrap();
+        assert_eq!(empty.rows().count(), 3, "empty rows are rows");
+    }
+
+    #[test]
+    fn only_exactly_eight_is_eight() {
+        for value in [-8, 0, 4, 5, 6, 7, 9, 88] {
+            assert_eq!(Connectivity::from_parameter(value), Connectivity::Four);
+        }
+        assert_eq!(Connectivity::from_parameter(8), Connectivity::Eight);
+    }
+}
