@@ -1,5 +1,20 @@
 //! Image kernels, and the nuclei segmentation workflow made of them.
 
+mod bits;
+mod cross;
+mod fill;
+mod label;
+#[cfg(test)]
+mod naive;
+mod octagon;
 mod plane;
+mod runs;
+mod select;
 
+pub use bits::Bitmap;
+pub use cross::{dilate, erode, open};
+pub use fill::fill;
+pub use label::{count_components, filter_by_area, label};
+pub use octagon::open_by_octagon;
 pub use plane::{Colour, Connectivity, MAX_PIXELS, Plane, View};
+pub use select::select;
