@@ -18,3 +18,12 @@ pub use label::{count_components, filter_by_area, label};
 pub use octagon::open_by_octagon;
 pub use plane::{Colour, Connectivity, MAX_PIXELS, Plane, View};
 pub use select::select;
+mod distance;
+mod plane;
+mod reconstruct;
+mod spans;
+
+pub use distance::{distance, distance_or_max, squared_distance};
+pub use plane::{Colour, Connectivity, MAX_PIXELS, Plane, View};
+pub use reconstruct::{Grey, reconstruct, reconstruct_in_place, reconstruct_in_spans};
+pub use spans::Spans;
