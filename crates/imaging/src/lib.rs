@@ -27,3 +27,10 @@ pub use distance::{distance, distance_or_max, squared_distance};
 pub use plane::{Colour, Connectivity, MAX_PIXELS, Plane, View};
 pub use reconstruct::{Grey, reconstruct, reconstruct_in_place, reconstruct_in_spans};
 pub use spans::Spans;
+mod lines;
+mod plane;
+mod watershed;
+
+pub use lines::{repair_lines, without_lines};
+pub use plane::{Colour, Connectivity, MAX_PIXELS, Plane, View};
+pub use watershed::{LINE, flood, watershed};
