@@ -10,6 +10,7 @@ mod octagon;
 mod compare;
 mod normalize;
 mod overlay;
+pub mod files;
 mod plane;
 mod runs;
 mod select;
