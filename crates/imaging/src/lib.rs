@@ -11,6 +11,7 @@ mod lines;
 #[cfg(test)]
 mod naive;
 mod normalize;
+pub mod nuclei;
 mod octagon;
 mod overlay;
 mod plane;
