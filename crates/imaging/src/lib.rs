@@ -8,6 +8,7 @@ pub mod files;
 mod fill;
 mod label;
 mod lines;
+mod mosaic;
 #[cfg(test)]
 mod naive;
 mod normalize;
@@ -28,6 +29,7 @@ pub use distance::{distance, distance_or_max, squared_distance};
 pub use fill::fill;
 pub use label::{count_components, filter_by_area, label};
 pub use lines::{repair_lines, without_lines};
+pub use mosaic::{MaskCounts, Mosaic};
 pub use normalize::{Target, normalize};
 pub use octagon::open_by_octagon;
 pub use overlay::{OUTLINE, overlay};
