@@ -413,6 +413,53 @@ fn handles_are_not_part_of_a_value() {
 }
 
 #[test]
+fn arrays_are_built_in_place() {
+    for length in [0_u64, 1, 63, 64, 65, 4096, 1 << 20] {
+        let mut given = 0;
+        let array = Array::build(ElementType::U16, &[length, 1], |bytes| {
+            assert!(
+                bytes.iter().all(|byte| *byte == 0),
+                "what is handed out is zeroed"
+            );
+            given = bytes.as_ptr().addr();
+            for (position, byte) in bytes.iter_mut().enumerate() {
+                *byte = position as u8;
+            }
+        });
+        let array = array.unwrap();
+        assert_eq!(given, array.bytes().as_ptr().addr(), "no copy was made");
+        assert_eq!(given % 64, 0);
+        let expected: Vec<u8> = (0..2 * length).map(|position| position as u8).collect();
+        assert_eq!(
+            array,
+            Array::new(ElementType::U16, &[length, 1], &expected).unwrap()
+        );
+        let clone = array.clone();
+        assert_eq!(
+            clone.bytes().as_ptr(),
+            array.bytes().as_ptr(),
+            "a clone is the same array"
+        );
+    }
+}
+
+#[test]
+fn an_array_larger_than_memory_is_refused() {
+    let never = |_: &mut [u8]| panic!("it cannot be there");
+    for shape in [
+        &[u64::MAX, 2][..],
+        &[u64::MAX],
+        &[1 << 62],
+        &[i64::MAX as u64],
+    ] {
+        assert!(
+            Array::build(ElementType::U8, shape, never).is_none(),
+            "{shape:?}"
+        );
+    }
+}
+
+#[test]
 fn arrays_are_aligned_and_checked() {
     for length in [0, 1, 63, 64, 65, 1000] {
         let bytes: Vec<u8> = (0..length).map(|at| at as u8).collect();

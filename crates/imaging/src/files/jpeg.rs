@@ -1,0 +1,142 @@
+//! Reading JPEG, as a file and as a piece of a TIFF.
+//!
+//! Law: a stream that ends early is an error. Colours follow the markers of a file, and in a TIFF what the TIFF says.
+//! Results are the same with and without vector instructions.
+
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::zune_core::bytestream::ZCursor;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
+
+use crate::MAX_PIXELS;
+
+use super::picture::check_size;
+use super::samples::{Alpha, Layout, Meaning};
+use super::{ImageError, Picture};
+
+const FORMAT: &str = "JPEG";
+
+/// More pixels than this cannot come of a byte: a block of 8 × 8 samples takes a bit, and a component sampled four
+/// times as finely as another one in each direction spreads that over at most 128 pixels.
+const PIXELS_PER_BYTE: u64 = 1_024;
+
+/// The longest side that the format can express.
+const LONGEST: usize = 65_535;
+
+/// What the samples of a JPEG stream are to be taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// What its markers say.
+    Marked,
+    /// As they are, without any change of colours.
+    Raw,
+}
+
+/// Samples of a decoded stream, interleaved.
+pub(crate) struct Decoded {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) channels: usize,
+    pub(crate) samples: Vec<u8>,
+}
+
+/// Reads a JPEG file. Turning by EXIF orientation is left to the user.
+pub(crate) fn read(bytes: &[u8]) -> Result<Picture, ImageError> {
+    read_limited(bytes, MAX_PIXELS as u64)
+}
+
+/// Reads a JPEG file of at most `limit` pixels.
+pub(crate) fn read_limited(bytes: &[u8], limit: u64) -> Result<Picture, ImageError> {
+    let decoded = decode(bytes, Reading::Marked, limit)?;
+    let meaning = if decoded.channels == 1 {
+        Meaning::Grey
+    } else {
+        Meaning::Colour
+    };
+    let layout = Layout {
+        meaning,
+        alpha: Alpha::None,
+        samples: decoded.channels,
+        deep: false,
+    };
+    let mut picture = layout.tone().blank(decoded.width, decoded.height);
+    for (y, row) in decoded
+        .samples
+        .chunks_exact(decoded.width * decoded.channels)
+        .enumerate()
+    {
+        layout.put_row(row, &mut picture, y);
+    }
+    Ok(picture)
+}
+
+/// Decodes a stream of at most `limit` pixels.
+pub(crate) fn decode(bytes: &[u8], reading: Reading, limit: u64) -> Result<Decoded, ImageError> {
+    decode_with(bytes, reading, limit, true)
+}
+
+fn decode_with(
+    bytes: &[u8],
+    reading: Reading,
+    limit: u64,
+    fast: bool,
+) -> Result<Decoded, ImageError> {
+    let options = DecoderOptions::default()
+        .set_strict_mode(true)
+        .set_use_unsafe(fast)
+        .set_max_width(LONGEST)
+        .set_max_height(LONGEST);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    let damaged =
+        |error: zune_jpeg::errors::DecodeErrors| ImageError::damaged(FORMAT, format!("{error:?}"));
+    decoder.decode_headers().map_err(damaged)?;
+    let (Some((width, height)), Some(colours)) = (decoder.dimensions(), decoder.input_colorspace())
+    else {
+        return Err(ImageError::damaged(FORMAT, "it has no size"));
+    };
+    let pixels = width as u64 * height as u64;
+    check_size(width as u64, height as u64)?;
+    if pixels > limit {
+        return Err(ImageError::TooLarge {
+            width: width as u64,
+            height: height as u64,
+            limit,
+            way_out: "a JPEG is decoded whole; save the image as a tiled TIFF",
+        });
+    }
+    if pixels > (bytes.len() as u64).saturating_mul(PIXELS_PER_BYTE) {
+        return Err(ImageError::Implausible {
+            format: FORMAT,
+            width: width as u64,
+            height: height as u64,
+            bytes: bytes.len() as u64,
+        });
+    }
+    let out = match (colours, reading) {
+        (ColorSpace::Luma, _) => ColorSpace::Luma,
+        (ColorSpace::YCbCr | ColorSpace::RGB, Reading::Marked) => ColorSpace::RGB,
+        (ColorSpace::CMYK | ColorSpace::YCCK, Reading::Marked) => ColorSpace::RGB,
+        (colours, Reading::Raw) => colours,
+        (colours, _) => {
+            return Err(ImageError::unsupported(
+                FORMAT,
+                format!("colours of the kind {colours:?}"),
+            ));
+        }
+    };
+    decoder.set_options(options.jpeg_set_out_colorspace(out));
+    let samples = decoder.decode().map_err(damaged)?;
+    let channels = out.num_components();
+    if samples.len() != width * height * channels {
+        return Err(ImageError::damaged(
+            FORMAT,
+            "it has more or fewer samples than pixels need",
+        ));
+    }
+    Ok(Decoded {
+        width,
+        height,
+        channels,
+        samples,
+    })
+}
