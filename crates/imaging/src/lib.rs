@@ -20,6 +20,7 @@ mod reconstruct;
 mod runs;
 mod select;
 mod spans;
+mod synth;
 mod watershed;
 
 pub use bits::Bitmap;
@@ -37,4 +38,5 @@ pub use plane::{Colour, Connectivity, MAX_PIXELS, Plane, View};
 pub use reconstruct::{Grey, reconstruct, reconstruct_in_place, reconstruct_in_spans};
 pub use select::select;
 pub use spans::Spans;
+pub use synth::{MAX_SIDE, Synth, SynthError, SynthOptions};
 pub use watershed::{LINE, flood, watershed};
