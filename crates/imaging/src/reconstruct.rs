@@ -14,6 +14,10 @@ use crate::{Connectivity, Plane, Spans, View};
 
 /// A grey value that [`reconstruct`] understands: `u8`, or `f32` without NaN.
 pub trait Grey: Copy + PartialOrd + Default + private::Sealed {
+    /// Nothing is below.
+    const LOWEST: Self;
+    /// Nothing is above.
+    const HIGHEST: Self;
     /// The queue of raised pixels.
     #[doc(hidden)]
     type Levels: Levels<Self>;
@@ -26,10 +30,14 @@ mod private {
 }
 
 impl Grey for u8 {
+    const LOWEST: u8 = u8::MIN;
+    const HIGHEST: u8 = u8::MAX;
     type Levels = Buckets;
 }
 
 impl Grey for f32 {
+    const LOWEST: f32 = f32::NEG_INFINITY;
+    const HIGHEST: f32 = f32::INFINITY;
     type Levels = Radix;
 }
 
@@ -207,45 +215,247 @@ fn run<'a, T: Grey>(
     }
     let pixels = marker.pixels_mut();
     for y in 0..height {
-        let (above, row) = pixels[..(y + 1) * width].split_at_mut(y * width);
-        let above = y.checked_sub(1).map(|y| &above[y * width..]);
+        let (row, above) = with_neighbour(pixels, width, y, y.checked_sub(1));
         for &(start, end) in spans(y) {
             let span = start as usize..end as usize;
             lift(row, mask.row(y), above, span.clone(), connectivity);
             chain_right(row, mask.row(y), span);
         }
     }
-    let mut levels = T::Levels::default();
+    // From here on a row that is passed cannot raise itself, nor can the one passed before raise it. What it can
+    // raise in that one is all that is left to do.
+    let enough = width * height / FEW;
+    let mut left = Vec::new();
     for y in (0..height).rev() {
-        let (row, below) = pixels[y * width..].split_at_mut(width);
-        let below = (y + 1 < height).then(|| &mut below[..width]);
+        let (row, below) = with_neighbour(pixels, width, y, Some(y + 1).filter(|y| *y < height));
         for &(start, end) in spans(y).iter().rev() {
             let span = start as usize..end as usize;
-            if let Some(below) = &below {
-                lift(row, mask.row(y), Some(below), span.clone(), connectivity);
+            if below.is_some() {
+                lift(row, mask.row(y), below, span.clone(), connectivity);
             }
             chain_left(row, mask.row(y), span.clone());
             chain_right(row, mask.row(y), span);
         }
-        // Now this row cannot raise itself, nor can the one below raise it. What it can raise in the one below is
-        // all that is left to do, and is done from the queue.
-        if let Some(below) = below {
-            for &(start, end) in spans(y + 1) {
+        if let Some(below) = below.filter(|_| left.len() <= enough) {
+            note(
+                &mut left,
+                y + 1,
+                below,
+                mask,
+                row,
+                spans(y + 1),
+                connectivity,
+            );
+        }
+    }
+    let mut down = true;
+    let mut groups = Vec::new();
+    for sweep in 1..=SWEEPS {
+        if left.len() <= enough {
+            break;
+        }
+        left.clear();
+        // The last one has to tell all.
+        let enough = if sweep == SWEEPS { usize::MAX } else { enough };
+        for step in 1..height {
+            let (y, before) = if down {
+                (step, step - 1)
+            } else {
+                (height - 1 - step, height - step)
+            };
+            let (row, other) = with_neighbour(pixels, width, y, Some(before));
+            let Some(other) = other else { continue };
+            groups.clear();
+            for &(start, end) in spans(y) {
                 let span = start as usize..end as usize;
-                settle(
-                    below,
-                    mask.row(y + 1),
+                lift_groups(row, mask.row(y), other, span, connectivity, &mut groups);
+            }
+            if groups.is_empty() {
+                continue;
+            }
+            chain_groups(row, mask.row(y), &groups);
+            if left.len() <= enough {
+                note(
+                    &mut left,
+                    before,
+                    other,
+                    mask,
                     row,
-                    span,
+                    spans(before),
                     connectivity,
-                    |x, level| {
-                        levels.push(level, ((y + 1) * width + x) as u32);
-                    },
                 );
+            }
+        }
+        down = !down;
+    }
+    let mut levels = T::Levels::default();
+    for (y, x) in left {
+        let (y, x) = (y as usize, x as usize);
+        let other = if down { y - 1 } else { y + 1 };
+        let (row, other) = with_neighbour(pixels, width, y, Some(other));
+        let end = block_end(x, width, width, connectivity);
+        for x in x..end {
+            let touching = other.map_or(row[x], |other| touching(other, x, connectivity));
+            let value = lesser(mask.row(y)[x], touching);
+            if value > row[x] {
+                row[x] = value;
+                levels.push(value, (y * width + x) as u32);
             }
         }
     }
     drain(levels, pixels, mask, connectivity);
+}
+
+/// One block in so many pixels may be left to the queue.
+const FEW: usize = 2048;
+/// Sweeps that are tried before the queue gets the rest, however much that is.
+const SWEEPS: usize = 8;
+
+/// A row to be changed, and one beside it.
+fn with_neighbour<T>(
+    pixels: &mut [T],
+    width: usize,
+    y: usize,
+    other: Option<usize>,
+) -> (&mut [T], Option<&[T]>) {
+    let (before, rest) = pixels.split_at_mut(y * width);
+    let (row, after) = rest.split_at_mut(width);
+    let other = other.map(|other| {
+        if other < y {
+            &before[other * width..][..width]
+        } else {
+            &after[(other - y - 1) * width..][..width]
+        }
+    });
+    (row, other)
+}
+
+/// Where the block that begins at `x` ends. With eight neighbours the first and the last pixel of a row, which
+/// lack some, are blocks of their own.
+fn block_end(x: usize, span_end: usize, width: usize, connectivity: Connectivity) -> usize {
+    if connectivity == Connectivity::Four {
+        span_end.min(x + BLOCK)
+    } else if x == 0 || x + 1 == width {
+        x + 1
+    } else {
+        span_end.min(x + BLOCK).min(width - 1)
+    }
+}
+
+/// Whether a neighbouring row can raise a pixel of a block.
+fn raisable<T: Grey>(
+    row: &[T],
+    mask: &[T],
+    other: &[T],
+    block: std::ops::Range<usize>,
+    connectivity: Connectivity,
+) -> bool {
+    let (x, count) = (block.start, block.len());
+    let (row_block, limits) = (&row[block.clone()], &mask[block.clone()]);
+    let mut any = false;
+    if connectivity == Connectivity::Four {
+        let other = &other[block];
+        if count == BLOCK {
+            for at in 0..BLOCK {
+                any |= lesser(limits[at], other[at]) > row_block[at];
+            }
+        } else {
+            for at in 0..count {
+                any |= lesser(limits[at], other[at]) > row_block[at];
+            }
+        }
+    } else if x == 0 || x + 1 == row.len() {
+        any = lesser(limits[0], touching(other, x, connectivity)) > row_block[0];
+    } else {
+        let left = &other[x - 1..][..count];
+        let middle = &other[x..][..count];
+        let right = &other[x + 1..][..count];
+        let raises = |at: usize| {
+            let touching = greater(greater(left[at], right[at]), middle[at]);
+            lesser(limits[at], touching) > row_block[at]
+        };
+        if count == BLOCK {
+            for at in 0..BLOCK {
+                any |= raises(at);
+            }
+        } else {
+            for at in 0..count {
+                any |= raises(at);
+            }
+        }
+    }
+    any
+}
+
+/// Notes the blocks of a row that a neighbouring row can raise.
+fn note<T: Grey>(
+    left: &mut Vec<(u32, u32)>,
+    y: usize,
+    row: &[T],
+    mask: View<T>,
+    other: &[T],
+    spans: &[(u32, u32)],
+    connectivity: Connectivity,
+) {
+    for &(start, end) in spans {
+        let mut x = start as usize;
+        while x < end as usize {
+            let block = x..block_end(x, end as usize, row.len(), connectivity);
+            x = block.end;
+            if raisable(row, mask.row(y), other, block.clone(), connectivity) {
+                left.push((y as u32, block.start as u32));
+            }
+        }
+    }
+}
+
+/// Raises the blocks of a span that a neighbouring row can raise, and tells of the groups of such blocks.
+fn lift_groups<T: Grey>(
+    row: &mut [T],
+    mask: &[T],
+    other: &[T],
+    span: std::ops::Range<usize>,
+    connectivity: Connectivity,
+    groups: &mut Vec<std::ops::Range<usize>>,
+) {
+    let mut x = span.start;
+    while x < span.end {
+        let block = x..block_end(x, span.end, row.len(), connectivity);
+        x = block.end;
+        if raisable(row, mask, other, block.clone(), connectivity) {
+            lift(row, mask, Some(other), block.clone(), connectivity);
+            match groups.last_mut() {
+                Some(group) if group.end == block.start => group.end = block.end,
+                _ => groups.push(block),
+            }
+        }
+    }
+}
+
+/// Carries values along a row of which only the groups were raised since it could last raise itself.
+fn chain_groups<T: Grey>(row: &mut [T], mask: &[T], groups: &[std::ops::Range<usize>]) {
+    for (at, group) in groups.iter().enumerate() {
+        chain_right(row, mask, group.clone());
+        let stop = groups.get(at + 1).map_or(row.len(), |next| next.start);
+        for x in group.end..stop {
+            let value = lesser(mask[x], row[x - 1]);
+            if value <= row[x] {
+                break;
+            }
+            row[x] = value;
+        }
+    }
+    for (at, group) in groups.iter().enumerate().rev() {
+        chain_left(row, mask, group.clone());
+        let stop = at.checked_sub(1).map_or(0, |at| groups[at].end);
+        for x in (stop..group.start).rev() {
+            let value = lesser(mask[x], row[x + 1]);
+            if value <= row[x] {
+                break;
+            }
+            row[x] = value;
+        }
+    }
 }
 
 fn greater<T: PartialOrd>(a: T, b: T) -> T {
@@ -316,7 +526,13 @@ fn lift<T: Grey>(
 /// Carries values from left to right along a span.
 fn chain_right<T: Grey>(row: &mut [T], mask: &[T], span: std::ops::Range<usize>) {
     let mut carried = row[span.start.saturating_sub(1)];
-    for (value, limit) in row[span.clone()].iter_mut().zip(&mask[span]) {
+    let (blocks, rest) = row[span.clone()].as_chunks_mut::<BLOCK>();
+    let (limits, rest_limits) = mask[span].as_chunks::<BLOCK>();
+    for (block, limits) in blocks.iter_mut().zip(limits) {
+        *block = carry_right(*block, *limits, carried);
+        carried = block[BLOCK - 1];
+    }
+    for (value, limit) in rest.iter_mut().zip(rest_limits) {
         carried = lesser(*limit, greater(*value, carried));
         *value = carried;
     }
@@ -325,28 +541,76 @@ fn chain_right<T: Grey>(row: &mut [T], mask: &[T], span: std::ops::Range<usize>)
 /// Carries values from right to left along a span.
 fn chain_left<T: Grey>(row: &mut [T], mask: &[T], span: std::ops::Range<usize>) {
     let mut carried = row[span.end.min(row.len() - 1)];
-    for (value, limit) in row[span.clone()].iter_mut().zip(&mask[span]).rev() {
+    let (rest, blocks) = row[span.clone()].as_rchunks_mut::<BLOCK>();
+    let (rest_limits, limits) = mask[span].as_rchunks::<BLOCK>();
+    for (block, limits) in blocks.iter_mut().zip(limits).rev() {
+        *block = carry_left(*block, *limits, carried);
+        carried = block[0];
+    }
+    for (value, limit) in rest.iter_mut().zip(rest_limits).rev() {
         carried = lesser(*limit, greater(*value, carried));
         *value = carried;
     }
 }
 
-/// Raises the pixels of a span that the row above can still raise, and tells of each.
-fn settle<T: Grey>(
-    row: &mut [T],
-    mask: &[T],
-    above: &[T],
-    span: std::ops::Range<usize>,
-    connectivity: Connectivity,
-    mut raised: impl FnMut(usize, T),
-) {
-    for x in span {
-        let value = lesser(mask[x], touching(above, x, connectivity));
-        if value > row[x] {
-            row[x] = value;
-            raised(x, value);
-        }
+/// Pixels of a row that are worked on together.
+const BLOCK: usize = 16;
+
+/// Carries a value through a block from left to right.
+///
+/// What a pixel does to a carried value, `min(limit, max(value, carried))`, is a clamp, and two clamps in a row
+/// are a clamp again. So in four steps each pixel gets the clamp of all up to itself, and the value carried in is
+/// needed only at the end.
+#[inline]
+fn carry_right<T: Grey>(low: [T; BLOCK], high: [T; BLOCK], carried: T) -> [T; BLOCK] {
+    let clamps = join_right::<1, T>((low, high));
+    let clamps = join_right::<2, T>(clamps);
+    let clamps = join_right::<4, T>(clamps);
+    clamp(join_right::<8, T>(clamps), [carried; BLOCK])
+}
+
+/// Carries a value through a block from right to left.
+#[inline]
+fn carry_left<T: Grey>(low: [T; BLOCK], high: [T; BLOCK], carried: T) -> [T; BLOCK] {
+    let clamps = join_left::<1, T>((low, high));
+    let clamps = join_left::<2, T>(clamps);
+    let clamps = join_left::<4, T>(clamps);
+    clamp(join_left::<8, T>(clamps), [carried; BLOCK])
+}
+
+type Clamps<T> = ([T; BLOCK], [T; BLOCK]);
+
+/// Each value between its bounds.
+#[inline(always)]
+fn clamp<T: Grey>((low, high): Clamps<T>, mut values: [T; BLOCK]) -> [T; BLOCK] {
+    for at in 0..BLOCK {
+        values[at] = lesser(high[at], greater(low[at], values[at]));
     }
+    values
+}
+
+/// Puts before each clamp the one that lies `STEP` to its left, or none.
+#[inline(always)]
+fn join_right<const STEP: usize, T: Grey>((low, high): Clamps<T>) -> Clamps<T> {
+    let (mut before_low, mut before_high) = ([T::LOWEST; BLOCK], [T::HIGHEST; BLOCK]);
+    before_low[STEP..].copy_from_slice(&low[..BLOCK - STEP]);
+    before_high[STEP..].copy_from_slice(&high[..BLOCK - STEP]);
+    (
+        clamp((low, high), before_low),
+        clamp((low, high), before_high),
+    )
+}
+
+/// Puts before each clamp the one that lies `STEP` to its right, or none.
+#[inline(always)]
+fn join_left<const STEP: usize, T: Grey>((low, high): Clamps<T>) -> Clamps<T> {
+    let (mut before_low, mut before_high) = ([T::LOWEST; BLOCK], [T::HIGHEST; BLOCK]);
+    before_low[..BLOCK - STEP].copy_from_slice(&low[STEP..]);
+    before_high[..BLOCK - STEP].copy_from_slice(&high[STEP..]);
+    (
+        clamp((low, high), before_low),
+        clamp((low, high), before_high),
+    )
 }
 
 /// Takes pixels from the highest level down and raises their neighbours.
