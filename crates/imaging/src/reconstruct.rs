@@ -10,6 +10,8 @@
 //! put in the queue at most once more. The queue is made of buckets: 256 for bytes; for `f32` a radix heap over
 //! the 32 bits of the ordered value, in which an entry moves at most 32 times.
 
+use std::ops::Range;
+
 use crate::{Connectivity, Plane, Spans, View};
 
 /// A grey value that [`reconstruct`] understands: `u8`, or `f32` without NaN.
@@ -222,10 +224,9 @@ fn run<'a, T: Grey>(
             chain_right(row, mask.row(y), span);
         }
     }
-    // From here on a row that is passed cannot raise itself, nor can the one passed before raise it. What it can
-    // raise in that one is all that is left to do.
-    let enough = width * height / FEW;
-    let mut left = Vec::new();
+    // From here on a row that is passed cannot raise itself, nor can the one passed before raise it. What it may
+    // still raise in that one is marked, and is all that is left to do.
+    let mut marks = Marks::new(width, height);
     for y in (0..height).rev() {
         let (row, below) = with_neighbour(pixels, width, y, Some(y + 1).filter(|y| *y < height));
         for &(start, end) in spans(y).iter().rev() {
@@ -236,80 +237,139 @@ fn run<'a, T: Grey>(
             chain_left(row, mask.row(y), span.clone());
             chain_right(row, mask.row(y), span);
         }
-        if let Some(below) = below.filter(|_| left.len() <= enough) {
-            note(
-                &mut left,
-                y + 1,
-                below,
-                mask,
-                row,
-                spans(y + 1),
-                connectivity,
-            );
+        if let Some(below) = below {
+            for &(start, end) in spans(y + 1) {
+                for block in start as usize / BLOCK..(end as usize).div_ceil(BLOCK) {
+                    let pixels = block * BLOCK..width.min((block + 1) * BLOCK);
+                    if raisable(below, mask.row(y + 1), row, pixels, connectivity) {
+                        marks.set(y + 1, block..block + 1);
+                    }
+                }
+            }
         }
     }
     let mut down = true;
-    let mut groups = Vec::new();
-    for sweep in 1..=SWEEPS {
-        if left.len() <= enough {
+    for _ in 0..SWEEPS {
+        let (next, raised) = sweep(pixels, mask, connectivity, marks, down);
+        marks = next;
+        down = !down;
+        if raised <= width * height / FEW {
             break;
         }
-        left.clear();
-        // The last one has to tell all.
-        let enough = if sweep == SWEEPS { usize::MAX } else { enough };
-        for step in 1..height {
-            let (y, before) = if down {
-                (step, step - 1)
-            } else {
-                (height - 1 - step, height - step)
-            };
-            let (row, other) = with_neighbour(pixels, width, y, Some(before));
-            let Some(other) = other else { continue };
-            groups.clear();
-            for &(start, end) in spans(y) {
-                let span = start as usize..end as usize;
-                lift_groups(row, mask.row(y), other, span, connectivity, &mut groups);
-            }
-            if groups.is_empty() {
-                continue;
-            }
-            chain_groups(row, mask.row(y), &groups);
-            if left.len() <= enough {
-                note(
-                    &mut left,
-                    before,
-                    other,
-                    mask,
-                    row,
-                    spans(before),
-                    connectivity,
-                );
-            }
-        }
-        down = !down;
     }
     let mut levels = T::Levels::default();
-    for (y, x) in left {
-        let (y, x) = (y as usize, x as usize);
-        let other = if down { y - 1 } else { y + 1 };
-        let (row, other) = with_neighbour(pixels, width, y, Some(other));
-        let end = block_end(x, width, width, connectivity);
-        for x in x..end {
-            let touching = other.map_or(row[x], |other| touching(other, x, connectivity));
-            let value = lesser(mask.row(y)[x], touching);
-            if value > row[x] {
-                row[x] = value;
-                levels.push(value, (y * width + x) as u32);
+    for y in 0..height {
+        // Against the direction of the sweep to come, so that a row is seen as it was.
+        let y = if down { height - 1 - y } else { y };
+        let other = if down {
+            y.checked_sub(1)
+        } else {
+            Some(y + 1).filter(|y| *y < height)
+        };
+        let (row, other) = with_neighbour(pixels, width, y, other);
+        let Some(other) = other else { continue };
+        marks.each(y, |block| {
+            for x in block {
+                let value = lesser(mask.row(y)[x], touching(other, x, connectivity));
+                if value > row[x] {
+                    row[x] = value;
+                    levels.push(value, (y * width + x) as u32);
+                }
             }
-        }
+        });
     }
     drain(levels, pixels, mask, connectivity);
 }
 
-/// One block in so many pixels may be left to the queue.
-const FEW: usize = 2048;
-/// Sweeps that are tried before the queue gets the rest, however much that is.
+/// Sweeps go on while they raise more than one block in so many pixels…
+const FEW: usize = 4096;
+/// …and are not more than this. The queue gets the rest, however much that is.
 const SWEEPS: usize = 8;
+
+/// Passes the rows in one direction, with an eye on marked blocks alone. Gives what the sweep back has to look at,
+/// and how many blocks were raised.
+fn sweep<T: Grey>(
+    pixels: &mut [T],
+    mask: View<T>,
+    connectivity: Connectivity,
+    mut marks: Marks,
+    down: bool,
+) -> (Marks, usize) {
+    let (width, height) = (mask.width(), mask.height());
+    let mut back = Marks::new(width, height);
+    let mut raised = 0;
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    for step in 1..height {
+        let (y, before) = if down {
+            (step, step - 1)
+        } else {
+            (height - 1 - step, height - step)
+        };
+        let (row, other) = with_neighbour(pixels, width, y, Some(before));
+        let Some(other) = other else { continue };
+        let limits = mask.row(y);
+        groups.clear();
+        marks.each(y, |block| {
+            if raisable(row, limits, other, block.clone(), connectivity) {
+                raised += 1;
+                lift(row, limits, Some(other), block.clone(), connectivity);
+                match groups.last_mut() {
+                    Some(group) if group.end == block.start => group.end = block.end,
+                    _ => groups.push(block),
+                }
+            }
+        });
+        chain_groups(row, limits, &mut groups);
+        for group in &groups {
+            let blocks =
+                group.start.saturating_sub(1) / BLOCK..(group.end + 1).min(width).div_ceil(BLOCK);
+            back.set(before, blocks.clone());
+            if step + 1 < height {
+                marks.set(if down { y + 1 } else { y - 1 }, blocks);
+            }
+        }
+    }
+    (back, raised)
+}
+
+/// Blocks that the row above (or below) may be able to raise, one bit each.
+struct Marks {
+    width: usize,
+    stride: usize,
+    words: Vec<u64>,
+}
+
+impl Marks {
+    fn new(width: usize, height: usize) -> Marks {
+        let stride = width.div_ceil(BLOCK * 64);
+        Marks {
+            width,
+            stride,
+            words: vec![0; stride * height],
+        }
+    }
+
+    fn set(&mut self, y: usize, blocks: Range<usize>) {
+        for block in blocks {
+            self.words[y * self.stride + block / 64] |= 1 << (block % 64);
+        }
+    }
+
+    /// The pixels of each marked block of a row, from left to right.
+    fn each(&self, y: usize, mut visit: impl FnMut(Range<usize>)) {
+        for (at, word) in self.words[y * self.stride..][..self.stride]
+            .iter()
+            .enumerate()
+        {
+            let mut word = *word;
+            while word != 0 {
+                let block = at * 64 + word.trailing_zeros() as usize;
+                word &= word - 1;
+                visit(block * BLOCK..self.width.min((block + 1) * BLOCK));
+            }
+        }
+    }
+}
 
 /// A row to be changed, and one beside it.
 fn with_neighbour<T>(
@@ -330,131 +390,74 @@ fn with_neighbour<T>(
     (row, other)
 }
 
-/// Where the block that begins at `x` ends. With eight neighbours the first and the last pixel of a row, which
-/// lack some, are blocks of their own.
-fn block_end(x: usize, span_end: usize, width: usize, connectivity: Connectivity) -> usize {
-    if connectivity == Connectivity::Four {
-        span_end.min(x + BLOCK)
-    } else if x == 0 || x + 1 == width {
-        x + 1
-    } else {
-        span_end.min(x + BLOCK).min(width - 1)
-    }
-}
-
 /// Whether a neighbouring row can raise a pixel of a block.
 fn raisable<T: Grey>(
     row: &[T],
     mask: &[T],
     other: &[T],
-    block: std::ops::Range<usize>,
+    block: Range<usize>,
     connectivity: Connectivity,
 ) -> bool {
-    let (x, count) = (block.start, block.len());
-    let (row_block, limits) = (&row[block.clone()], &mask[block.clone()]);
     let mut any = false;
     if connectivity == Connectivity::Four {
-        let other = &other[block];
-        if count == BLOCK {
+        let (row, mask, other) = (&row[block.clone()], &mask[block.clone()], &other[block]);
+        let raises = |at: usize| lesser(mask[at], other[at]) > row[at];
+        if row.len() == BLOCK {
             for at in 0..BLOCK {
-                any |= lesser(limits[at], other[at]) > row_block[at];
+                any |= raises(at);
             }
         } else {
-            for at in 0..count {
-                any |= lesser(limits[at], other[at]) > row_block[at];
-            }
+            any = (0..row.len()).any(raises);
         }
-    } else if x == 0 || x + 1 == row.len() {
-        any = lesser(limits[0], touching(other, x, connectivity)) > row_block[0];
-    } else {
-        let left = &other[x - 1..][..count];
-        let middle = &other[x..][..count];
-        let right = &other[x + 1..][..count];
-        let raises = |at: usize| {
+    } else if block.len() == BLOCK && block.start > 0 && block.end < row.len() {
+        let left = &other[block.start - 1..][..BLOCK];
+        let middle = &other[block.start..][..BLOCK];
+        let right = &other[block.start + 1..][..BLOCK];
+        let (row, mask) = (&row[block.clone()], &mask[block]);
+        for at in 0..BLOCK {
             let touching = greater(greater(left[at], right[at]), middle[at]);
-            lesser(limits[at], touching) > row_block[at]
-        };
-        if count == BLOCK {
-            for at in 0..BLOCK {
-                any |= raises(at);
-            }
-        } else {
-            for at in 0..count {
-                any |= raises(at);
-            }
+            any |= lesser(mask[at], touching) > row[at];
         }
+    } else {
+        any = block
+            .into_iter()
+            .any(|x| lesser(mask[x], touching(other, x, connectivity)) > row[x]);
     }
     any
 }
 
-/// Notes the blocks of a row that a neighbouring row can raise.
-fn note<T: Grey>(
-    left: &mut Vec<(u32, u32)>,
-    y: usize,
-    row: &[T],
-    mask: View<T>,
-    other: &[T],
-    spans: &[(u32, u32)],
-    connectivity: Connectivity,
-) {
-    for &(start, end) in spans {
-        let mut x = start as usize;
-        while x < end as usize {
-            let block = x..block_end(x, end as usize, row.len(), connectivity);
-            x = block.end;
-            if raisable(row, mask.row(y), other, block.clone(), connectivity) {
-                left.push((y as u32, block.start as u32));
-            }
-        }
-    }
-}
-
-/// Raises the blocks of a span that a neighbouring row can raise, and tells of the groups of such blocks.
-fn lift_groups<T: Grey>(
-    row: &mut [T],
-    mask: &[T],
-    other: &[T],
-    span: std::ops::Range<usize>,
-    connectivity: Connectivity,
-    groups: &mut Vec<std::ops::Range<usize>>,
-) {
-    let mut x = span.start;
-    while x < span.end {
-        let block = x..block_end(x, span.end, row.len(), connectivity);
-        x = block.end;
-        if raisable(row, mask, other, block.clone(), connectivity) {
-            lift(row, mask, Some(other), block.clone(), connectivity);
-            match groups.last_mut() {
-                Some(group) if group.end == block.start => group.end = block.end,
-                _ => groups.push(block),
-            }
-        }
-    }
-}
-
-/// Carries values along a row of which only the groups were raised since it could last raise itself.
-fn chain_groups<T: Grey>(row: &mut [T], mask: &[T], groups: &[std::ops::Range<usize>]) {
-    for (at, group) in groups.iter().enumerate() {
-        chain_right(row, mask, group.clone());
+/// Carries values along a row of which only the groups were raised since it could last raise itself. The groups
+/// grow to what was raised.
+fn chain_groups<T: Grey>(row: &mut [T], mask: &[T], groups: &mut [Range<usize>]) {
+    for at in 0..groups.len() {
+        let group = groups[at].clone();
         let stop = groups.get(at + 1).map_or(row.len(), |next| next.start);
-        for x in group.end..stop {
+        chain_right(row, mask, group.clone());
+        let mut x = group.end;
+        while x < stop {
             let value = lesser(mask[x], row[x - 1]);
             if value <= row[x] {
                 break;
             }
             row[x] = value;
+            x += 1;
         }
+        groups[at].end = x;
     }
-    for (at, group) in groups.iter().enumerate().rev() {
-        chain_left(row, mask, group.clone());
+    for at in (0..groups.len()).rev() {
+        let group = groups[at].clone();
         let stop = at.checked_sub(1).map_or(0, |at| groups[at].end);
-        for x in (stop..group.start).rev() {
-            let value = lesser(mask[x], row[x + 1]);
-            if value <= row[x] {
+        chain_left(row, mask, group.clone());
+        let mut x = group.start;
+        while x > stop {
+            let value = lesser(mask[x - 1], row[x]);
+            if value <= row[x - 1] {
                 break;
             }
-            row[x] = value;
+            row[x - 1] = value;
+            x -= 1;
         }
+        groups[at].start = x;
     }
 }
 
@@ -482,7 +485,7 @@ fn lift<T: Grey>(
     row: &mut [T],
     mask: &[T],
     other: Option<&[T]>,
-    span: std::ops::Range<usize>,
+    span: Range<usize>,
     connectivity: Connectivity,
 ) {
     let Some(other) = other else {
@@ -524,7 +527,7 @@ fn lift<T: Grey>(
 }
 
 /// Carries values from left to right along a span.
-fn chain_right<T: Grey>(row: &mut [T], mask: &[T], span: std::ops::Range<usize>) {
+fn chain_right<T: Grey>(row: &mut [T], mask: &[T], span: Range<usize>) {
     let mut carried = row[span.start.saturating_sub(1)];
     let (blocks, rest) = row[span.clone()].as_chunks_mut::<BLOCK>();
     let (limits, rest_limits) = mask[span].as_chunks::<BLOCK>();
@@ -539,7 +542,7 @@ fn chain_right<T: Grey>(row: &mut [T], mask: &[T], span: std::ops::Range<usize>)
 }
 
 /// Carries values from right to left along a span.
-fn chain_left<T: Grey>(row: &mut [T], mask: &[T], span: std::ops::Range<usize>) {
+fn chain_left<T: Grey>(row: &mut [T], mask: &[T], span: Range<usize>) {
     let mut carried = row[span.end.min(row.len() - 1)];
     let (rest, blocks) = row[span.clone()].as_rchunks_mut::<BLOCK>();
     let (rest_limits, limits) = mask[span].as_rchunks::<BLOCK>();
