@@ -21,7 +21,7 @@
 mod error;
 mod jpeg;
 mod kind;
-// pub mod mutate;
+pub mod mutate;
 pub mod picture;
 mod pixel;
 mod png_reader;
