@@ -1,4 +1,5 @@
 //! The kernels and the segmentation against results of the reference implementation.
 
+mod operations;
 mod oracle;
 mod shared;
