@@ -125,18 +125,19 @@ fn odd_files_become_what_the_table_says() {
 #[test]
 fn jpeg_files_are_near_what_was_written() {
     let expected = plane(WIDTH, HEIGHT, colour);
-    for name in [
-        "colour.jpg",
-        "progressive.jpg",
-        "cmyk.jpg",
-        "tiles-ycbcr.tif",
-        "tiles-rgb-jpeg.tif",
+    for (name, bound) in [
+        ("colour.jpg", 8),
+        ("progressive.jpg", 12),
+        ("cmyk.jpg", 4),
+        ("tiles-rgb-jpeg.tif", 8),
+        // Its writer put black beyond the image, which colours the last pixels; libjpeg says the same.
+        ("tiles-ycbcr.tif", 56),
     ] {
         let picture = read_image(fixture(name)).unwrap();
         assert!(matches!(picture, Picture::Colour(_)), "{name}");
         let (most, mean) = difference(picture.into_colour().pixels(), expected.pixels());
         assert!(
-            most <= 24 && mean < 3.0,
+            most <= bound && mean < 3.0,
             "{name}: at most {most}, on average {mean}"
         );
     }
@@ -167,9 +168,7 @@ fn resized(png: &[u8], width: u32, height: u32) -> Vec<u8> {
     let mut bytes = png.to_vec();
     bytes[16..20].copy_from_slice(&width.to_be_bytes());
     bytes[20..24].copy_from_slice(&height.to_be_bytes());
-    let mut sum = flate2::Crc::new();
-    sum.update(&bytes[12..29]);
-    bytes[29..33].copy_from_slice(&sum.sum().to_be_bytes());
+    mutate::mend_sums(&mut bytes);
     bytes
 }
 

@@ -154,7 +154,7 @@ fn mutate(bytes: &mut Vec<u8>, dice: &mut Dice) {
 }
 
 /// Puts right sums on the chunks of a PNG, as far as they can be followed.
-fn mend_sums(bytes: &mut [u8]) {
+pub fn mend_sums(bytes: &mut [u8]) {
     let mut at = 8;
     while let Some(head) = bytes.get(at..at + 4) {
         let length = head
@@ -164,11 +164,19 @@ fn mend_sums(bytes: &mut [u8]) {
         if end.saturating_add(4) > bytes.len() {
             return;
         }
-        let mut sum = flate2::Crc::new();
-        sum.update(&bytes[at + 4..end]);
-        bytes[end..end + 4].copy_from_slice(&sum.sum().to_be_bytes());
+        let sum = sum(&bytes[at + 4..end]);
+        bytes[end..end + 4].copy_from_slice(&sum.to_be_bytes());
         at = end + 4;
     }
+}
+
+/// The sum of a chunk: CRC-32, bit by bit.
+fn sum(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |sum, &byte| {
+        (0..8).fold(sum ^ u32::from(byte), |sum, _| {
+            sum >> 1 ^ if sum & 1 == 1 { 0xedb8_8320 } else { 0 }
+        })
+    })
 }
 
 /// Reads bytes in all ways there are.
