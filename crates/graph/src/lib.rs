@@ -51,7 +51,7 @@ pub use encode::{DecodeError, decode, encode, encode_into, manifest_digest, valu
 pub use graph::{External, GraphError, NewTask, Source, Task, TaskGraph, TaskId};
 pub use operation::{
     Cancel, Context, Kind, Operation, OperationError, Outputs, ParameterDeclaration, Port,
-    ReadFile, Resources, Run, Signature,
+    ReadFile, ReadSeek, Resources, Run, Signature,
 };
 pub use order::{Levels, critical_path, levels};
 pub use recipe::{Identity, NotANumber, RecipeBuilder, SCHEME};

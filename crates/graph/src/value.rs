@@ -329,6 +329,18 @@ pub struct FileValue {
 }
 
 impl FileValue {
+    /// A file that is nothing but these bytes.
+    pub fn of_bytes(bytes: impl Into<Arc<[u8]>>) -> FileValue {
+        let bytes = bytes.into();
+        FileValue {
+            digest: Digest::of(&bytes),
+            size: bytes.len() as u64,
+            name: None,
+            executable: false,
+            handle: Handle::Memory(bytes),
+        }
+    }
+
     /// A file that is known by its logical name.
     pub fn known_by_name(name: &str, path: &Path, size: u64) -> FileValue {
         FileValue {

@@ -77,16 +77,25 @@ impl Bitmap {
     pub fn to_mask(&self) -> Plane<u8> {
         let mut mask = Plane::filled(self.width, self.height, 0);
         for y in 0..self.height {
-            for (word, pixels) in self.row(y).iter().zip(mask.row_mut(y).chunks_mut(64)) {
-                if *word == 0 {
-                    continue;
-                }
+            // What is zero already need not be written.
+            self.unpack(y, mask.row_mut(y), |word| word != 0);
+        }
+        mask
+    }
+
+    /// Writes a row of the mask: 255 where a pixel is set, 0 elsewhere.
+    pub(crate) fn unpack_row(&self, y: usize, row: &mut [u8]) {
+        self.unpack(y, row, |_| true);
+    }
+
+    fn unpack(&self, y: usize, row: &mut [u8], wanted: impl Fn(u64) -> bool) {
+        for (word, pixels) in self.row(y).iter().zip(row.chunks_mut(64)) {
+            if wanted(*word) {
                 for (byte, eight) in word.to_le_bytes().iter().zip(pixels.chunks_mut(8)) {
                     eight.copy_from_slice(&SPREAD[usize::from(*byte)][..eight.len()]);
                 }
             }
         }
-        mask
     }
 
     /// Pixels in a row.
@@ -135,6 +144,29 @@ impl Bitmap {
         for_each_word(start, end, |word, bits| {
             self.words[y * self.stride + word] |= bits;
         });
+    }
+
+    /// Sets the pixels that are set in a smaller image, whose first pixel comes to lie at (`x`, `y`).
+    ///
+    /// # Panics
+    /// When it does not lie within.
+    pub(crate) fn set_from(&mut self, x: usize, y: usize, part: &Bitmap) {
+        assert!(
+            x + part.width <= self.width && y + part.height <= self.height,
+            "a part lies within the whole"
+        );
+        let (first, shift) = (x / 64, x % 64);
+        for row in 0..part.height {
+            let words = &mut self.words[(y + row) * self.stride..][..self.stride];
+            for (place, word) in part.row(row).iter().enumerate() {
+                words[first + place] |= word << shift;
+                // What is shifted out is zero wherever there is no next word.
+                let rest = word.checked_shr(64 - shift as u32).unwrap_or(0);
+                if rest != 0 {
+                    words[first + place + 1] |= rest;
+                }
+            }
+        }
     }
 
     /// Whether some pixel of a row from `start` up to `end` is set.
@@ -219,6 +251,19 @@ mod tests {
             for y in 0..mask.height() {
                 for x in 0..mask.width() {
                     prop_assert_eq!(bitmap.get(x, y), mask.row(y)[x] != 0);
+                }
+            }
+        }
+
+        #[test]
+        fn a_part_is_set_where_it_is_put(mask in naive::mask(), x in 0usize..130, y in 0usize..4, more in 0usize..70) {
+            let part = Bitmap::from_mask(mask.view());
+            let mut whole = Bitmap::empty(x + mask.width() + more, y + mask.height() + 1);
+            whole.set_from(x, y, &part);
+            prop_assert_eq!(whole.count(), part.count());
+            for v in 0..mask.height() {
+                for u in 0..mask.width() {
+                    prop_assert_eq!(whole.get(x + u, y + v), part.get(u, v));
                 }
             }
         }

@@ -9,11 +9,23 @@ use crate::{Bitmap, Connectivity, Plane};
 /// The label of each pixel, and how many components there are.
 pub fn label(bitmap: &Bitmap, connectivity: Connectivity) -> (Plane<u32>, u32) {
     let components = Components::of(bitmap, Ground::Fore, connectivity);
-    let mut labels = Plane::filled(bitmap.width(), bitmap.height(), 0);
-    components.for_each(|y, run, number| {
-        labels.row_mut(y)[run.start as usize..run.end as usize].fill(number as u32 + 1);
-    });
+    let (width, height) = (bitmap.width(), bitmap.height());
+    let labels = paint(&components, width, height, |number| number as u32 + 1);
     (labels, components.count() as u32)
+}
+
+/// A plane with a value of its own for each component, and the default elsewhere.
+pub(crate) fn paint<T: Copy + Default>(
+    components: &Components,
+    width: usize,
+    height: usize,
+    value: impl Fn(usize) -> T,
+) -> Plane<T> {
+    let mut plane = Plane::filled(width, height, T::default());
+    components.for_each(|y, run, number| {
+        plane.row_mut(y)[run.start as usize..run.end as usize].fill(value(number));
+    });
+    plane
 }
 
 /// How many components there are.

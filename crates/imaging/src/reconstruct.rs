@@ -10,10 +10,16 @@
 //! put in the queue at most once more. The queue is made of buckets: 256 for bytes; for `f32` a radix heap over
 //! the 32 bits of the ordered value, in which an entry moves at most 32 times.
 
+use std::ops::Range;
+
 use crate::{Connectivity, Plane, Spans, View};
 
 /// A grey value that [`reconstruct`] understands: `u8`, or `f32` without NaN.
 pub trait Grey: Copy + PartialOrd + Default + private::Sealed {
+    /// Nothing is below.
+    const LOWEST: Self;
+    /// Nothing is above.
+    const HIGHEST: Self;
     /// The queue of raised pixels.
     #[doc(hidden)]
     type Levels: Levels<Self>;
@@ -26,10 +32,14 @@ mod private {
 }
 
 impl Grey for u8 {
+    const LOWEST: u8 = u8::MIN;
+    const HIGHEST: u8 = u8::MAX;
     type Levels = Buckets;
 }
 
 impl Grey for f32 {
+    const LOWEST: f32 = f32::NEG_INFINITY;
+    const HIGHEST: f32 = f32::INFINITY;
     type Levels = Radix;
 }
 
@@ -207,45 +217,248 @@ fn run<'a, T: Grey>(
     }
     let pixels = marker.pixels_mut();
     for y in 0..height {
-        let (above, row) = pixels[..(y + 1) * width].split_at_mut(y * width);
-        let above = y.checked_sub(1).map(|y| &above[y * width..]);
+        let (row, above) = with_neighbour(pixels, width, y, y.checked_sub(1));
         for &(start, end) in spans(y) {
             let span = start as usize..end as usize;
             lift(row, mask.row(y), above, span.clone(), connectivity);
             chain_right(row, mask.row(y), span);
         }
     }
-    let mut levels = T::Levels::default();
+    // From here on a row that is passed cannot raise itself, nor can the one passed before raise it. What it may
+    // still raise in that one is marked, and is all that is left to do.
+    let mut marks = Marks::new(width, height);
     for y in (0..height).rev() {
-        let (row, below) = pixels[y * width..].split_at_mut(width);
-        let below = (y + 1 < height).then(|| &mut below[..width]);
+        let (row, below) = with_neighbour(pixels, width, y, Some(y + 1).filter(|y| *y < height));
         for &(start, end) in spans(y).iter().rev() {
             let span = start as usize..end as usize;
-            if let Some(below) = &below {
-                lift(row, mask.row(y), Some(below), span.clone(), connectivity);
+            if below.is_some() {
+                lift(row, mask.row(y), below, span.clone(), connectivity);
             }
             chain_left(row, mask.row(y), span.clone());
             chain_right(row, mask.row(y), span);
         }
-        // Now this row cannot raise itself, nor can the one below raise it. What it can raise in the one below is
-        // all that is left to do, and is done from the queue.
         if let Some(below) = below {
             for &(start, end) in spans(y + 1) {
-                let span = start as usize..end as usize;
-                settle(
-                    below,
-                    mask.row(y + 1),
-                    row,
-                    span,
-                    connectivity,
-                    |x, level| {
-                        levels.push(level, ((y + 1) * width + x) as u32);
-                    },
-                );
+                for block in start as usize / BLOCK..(end as usize).div_ceil(BLOCK) {
+                    let pixels = block * BLOCK..width.min((block + 1) * BLOCK);
+                    if raisable(below, mask.row(y + 1), row, pixels, connectivity) {
+                        marks.set(y + 1, block..block + 1);
+                    }
+                }
             }
         }
     }
+    let mut down = true;
+    for _ in 0..SWEEPS {
+        let (next, raised) = sweep(pixels, mask, connectivity, marks, down);
+        marks = next;
+        down = !down;
+        if raised <= width * height / FEW {
+            break;
+        }
+    }
+    let mut levels = T::Levels::default();
+    for y in 0..height {
+        // Against the direction of the sweep to come, so that a row is seen as it was.
+        let y = if down { height - 1 - y } else { y };
+        let other = if down {
+            y.checked_sub(1)
+        } else {
+            Some(y + 1).filter(|y| *y < height)
+        };
+        let (row, other) = with_neighbour(pixels, width, y, other);
+        let Some(other) = other else { continue };
+        marks.each(y, |block| {
+            for x in block {
+                let value = lesser(mask.row(y)[x], touching(other, x, connectivity));
+                if value > row[x] {
+                    row[x] = value;
+                    levels.push(value, (y * width + x) as u32);
+                }
+            }
+        });
+    }
     drain(levels, pixels, mask, connectivity);
+}
+
+/// Sweeps go on while they raise more than one block in so many pixels…
+const FEW: usize = 4096;
+/// …and are not more than this. The queue gets the rest, however much that is.
+const SWEEPS: usize = 8;
+
+/// Passes the rows in one direction, with an eye on marked blocks alone. Gives what the sweep back has to look at,
+/// and how many blocks were raised.
+fn sweep<T: Grey>(
+    pixels: &mut [T],
+    mask: View<T>,
+    connectivity: Connectivity,
+    mut marks: Marks,
+    down: bool,
+) -> (Marks, usize) {
+    let (width, height) = (mask.width(), mask.height());
+    let mut back = Marks::new(width, height);
+    let mut raised = 0;
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    for step in 1..height {
+        let (y, before) = if down {
+            (step, step - 1)
+        } else {
+            (height - 1 - step, height - step)
+        };
+        let (row, other) = with_neighbour(pixels, width, y, Some(before));
+        let Some(other) = other else { continue };
+        let limits = mask.row(y);
+        groups.clear();
+        marks.each(y, |block| {
+            if raisable(row, limits, other, block.clone(), connectivity) {
+                raised += 1;
+                lift(row, limits, Some(other), block.clone(), connectivity);
+                match groups.last_mut() {
+                    Some(group) if group.end == block.start => group.end = block.end,
+                    _ => groups.push(block),
+                }
+            }
+        });
+        chain_groups(row, limits, &mut groups);
+        for group in &groups {
+            let blocks =
+                group.start.saturating_sub(1) / BLOCK..(group.end + 1).min(width).div_ceil(BLOCK);
+            back.set(before, blocks.clone());
+            if step + 1 < height {
+                marks.set(if down { y + 1 } else { y - 1 }, blocks);
+            }
+        }
+    }
+    (back, raised)
+}
+
+/// Blocks that the row above (or below) may be able to raise, one bit each.
+struct Marks {
+    width: usize,
+    stride: usize,
+    words: Vec<u64>,
+}
+
+impl Marks {
+    fn new(width: usize, height: usize) -> Marks {
+        let stride = width.div_ceil(BLOCK * 64);
+        Marks {
+            width,
+            stride,
+            words: vec![0; stride * height],
+        }
+    }
+
+    fn set(&mut self, y: usize, blocks: Range<usize>) {
+        for block in blocks {
+            self.words[y * self.stride + block / 64] |= 1 << (block % 64);
+        }
+    }
+
+    /// The pixels of each marked block of a row, from left to right.
+    fn each(&self, y: usize, mut visit: impl FnMut(Range<usize>)) {
+        for (at, word) in self.words[y * self.stride..][..self.stride]
+            .iter()
+            .enumerate()
+        {
+            let mut word = *word;
+            while word != 0 {
+                let block = at * 64 + word.trailing_zeros() as usize;
+                word &= word - 1;
+                visit(block * BLOCK..self.width.min((block + 1) * BLOCK));
+            }
+        }
+    }
+}
+
+/// A row to be changed, and one beside it.
+fn with_neighbour<T>(
+    pixels: &mut [T],
+    width: usize,
+    y: usize,
+    other: Option<usize>,
+) -> (&mut [T], Option<&[T]>) {
+    let (before, rest) = pixels.split_at_mut(y * width);
+    let (row, after) = rest.split_at_mut(width);
+    let other = other.map(|other| {
+        if other < y {
+            &before[other * width..][..width]
+        } else {
+            &after[(other - y - 1) * width..][..width]
+        }
+    });
+    (row, other)
+}
+
+/// Whether a neighbouring row can raise a pixel of a block.
+fn raisable<T: Grey>(
+    row: &[T],
+    mask: &[T],
+    other: &[T],
+    block: Range<usize>,
+    connectivity: Connectivity,
+) -> bool {
+    let mut any = false;
+    if connectivity == Connectivity::Four {
+        let (row, mask, other) = (&row[block.clone()], &mask[block.clone()], &other[block]);
+        let raises = |at: usize| lesser(mask[at], other[at]) > row[at];
+        if row.len() == BLOCK {
+            for at in 0..BLOCK {
+                any |= raises(at);
+            }
+        } else {
+            any = (0..row.len()).any(raises);
+        }
+    } else if block.len() == BLOCK && block.start > 0 && block.end < row.len() {
+        let left = &other[block.start - 1..][..BLOCK];
+        let middle = &other[block.start..][..BLOCK];
+        let right = &other[block.start + 1..][..BLOCK];
+        let (row, mask) = (&row[block.clone()], &mask[block]);
+        for at in 0..BLOCK {
+            let touching = greater(greater(left[at], right[at]), middle[at]);
+            any |= lesser(mask[at], touching) > row[at];
+        }
+    } else {
+        any = block
+            .into_iter()
+            .any(|x| lesser(mask[x], touching(other, x, connectivity)) > row[x]);
+    }
+    any
+}
+
+/// Carries values along a row of which only the groups were raised since it could last raise itself. The groups
+/// grow to what was raised.
+fn chain_groups<T: Grey>(row: &mut [T], mask: &[T], groups: &mut [Range<usize>]) {
+    for at in 0..groups.len() {
+        let group = groups[at].clone();
+        let stop = groups.get(at + 1).map_or(row.len(), |next| next.start);
+        chain_right(row, mask, group.clone());
+        let mut x = group.end;
+        while x < stop {
+            let value = lesser(mask[x], row[x - 1]);
+            if value <= row[x] {
+                break;
+            }
+            row[x] = value;
+            x += 1;
+        }
+        groups[at].end = x;
+    }
+    for at in (0..groups.len()).rev() {
+        let group = groups[at].clone();
+        let stop = at.checked_sub(1).map_or(0, |at| groups[at].end);
+        chain_left(row, mask, group.clone());
+        let mut x = group.start;
+        while x > stop {
+            let value = lesser(mask[x - 1], row[x]);
+            if value <= row[x - 1] {
+                break;
+            }
+            row[x - 1] = value;
+            x -= 1;
+        }
+        groups[at].start = x;
+    }
 }
 
 fn greater<T: PartialOrd>(a: T, b: T) -> T {
@@ -272,7 +485,7 @@ fn lift<T: Grey>(
     row: &mut [T],
     mask: &[T],
     other: Option<&[T]>,
-    span: std::ops::Range<usize>,
+    span: Range<usize>,
     connectivity: Connectivity,
 ) {
     let Some(other) = other else {
@@ -314,39 +527,93 @@ fn lift<T: Grey>(
 }
 
 /// Carries values from left to right along a span.
-fn chain_right<T: Grey>(row: &mut [T], mask: &[T], span: std::ops::Range<usize>) {
+fn chain_right<T: Grey>(row: &mut [T], mask: &[T], span: Range<usize>) {
     let mut carried = row[span.start.saturating_sub(1)];
-    for (value, limit) in row[span.clone()].iter_mut().zip(&mask[span]) {
+    let (blocks, rest) = row[span.clone()].as_chunks_mut::<BLOCK>();
+    let (limits, rest_limits) = mask[span].as_chunks::<BLOCK>();
+    for (block, limits) in blocks.iter_mut().zip(limits) {
+        *block = carry_right(*block, *limits, carried);
+        carried = block[BLOCK - 1];
+    }
+    for (value, limit) in rest.iter_mut().zip(rest_limits) {
         carried = lesser(*limit, greater(*value, carried));
         *value = carried;
     }
 }
 
 /// Carries values from right to left along a span.
-fn chain_left<T: Grey>(row: &mut [T], mask: &[T], span: std::ops::Range<usize>) {
+fn chain_left<T: Grey>(row: &mut [T], mask: &[T], span: Range<usize>) {
     let mut carried = row[span.end.min(row.len() - 1)];
-    for (value, limit) in row[span.clone()].iter_mut().zip(&mask[span]).rev() {
+    let (rest, blocks) = row[span.clone()].as_rchunks_mut::<BLOCK>();
+    let (rest_limits, limits) = mask[span].as_rchunks::<BLOCK>();
+    for (block, limits) in blocks.iter_mut().zip(limits).rev() {
+        *block = carry_left(*block, *limits, carried);
+        carried = block[0];
+    }
+    for (value, limit) in rest.iter_mut().zip(rest_limits).rev() {
         carried = lesser(*limit, greater(*value, carried));
         *value = carried;
     }
 }
 
-/// Raises the pixels of a span that the row above can still raise, and tells of each.
-fn settle<T: Grey>(
-    row: &mut [T],
-    mask: &[T],
-    above: &[T],
-    span: std::ops::Range<usize>,
-    connectivity: Connectivity,
-    mut raised: impl FnMut(usize, T),
-) {
-    for x in span {
-        let value = lesser(mask[x], touching(above, x, connectivity));
-        if value > row[x] {
-            row[x] = value;
-            raised(x, value);
-        }
+/// Pixels of a row that are worked on together.
+const BLOCK: usize = 16;
+
+/// Carries a value through a block from left to right.
+///
+/// What a pixel does to a carried value, `min(limit, max(value, carried))`, is a clamp, and two clamps in a row
+/// are a clamp again. So in four steps each pixel gets the clamp of all up to itself, and the value carried in is
+/// needed only at the end.
+#[inline]
+fn carry_right<T: Grey>(low: [T; BLOCK], high: [T; BLOCK], carried: T) -> [T; BLOCK] {
+    let clamps = join_right::<1, T>((low, high));
+    let clamps = join_right::<2, T>(clamps);
+    let clamps = join_right::<4, T>(clamps);
+    clamp(join_right::<8, T>(clamps), [carried; BLOCK])
+}
+
+/// Carries a value through a block from right to left.
+#[inline]
+fn carry_left<T: Grey>(low: [T; BLOCK], high: [T; BLOCK], carried: T) -> [T; BLOCK] {
+    let clamps = join_left::<1, T>((low, high));
+    let clamps = join_left::<2, T>(clamps);
+    let clamps = join_left::<4, T>(clamps);
+    clamp(join_left::<8, T>(clamps), [carried; BLOCK])
+}
+
+type Clamps<T> = ([T; BLOCK], [T; BLOCK]);
+
+/// Each value between its bounds.
+#[inline(always)]
+fn clamp<T: Grey>((low, high): Clamps<T>, mut values: [T; BLOCK]) -> [T; BLOCK] {
+    for at in 0..BLOCK {
+        values[at] = lesser(high[at], greater(low[at], values[at]));
     }
+    values
+}
+
+/// Puts before each clamp the one that lies `STEP` to its left, or none.
+#[inline(always)]
+fn join_right<const STEP: usize, T: Grey>((low, high): Clamps<T>) -> Clamps<T> {
+    let (mut before_low, mut before_high) = ([T::LOWEST; BLOCK], [T::HIGHEST; BLOCK]);
+    before_low[STEP..].copy_from_slice(&low[..BLOCK - STEP]);
+    before_high[STEP..].copy_from_slice(&high[..BLOCK - STEP]);
+    (
+        clamp((low, high), before_low),
+        clamp((low, high), before_high),
+    )
+}
+
+/// Puts before each clamp the one that lies `STEP` to its right, or none.
+#[inline(always)]
+fn join_left<const STEP: usize, T: Grey>((low, high): Clamps<T>) -> Clamps<T> {
+    let (mut before_low, mut before_high) = ([T::LOWEST; BLOCK], [T::HIGHEST; BLOCK]);
+    before_low[..BLOCK - STEP].copy_from_slice(&low[STEP..]);
+    before_high[..BLOCK - STEP].copy_from_slice(&high[STEP..]);
+    (
+        clamp((low, high), before_low),
+        clamp((low, high), before_high),
+    )
 }
 
 /// Takes pixels from the highest level down and raises their neighbours.

@@ -15,14 +15,14 @@ fn naive<T: Grey>(marker: View<T>, mask: View<T>, connectivity: Connectivity) ->
         let before = pixels.clone();
         for at in 0..pixels.len() {
             let (x, y) = (at % width, at / width);
-            for other in 0..pixels.len() {
+            for (other, level) in before.iter().enumerate() {
                 let (across, down) = (x.abs_diff(other % width), y.abs_diff(other / width));
                 let touch = match connectivity {
                     Connectivity::Four => across + down == 1,
                     Connectivity::Eight => across.max(down) == 1,
                 };
-                if touch && before[other] > pixels[at] {
-                    pixels[at] = before[other];
+                if touch && *level > pixels[at] {
+                    pixels[at] = *level;
                 }
             }
             if pixels[at] > limits[at] {

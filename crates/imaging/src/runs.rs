@@ -80,6 +80,12 @@ impl Components {
         }
     }
 
+    /// The runs of a row with their components.
+    pub(crate) fn row(&self, y: usize) -> impl Iterator<Item = (Run, u32)> {
+        let places = self.rows[y] as usize..self.rows[y + 1] as usize;
+        places.map(|place| (self.runs[place], self.numbers[place]))
+    }
+
     /// The pixels of the components for which `keep` says so.
     pub(crate) fn keep(&self, mut bitmap: Bitmap, keep: &[bool]) -> Bitmap {
         self.for_each(|y, run, number| {
@@ -154,8 +160,8 @@ fn join(
     }
 }
 
-/// The first run of the set that a run belongs to; paths are halved on the way.
-fn root(parents: &mut [u32], mut run: u32) -> u32 {
+/// The first member of the set that one belongs to; paths are halved on the way.
+pub(crate) fn root(parents: &mut [u32], mut run: u32) -> u32 {
     while parents[run as usize] != run {
         let parent = parents[run as usize];
         parents[run as usize] = parents[parent as usize];
@@ -164,8 +170,8 @@ fn root(parents: &mut [u32], mut run: u32) -> u32 {
     run
 }
 
-/// Makes two sets one and gives its first run.
-fn unite(parents: &mut [u32], one: u32, other: u32) -> u32 {
+/// Makes two sets one and gives its first member.
+pub(crate) fn unite(parents: &mut [u32], one: u32, other: u32) -> u32 {
     let (one, other) = (root(parents, one), root(parents, other));
     let (low, high) = (one.min(other), one.max(other));
     parents[high as usize] = low;

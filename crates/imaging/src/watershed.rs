@@ -10,8 +10,6 @@
 //! whichever of the two is decided first, what one region of them does is the same. So every region is flooded by
 //! itself, while its pixels are near at hand.
 
-use std::ops::Range;
-
 use crate::{Colour, Plane, View};
 
 /// The label of a pixel where two labels met.
@@ -26,9 +24,9 @@ const WAITING: i32 = -2;
 /// # Panics
 /// When the two are not of one size.
 pub fn watershed(image: View<Colour>, markers: View<i32>) -> Plane<i32> {
+    same_size(image, markers);
     let mut labels = Plane::filled(markers.width(), markers.height(), 0);
     labels.pixels_mut().copy_from_slice(markers.pixels());
-    same_size(image, markers);
     let regions = Regions::of(&mut labels);
     let pixels = image.pixels();
     let colour = |position: usize| pixels[position];
@@ -46,17 +44,17 @@ pub fn flood(image: View<Colour>, inside: View<u8>, mut labels: Plane<i32>) -> P
     same_size(inside, labels.view());
     let regions = Regions::of(&mut labels);
     let pixels = image.pixels();
-    let inside = inside.pixels();
+    let set = inside.pixels();
     let colour = |position: usize| pixels[position];
     let masked = |position: usize| {
-        if inside[position] == 0 {
+        if set[position] == 0 {
             [0; 3]
         } else {
             pixels[position]
         }
     };
     // Only markers give a pixel its first cost; later steps are between pixels that had no label.
-    if regions.all(|run| !inside[run].contains(&0)) {
+    if regions.lie_in(inside) {
         regions.flood(&mut labels, masked, colour);
     } else {
         regions.flood(&mut labels, masked, masked);
@@ -75,30 +73,18 @@ fn same_size<A, B>(one: View<A>, other: View<B>) {
     );
 }
 
-/// The greatest difference of a channel.
-#[inline]
-fn cost(one: Colour, other: Colour) -> u8 {
-    let [red, green, blue] = [0, 1, 2].map(|channel| one[channel].abs_diff(other[channel]));
-    red.max(green).max(blue)
-}
-
 /// "There is no other."
 const NONE: u32 = u32::MAX;
 
-/// Pixels of one row, from the first to before the end, none of which has a label.
+/// Pixels of a row, none of which has a label, between two that have one.
 struct Run {
+    row: u32,
     start: u32,
     end: u32,
     /// An earlier run of the same region, or the run itself.
     parent: u32,
     /// The following run of the same region in raster order.
     next: u32,
-}
-
-impl Run {
-    fn positions(&self) -> Range<usize> {
-        self.start as usize..self.end as usize
-    }
 }
 
 /// The pixels without a label, as runs in raster order.
@@ -109,73 +95,66 @@ struct Regions {
 impl Regions {
     /// Finds them, and sets all labels that are none to 0.
     fn of(labels: &mut Plane<i32>) -> Regions {
-        let width = labels.width();
         let mut regions = Regions { runs: Vec::new() };
+        let mut bare = vec![0; (labels.width() / 64 + 1) * 64];
         let mut above = 0;
         for y in 0..labels.height() {
             let first = regions.runs.len();
-            regions.find_runs((y * width) as u32, labels.row_mut(y));
-            regions.join(above, first, width as u32);
+            regions.find_runs(y as u32, labels.row_mut(y), &mut bare);
+            regions.join(above, first);
             above = first;
         }
         regions.link();
         regions
     }
 
-    /// Finds the runs of a row that starts at a position.
-    fn find_runs(&mut self, offset: u32, row: &mut [i32]) {
-        let mut start = None;
-        let mut position = offset;
-        for chunk in row.chunks_mut(16) {
-            // A number is 0 or less exactly when it or its predecessor has the sign.
-            let unlabelled = chunk
-                .iter()
-                .fold(0, |any, label| any | label | label.wrapping_sub(1));
-            if unlabelled >= 0 {
-                if let Some(start) = start.take() {
-                    self.add(start, position);
+    /// Finds the runs of a row. `bare` has a byte for each pixel, and at least one more, which is 0.
+    fn find_runs(&mut self, row: u32, labels: &mut [i32], bare: &mut [u8]) {
+        let mut signs = 0;
+        for (bare, &label) in bare.iter_mut().zip(labels.iter()) {
+            *bare = u8::from(label <= 0);
+            signs |= label;
+        }
+        if signs < 0 {
+            labels.iter_mut().for_each(|label| *label = (*label).max(0));
+        }
+        let mut start = 0;
+        let mut before = 0;
+        for (block, bytes) in bare.as_chunks::<64>().0.iter().enumerate() {
+            let bits = bits_of(bytes);
+            // A bit wherever something starts or, every other time, ends.
+            let mut changes = bits ^ (bits << 1 | before);
+            before = bits >> 63;
+            while changes != 0 {
+                let change = block as u32 * 64 + changes.trailing_zeros();
+                if bare[change as usize] == 1 {
+                    start = change;
+                } else {
+                    let parent = self.runs.len() as u32;
+                    self.runs.push(Run {
+                        row,
+                        start,
+                        end: change,
+                        parent,
+                        next: NONE,
+                    });
                 }
-            } else {
-                for (label, position) in chunk.iter_mut().zip(position..) {
-                    if *label > 0 {
-                        if let Some(start) = start.take() {
-                            self.add(start, position);
-                        }
-                    } else {
-                        *label = 0;
-                        start.get_or_insert(position);
-                    }
-                }
+                changes &= changes - 1;
             }
-            position += chunk.len() as u32;
-        }
-        if let Some(start) = start {
-            self.add(start, position);
         }
     }
 
-    fn add(&mut self, start: u32, end: u32) {
-        let parent = self.runs.len() as u32;
-        self.runs.push(Run {
-            start,
-            end,
-            parent,
-            next: NONE,
-        });
-    }
-
-    /// Joins the runs of the last row, from `first`, with those of the row above that touch them, from `above`.
-    fn join(&mut self, mut above: usize, first: usize, width: u32) {
+    /// Joins the runs of the last row, from `first`, with those of an earlier one, from `above`, if they touch.
+    fn join(&mut self, mut above: usize, first: usize) {
         let mut run = first;
         while above < first && run < self.runs.len() {
-            let upper = self.runs[above].start + width..self.runs[above].end + width;
-            let lower = self.runs[run].start..self.runs[run].end;
+            let (upper, lower) = (&self.runs[above], &self.runs[run]);
+            let upper_ends_first = upper.end <= lower.end;
             if upper.start < lower.end && lower.start < upper.end {
                 let (one, other) = (self.root(above as u32), self.root(run as u32));
-                let (early, late) = (one.min(other), one.max(other));
-                self.runs[late as usize].parent = early;
+                self.runs[one.max(other) as usize].parent = one.min(other);
             }
-            if upper.end <= lower.end {
+            if upper_ends_first {
                 above += 1;
             } else {
                 run += 1;
@@ -210,17 +189,25 @@ impl Regions {
         }
     }
 
-    /// Whether something holds for the positions of every run.
-    fn all(&self, holds: impl Fn(Range<usize>) -> bool) -> bool {
-        self.runs.iter().all(|run| holds(run.positions()))
+    /// The runs of a region from its first on.
+    fn region<'a>(&'a self, first: &'a Run) -> impl Iterator<Item = &'a Run> {
+        std::iter::successors(Some(first), |run| self.runs.get(run.next as usize))
     }
 
-    /// Floods region after region. The colours of pixels beside markers are asked for apart from those of pixels
-    /// that had no label.
+    /// Whether every pixel without a label is set in a binary image.
+    fn lie_in(&self, image: View<u8>) -> bool {
+        self.runs.iter().all(|run| {
+            let row = &image.row(run.row as usize)[run.start as usize..run.end as usize];
+            row.iter().fold(true, |set, &pixel| set & (pixel != 0))
+        })
+    }
+
+    /// Floods region after region. `first_colour` is asked for the colours next to markers, `colour` for those of
+    /// pixels without a marker alone.
     fn flood(
         &self,
         labels: &mut Plane<i32>,
-        marker: impl Fn(usize) -> Colour,
+        first_colour: impl Fn(usize) -> Colour,
         colour: impl Fn(usize) -> Colour,
     ) {
         let grid = Grid::new(labels.width(), labels.height());
@@ -230,14 +217,10 @@ impl Regions {
             if first.parent as usize != index {
                 continue;
             }
-            let mut run = first;
-            loop {
-                for position in run.positions() {
-                    begin(&grid, labels, &mut queues, position, &marker);
-                }
-                match self.runs.get(run.next as usize) {
-                    Some(next) => run = next,
-                    None => break,
+            for run in self.region(first) {
+                let row = run.row as usize * grid.width;
+                for position in row + run.start as usize..row + run.end as usize {
+                    begin(&grid, labels, &mut queues, position, &first_colour);
                 }
             }
             while let Some(position) = queues.pop() {
@@ -245,6 +228,25 @@ impl Regions {
             }
         }
     }
+}
+
+/// Sixty-four bytes, each 0 or 1, as bits from the lowest on.
+#[inline]
+fn bits_of(bytes: &[u8; 64]) -> u64 {
+    let mut bits = 0;
+    for (index, &eight) in bytes.as_chunks::<8>().0.iter().enumerate() {
+        // The product brings byte number i to bit 56 + i, and no two of its terms to one bit.
+        let byte = u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        bits |= byte << (8 * index);
+    }
+    bits
+}
+
+/// The greatest difference of a channel.
+#[inline]
+fn cost(one: Colour, other: Colour) -> u8 {
+    let [red, green, blue] = [0, 1, 2].map(|channel| one[channel].abs_diff(other[channel]));
+    red.max(green).max(blue)
 }
 
 /// Lets a pixel without a label wait if it has a neighbour with one.
@@ -291,12 +293,18 @@ fn decide(
         return;
     }
     labels[position] = greatest;
+    let mut bare = (0..4).fold(0u32, |bare, side| {
+        bare | u32::from(around[side].1 == 0) << side
+    });
+    if bare == 0 {
+        return;
+    }
     let own = colour(position);
-    for (neighbour, label) in around {
-        if label == 0 {
-            labels[neighbour] = WAITING;
-            queues.push(cost(own, colour(neighbour)), neighbour);
-        }
+    while bare != 0 {
+        let neighbour = around[bare.trailing_zeros() as usize & 3].0;
+        labels[neighbour] = WAITING;
+        queues.push(cost(own, colour(neighbour)), neighbour);
+        bare &= bare - 1;
     }
 }
 
@@ -372,6 +380,8 @@ struct Queues {
     tails: [u32; 256],
     /// One bit for each queue in which something waits.
     filled: [u64; 4],
+    /// No cheaper queue has any.
+    level: usize,
 }
 
 impl Queues {
@@ -389,6 +399,7 @@ impl Queues {
             heads: own,
             tails: own,
             filled: [0; 4],
+            level: 0,
         }
     }
 
@@ -412,21 +423,24 @@ impl Queues {
         };
         *tail = next;
         self.filled[usize::from(cost / 64)] |= 1 << (cost % 64);
+        if usize::from(cost) < self.level {
+            self.level = usize::from(cost);
+        }
     }
 
     /// Takes the first of the cheapest queue.
     #[inline]
     fn pop(&mut self) -> Option<usize> {
-        let word = self.filled.iter().position(|&word| word != 0)?;
-        let bit = self.filled[word].trailing_zeros();
-        let cost = word * 64 + bit as usize;
-        let head = self.heads[cost];
+        while self.heads[self.level] == self.tails[self.level] {
+            self.filled[self.level / 64] &= !(1 << (self.level % 64));
+            let word = self.filled.iter().position(|&word| word != 0)?;
+            self.level = word * 64 + self.filled[word].trailing_zeros() as usize;
+        }
+        let head = self.heads[self.level];
         let place = self.places[head as usize];
-        self.heads[cost] = place.next;
+        self.heads[self.level] = place.next;
         self.places[head as usize].next = self.unused;
         self.unused = head;
-        let empty = place.next == self.tails[cost];
-        self.filled[word] &= !(u64::from(empty) << bit);
         Some(place.position as usize)
     }
 }
@@ -511,7 +525,7 @@ mod tests {
     /// Few grey levels, so that many wait at one cost; markers from rare to everywhere, some of them in blocks.
     fn case() -> impl Strategy<Value = Case> {
         (
-            0usize..40,
+            prop_oneof![4 => 0usize..20, 1 => 60usize..140],
             0usize..14,
             1u8..=4,
             0u8..=40,

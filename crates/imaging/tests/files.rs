@@ -1,0 +1,409 @@
+//! Image files: what odd ones become, what is written comes back, slides in parts.
+
+use std::fs::File;
+use std::io::Cursor;
+use std::path::PathBuf;
+
+use headwater_imaging::files::{
+    ImageError, Packing, Picture, Pixel, PngRows, Slide, TiffWriter, mutate, read_image, tiles,
+    write_png,
+};
+use headwater_imaging::{Colour, Plane, View};
+use proptest::prelude::*;
+
+const WIDTH: usize = 37;
+const HEIGHT: usize = 29;
+
+fn fixture(name: &str) -> &'static [u8] {
+    mutate::CORPUS
+        .iter()
+        .find(|(other, _)| *other == name)
+        .unwrap()
+        .1
+}
+
+/// A file of the data that is kept beside the project, if it is there.
+fn shared(path: &str) -> Option<PathBuf> {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .skip(2)
+        .map(|folder| folder.join("../shared").join(path))
+        .find(|file| file.exists());
+    if file.is_none() {
+        println!("skipped: there is no ../shared/{path}");
+    }
+    file
+}
+
+/// The colours that the fixtures show.
+fn colour(x: usize, y: usize) -> Colour {
+    [(x * 6) as u8, (y * 8) as u8, ((x + y) * 3) as u8]
+}
+
+fn grey(x: usize, y: usize) -> u8 {
+    ((x * 5 + y * 2) % 256) as u8
+}
+
+fn plane<T>(width: usize, height: usize, pixel: impl Fn(usize, usize) -> T) -> Plane<T> {
+    let pixels = (0..width * height)
+        .map(|at| pixel(at % width, at / width))
+        .collect();
+    Plane::new(width, height, pixels).unwrap()
+}
+
+fn expect_colour(name: &str, pixel: impl Fn(usize, usize) -> Colour) {
+    let picture = read_image(fixture(name)).unwrap();
+    assert!(
+        picture == Picture::Colour(plane(WIDTH, HEIGHT, pixel)),
+        "{name}"
+    );
+}
+
+/// The largest and the mean difference of the channels.
+fn difference(one: &[Colour], other: &[Colour]) -> (u8, f64) {
+    assert_eq!(one.len(), other.len());
+    let differences = one
+        .as_flattened()
+        .iter()
+        .zip(other.as_flattened())
+        .map(|(one, other)| one.abs_diff(*other));
+    let most = differences.clone().max().unwrap_or(0);
+    (
+        most,
+        differences.map(f64::from).sum::<f64>() / (3 * one.len()) as f64,
+    )
+}
+
+#[test]
+fn lossless_files_give_their_exact_pixels() {
+    for name in [
+        "colour.png",
+        "interlaced.png",
+        "strips-lzw.tif",
+        "tiles-deflate.tif",
+        "planar.tif",
+        "cmyk.tif",
+    ] {
+        expect_colour(name, colour);
+    }
+    let deep = plane(WIDTH, HEIGHT, |x, y| (x * 1_700 + y * 7) as u16);
+    for name in ["deep.png", "deep-big-endian.tif"] {
+        assert!(
+            read_image(fixture(name)).unwrap() == Picture::Deep(deep.clone()),
+            "{name}"
+        );
+    }
+    let picture = read_image(fixture("grey.png")).unwrap();
+    assert!(picture == Picture::Grey(plane(WIDTH, HEIGHT, grey)));
+}
+
+#[test]
+fn odd_files_become_what_the_table_says() {
+    let over_white = |x: usize, y: usize| {
+        let alpha = (x * 7) as u32 % 256;
+        colour(x, y)
+            .map(|value| ((u32::from(value) * alpha + 255 * (255 - alpha) + 127) / 255) as u8)
+    };
+    expect_colour("alpha.png", over_white);
+    expect_colour("alpha.tif", over_white);
+    expect_colour("palette.png", |x, y| {
+        let index = grey(x, y) / 16;
+        [index * 16, 255 - index * 16, index * 3]
+    });
+    expect_colour("palette.tif", |x, y| {
+        [grey(x, y), 255 - grey(x, y), grey(x, y) / 2]
+    });
+    expect_colour("deep-colour.tif", |x, y| {
+        [x * 1_700, y * 2_000, (x + y) * 900].map(|value| (value as u16 >> 8) as u8)
+    });
+    let bit = |x: usize, y: usize| if (x / 3 + y / 2) % 2 == 1 { 255 } else { 0 };
+    assert!(read_image(fixture("bit.png")).unwrap() == Picture::Grey(plane(WIDTH, HEIGHT, bit)));
+    let negative = plane(WIDTH, HEIGHT, |x, y| 255 - bit(x, y));
+    assert!(read_image(fixture("bit.tif")).unwrap() == Picture::Grey(negative));
+}
+
+#[test]
+fn jpeg_files_are_near_what_was_written() {
+    let expected = plane(WIDTH, HEIGHT, colour);
+    for name in [
+        "colour.jpg",
+        "progressive.jpg",
+        "cmyk.jpg",
+        "tiles-ycbcr.tif",
+        "tiles-rgb-jpeg.tif",
+    ] {
+        let picture = read_image(fixture(name)).unwrap();
+        assert!(matches!(picture, Picture::Colour(_)), "{name}");
+        let (most, mean) = difference(picture.into_colour().pixels(), expected.pixels());
+        assert!(
+            most <= 24 && mean < 3.0,
+            "{name}: at most {most}, on average {mean}"
+        );
+    }
+    assert!(matches!(
+        read_image(fixture("grey.jpg")).unwrap(),
+        Picture::Grey(_)
+    ));
+}
+
+#[test]
+fn errors_say_what_was_found_and_what_to_do() {
+    let message = |bytes: &[u8]| read_image(bytes).unwrap_err().to_string();
+    let text = message(b"slide,nuclei\n1,2\n");
+    assert!(
+        text.contains("text file") && text.contains("expected PNG"),
+        "{text}"
+    );
+    let png = fixture("colour.png");
+    assert!(message(&png[..png.len() / 2]).contains("ends too early"));
+    let jpeg = fixture("colour.jpg");
+    assert!(message(&jpeg[..jpeg.len() - 2]).contains("ends too early"));
+    let tiff = fixture("alpha.tif");
+    assert!(message(&tiff[..tiff.len() - 9]).contains("ends too early"));
+}
+
+/// The bytes of a PNG with another size in its header and the right sum.
+fn resized(png: &[u8], width: u32, height: u32) -> Vec<u8> {
+    let mut bytes = png.to_vec();
+    bytes[16..20].copy_from_slice(&width.to_be_bytes());
+    bytes[20..24].copy_from_slice(&height.to_be_bytes());
+    let mut sum = flate2::Crc::new();
+    sum.update(&bytes[12..29]);
+    bytes[29..33].copy_from_slice(&sum.sum().to_be_bytes());
+    bytes
+}
+
+#[test]
+fn sizes_that_the_data_cannot_hold_are_refused() {
+    let png = fixture("colour.png");
+    let none = read_image(&resized(png, 0, 29));
+    assert!(none.is_err(), "{none:?}");
+    assert!(read_image(&resized(png, 0, 0)).is_err());
+    for (width, height) in [
+        (30_000, 30_000),
+        (0x7fff_ffff, 0x7fff_ffff),
+        (1 << 20, 1_024),
+    ] {
+        let error = read_image(&resized(png, width, height)).unwrap_err();
+        assert!(matches!(error, ImageError::Implausible { .. }), "{error}");
+        assert!(Slide::open(Cursor::new(resized(png, width, height))).is_err());
+    }
+    let mut jpeg = fixture("colour.jpg").to_vec();
+    let frame = jpeg
+        .windows(2)
+        .position(|pair| pair == [0xff, 0xc0])
+        .unwrap();
+    jpeg[frame + 5..frame + 9].copy_from_slice(&[0x7f, 0xff, 0x7f, 0xff]);
+    let error = read_image(&jpeg).unwrap_err();
+    assert!(matches!(error, ImageError::Implausible { .. }), "{error}");
+}
+
+#[test]
+fn a_strip_of_100_000_pixels_is_an_image() {
+    let strip = plane(100_000, 1, |x, _| [(x % 251) as u8, (x / 251) as u8, 7]);
+    let png = write_png(strip.view()).unwrap();
+    assert!(read_image(&png).unwrap() == Picture::Colour(strip.clone()));
+    let mut slide = Slide::open(Cursor::new(png)).unwrap();
+    assert!(slide.read(0, 99_990, 0, 10, 1).unwrap().pixels() == &strip.pixels()[99_990..]);
+    let tiff = tiff_file(strip.view(), 256, Packing::Deflate);
+    assert!(read_image(&tiff).unwrap() == Picture::Colour(strip));
+    let column = plane(1, 100_000, |_, y| y as u16);
+    assert!(read_image(&write_png(column.view()).unwrap()).unwrap() == Picture::Deep(column));
+}
+
+fn tiff_file<T: Pixel>(view: View<'_, T>, tile: u64, packing: Packing) -> Vec<u8> {
+    let (width, height) = (view.width() as u64, view.height() as u64);
+    let mut writer =
+        TiffWriter::<_, T>::new(Cursor::new(Vec::new()), width, height, tile, packing).unwrap();
+    // The last tiles first: any order will do.
+    let mut boxes: Vec<_> = tiles(width, height, tile, 0).collect();
+    boxes.reverse();
+    for part in boxes {
+        let mut pixels = Vec::new();
+        for y in part.y..part.y + part.height {
+            pixels
+                .extend_from_slice(&view.row(y as usize)[part.x as usize..][..part.width as usize]);
+        }
+        let part_view = View::new(part.width as usize, part.height as usize, &pixels).unwrap();
+        writer.write(part.x, part.y, part_view).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+#[test]
+fn another_program_reads_the_tiles_that_are_written() {
+    let colours = plane(70, 50, |x, y| [(x * 3) as u8, (y * 5) as u8, (x ^ y) as u8]);
+    let labels = plane(33, 47, |x, y| (x * 1_000 + y) as u16);
+    for packing in [Packing::Plain, Packing::Deflate] {
+        let file = tiff_file(colours.view(), 16, packing);
+        let mut decoder = tiff::decoder::Decoder::new(Cursor::new(&file)).unwrap();
+        assert_eq!(decoder.dimensions().unwrap(), (70, 50));
+        let tiff::decoder::DecodingResult::U8(read) = decoder.read_image().unwrap() else {
+            panic!("8 bits");
+        };
+        assert!(read == colours.pixels().as_flattened(), "{packing:?}");
+        let file = tiff_file(labels.view(), 32, packing);
+        let mut decoder = tiff::decoder::Decoder::new(Cursor::new(&file)).unwrap();
+        let tiff::decoder::DecodingResult::U16(read) = decoder.read_image().unwrap() else {
+            panic!("16 bits");
+        };
+        assert!(read == labels.pixels(), "{packing:?}");
+    }
+}
+
+#[test]
+fn boxes_that_are_no_tiles_are_refused() {
+    let some = plane(16, 16, |_, _| 0u8);
+    let begin =
+        || TiffWriter::<_, u8>::new(Cursor::new(Vec::new()), 40, 40, 16, Packing::Plain).unwrap();
+    assert!(TiffWriter::<_, u8>::new(Cursor::new(Vec::new()), 40, 40, 20, Packing::Plain).is_err());
+    assert!(TiffWriter::<_, u8>::new(Cursor::new(Vec::new()), 0, 40, 16, Packing::Plain).is_err());
+    assert!(begin().write(8, 0, some.view()).is_err());
+    assert!(begin().write(32, 0, some.view()).is_err());
+    let mut twice = begin();
+    twice.write(16, 0, some.view()).unwrap();
+    let message = twice.write(16, 0, some.view()).unwrap_err().to_string();
+    assert!(message.contains("before"), "{message}");
+    let message = twice.finish().err().unwrap().to_string();
+    assert!(message.contains("(0, 0) was never written"), "{message}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn what_is_written_is_read(width in 1usize..90, height in 1usize..70, seed in any::<u64>(), noise in 0u64..3) {
+        let value = |x: usize, y: usize| match noise {
+            0 => (x as u64 / 7 + y as u64 / 5) * 40,
+            1 => seed.wrapping_mul(x as u64 * 31 + y as u64 * 17 + 1) >> 40,
+            _ => seed,
+        };
+        let greys = plane(width, height, |x, y| value(x, y) as u8);
+        let deeps = plane(width, height, |x, y| value(x, y) as u16);
+        let colours = plane(width, height, |x, y| [value(x, y) as u8, value(y, x) as u8, x as u8]);
+        prop_assert!(read_image(&write_png(greys.view()).unwrap()).unwrap() == Picture::Grey(greys.clone()));
+        prop_assert!(read_image(&write_png(deeps.view()).unwrap()).unwrap() == Picture::Deep(deeps.clone()));
+        prop_assert!(read_image(&write_png(colours.view()).unwrap()).unwrap() == Picture::Colour(colours.clone()));
+        for packing in [Packing::Plain, Packing::Deflate] {
+            prop_assert!(read_image(&tiff_file(greys.view(), 32, packing)).unwrap() == Picture::Grey(greys.clone()));
+            prop_assert!(read_image(&tiff_file(deeps.view(), 16, packing)).unwrap() == Picture::Deep(deeps.clone()));
+            let file = tiff_file(colours.view(), 48, packing);
+            prop_assert!(read_image(&file).unwrap() == Picture::Colour(colours.clone()));
+            mutate::exercise(&file);
+        }
+        mutate::exercise(&write_png(colours.view()).unwrap());
+    }
+}
+
+#[test]
+fn rows_are_written_as_they_come() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows.png");
+    let colours = plane(300, 200, |x, y| [x as u8, y as u8, (x * y) as u8]);
+    let mut rows = PngRows::<_, Colour>::new(File::create(&path).unwrap(), 300, 200).unwrap();
+    assert!(
+        rows.write_row(&colours.row(0)[1..]).is_err(),
+        "too short a row"
+    );
+    for y in 0..200 {
+        rows.write_row(colours.row(y)).unwrap();
+    }
+    assert!(rows.write_row(colours.row(0)).is_err(), "a row too many");
+    rows.finish().unwrap();
+    assert!(read_image(&std::fs::read(&path).unwrap()).unwrap() == Picture::Colour(colours));
+    let early = PngRows::<_, u8>::new(File::create(&path).unwrap(), 3, 2).unwrap();
+    assert!(early.finish().is_err(), "rows are missing");
+    assert!(PngRows::<_, u8>::new(File::create(&path).unwrap(), 0, 2).is_err());
+}
+
+#[test]
+fn a_box_outside_the_slide_is_an_error() {
+    let mut slide = Slide::open(Cursor::new(fixture("tiles-deflate.tif"))).unwrap();
+    assert_eq!((slide.width(), slide.height()), (37, 29));
+    assert!(matches!(
+        slide.read(0, 30, 0, 8, 1),
+        Err(ImageError::Outside { .. })
+    ));
+    assert!(matches!(
+        slide.read(1, 0, 0, 1, 1),
+        Err(ImageError::Outside { .. })
+    ));
+    assert!(matches!(
+        slide.read(0, u64::MAX, 0, 2, 1),
+        Err(ImageError::Outside { .. })
+    ));
+    assert!(matches!(
+        slide.read(0, 0, 0, 0, 1),
+        Err(ImageError::Empty { .. })
+    ));
+}
+
+#[test]
+fn a_slide_without_a_cache_has_the_same_pixels() {
+    for (name, bytes) in mutate::CORPUS {
+        let whole = read_image(bytes).unwrap().into_colour();
+        let mut slide = Slide::open(Cursor::new(bytes)).unwrap().with_cache(0);
+        // From below, so that a PNG has to begin again.
+        for y in (0..slide.height()).rev().step_by(9) {
+            let row = slide.read(0, 0, y, slide.width(), 1).unwrap();
+            assert!(row.pixels() == whole.row(y as usize), "{name}, row {y}");
+        }
+    }
+}
+
+#[test]
+fn an_aperio_slide_has_the_pixels_that_libjpeg_gives() {
+    let (Some(svs), Some(crop)) = (
+        shared("data/histology/other/CMU-1-Small-Region.svs"),
+        shared("data/histology/other/CMU-1-Small-Region_crop1024.png"),
+    ) else {
+        return;
+    };
+    let mut slide = Slide::open(File::open(&svs).unwrap()).unwrap();
+    assert_eq!((slide.width(), slide.height()), (2_220, 2_967));
+    assert_eq!(
+        slide.levels().len(),
+        1,
+        "thumbnail, label and macro are no levels"
+    );
+    assert_eq!(slide.levels()[0].chunk, (240, 240));
+    let read = slide.read(0, 600, 800, 1_024, 1_024).unwrap();
+    let expected = read_image(&std::fs::read(crop).unwrap())
+        .unwrap()
+        .into_colour();
+    let (most, mean) = difference(read.pixels(), expected.pixels());
+    println!("differs from libjpeg by at most {most}, on average {mean:.5}");
+    assert!(most <= 4 && mean < 0.5, "at most {most}, on average {mean}");
+    let whole = read_image(&std::fs::read(&svs).unwrap())
+        .unwrap()
+        .into_colour();
+    for part in tiles(2_220, 2_967, 700, 30).step_by(5) {
+        let (x, y) = (part.outer_x, part.outer_y);
+        let read = slide
+            .read(0, x, y, part.outer_width, part.outer_height)
+            .unwrap();
+        let rows = (0..read.height())
+            .all(|row| read.row(row) == &whole.row(y as usize + row)[x as usize..][..read.width()]);
+        assert!(rows, "the part at ({x}, {y})");
+    }
+}
+
+#[test]
+fn labels_and_photographs_of_the_data_are_read() {
+    let Some(folder) = shared("data/histology") else {
+        return;
+    };
+    let read = |path: &str| read_image(&std::fs::read(folder.join(path)).unwrap()).unwrap();
+    assert!(matches!(read("other/img2d.tif"), Picture::Deep(_)));
+    assert!(matches!(read("other/mask2d.tif"), Picture::Deep(_)));
+    assert!(matches!(read("other/histo.jpg"), Picture::Colour(_)));
+    let labels = read("dsb2018/he_4193474b_labels.png")
+        .into_labels()
+        .unwrap();
+    let photograph = read("dsb2018/he_4193474b.png");
+    assert_eq!(
+        (labels.width(), labels.height()),
+        (photograph.width(), photograph.height())
+    );
+    assert!(labels.pixels().iter().any(|&label| label > 1));
+}

@@ -1,0 +1,4 @@
+//! The kernels and the segmentation against results of the reference implementation.
+
+mod oracle;
+mod shared;
