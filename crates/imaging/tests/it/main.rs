@@ -1,4 +1,6 @@
 //! The kernels and the segmentation against results of the reference implementation.
 
+mod colour;
 mod oracle;
 mod shared;
+mod synth;
