@@ -14,6 +14,7 @@ mod parameters;
 mod separate;
 mod tasks;
 
+pub(crate) use parameters::byte;
 pub use parameters::{ParameterError, Parameters};
 pub use separate::{large_objects, separate};
 pub use tasks::{
