@@ -124,7 +124,7 @@ fn masks() -> impl Strategy<Value = (usize, usize, Vec<u8>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(250))]
 
     #[test]
     fn it_is_the_nearest_zero_pixel((width, height, pixels) in masks()) {
