@@ -1,3 +1,7 @@
+//! Tests of the distance transform.
+//!
+//! Law: every result is compared with the nearest of all zero pixels, and every root with the midpoints around it.
+
 use super::*;
 use proptest::prelude::*;
 
