@@ -4,11 +4,13 @@
 //! `m(p) = min(mask(p), max(m(p), m(neighbours of p)))`. Pixels outside the image do not exist. The result is
 //! unique, so it does not depend on the order in which it is found.
 //!
-//! Bound: linear in the number of pixels, whatever they show. Two scans over the rows carry values as far as rows
-//! allow; what is left (a spiral, a staircase) is finished from a queue that is taken from the highest level down.
-//! A pixel raised from there was raised by the highest level that can still reach it, so it is raised once and
-//! put in the queue at most once more. The queue is made of buckets: 256 for bytes; for `f32` a radix heap over
-//! the 32 bits of the ordered value, in which an entry moves at most 32 times.
+//! Bound: linear in the number of pixels, whatever they show. Two scans over all rows and at most [`SWEEPS`] over
+//! what may still rise carry values as far as rows allow; what is left (a spiral, a staircase) is finished from a
+//! queue that is taken from the highest level down. A pixel raised from there was raised by the highest level that
+//! can still reach it, so it is raised once and put in the queue once more at most. The queue is made of buckets:
+//! 256 for bytes; for `f32` a radix heap over the 32 bits of the ordered value, in which an entry moves at most 32
+//! times. Beyond marker and mask it takes two bits for each block of 16 pixels, and the queue: four bytes for each
+//! pixel in it (eight for `f32`), few but in mazes.
 
 use std::ops::Range;
 
@@ -552,21 +554,24 @@ fn chain_right<const N: usize, const LOOK: bool, T: Grey>(
     mask: &[T],
     span: Range<usize>,
 ) {
-    // The first pixel of a row has nothing to its left.
-    let mut x = span.start.max(1);
+    // The first pixel of a row has nothing to its left but itself.
+    let mut x = span.start;
+    let mut carried = row[x.saturating_sub(1)];
     while x + N <= span.end {
         let mut block = [T::LOWEST; N];
         let mut limits = block;
         block.copy_from_slice(&row[x..x + N]);
         limits.copy_from_slice(&mask[x..x + N]);
-        if !LOOK || raises(&row[x - 1..][..N], &block, &limits) {
-            let block = carry_right(block, limits, row[x - 1]);
+        if !LOOK || x == 0 || raises(&row[x - 1..][..N], &block, &limits) {
+            block = carry_right(block, limits, carried);
             row[x..x + N].copy_from_slice(&block);
         }
+        carried = block[N - 1];
         x += N;
     }
-    for x in x..span.end {
-        row[x] = lesser(mask[x], greater(row[x], row[x - 1]));
+    for (value, limit) in row[x..span.end].iter_mut().zip(&mask[x..span.end]) {
+        carried = lesser(*limit, greater(*value, carried));
+        *value = carried;
     }
 }
 
@@ -576,22 +581,26 @@ fn chain_left<const N: usize, const LOOK: bool, T: Grey>(
     mask: &[T],
     span: Range<usize>,
 ) {
-    // The last pixel of a row has nothing to its right.
-    let mut end = span.end.min(row.len() - 1);
+    // The last pixel of a row has nothing to its right but itself.
+    let mut end = span.end;
+    let mut carried = row[end.min(row.len() - 1)];
     while end >= span.start + N {
         let x = end - N;
         let mut block = [T::LOWEST; N];
         let mut limits = block;
         block.copy_from_slice(&row[x..end]);
         limits.copy_from_slice(&mask[x..end]);
-        if !LOOK || raises(&row[x + 1..][..N], &block, &limits) {
-            let block = carry_left(block, limits, row[end]);
+        if !LOOK || end == row.len() || raises(&row[x + 1..][..N], &block, &limits) {
+            block = carry_left(block, limits, carried);
             row[x..end].copy_from_slice(&block);
         }
+        carried = block[0];
         end = x;
     }
-    for x in (span.start..end).rev() {
-        row[x] = lesser(mask[x], greater(row[x], row[x + 1]));
+    let rest = row[span.start..end].iter_mut().zip(&mask[span.start..end]);
+    for (value, limit) in rest.rev() {
+        carried = lesser(*limit, greater(*value, carried));
+        *value = carried;
     }
 }
 

@@ -1,3 +1,7 @@
+//! Tests of grey reconstruction.
+//!
+//! Law: every result is compared with the equation applied until nothing changes, or with a flood at each level.
+
 use super::*;
 use proptest::prelude::*;
 
