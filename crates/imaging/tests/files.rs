@@ -296,10 +296,8 @@ proptest! {
 
 #[test]
 fn rows_are_written_as_they_come() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("rows.png");
     let colours = plane(300, 200, |x, y| [x as u8, y as u8, (x * y) as u8]);
-    let mut rows = PngRows::<_, Colour>::new(File::create(&path).unwrap(), 300, 200).unwrap();
+    let mut rows = PngRows::<_, Colour>::new(Vec::new(), 300, 200).unwrap();
     assert!(
         rows.write_row(&colours.row(0)[1..]).is_err(),
         "too short a row"
@@ -308,11 +306,47 @@ fn rows_are_written_as_they_come() {
         rows.write_row(colours.row(y)).unwrap();
     }
     assert!(rows.write_row(colours.row(0)).is_err(), "a row too many");
-    rows.finish().unwrap();
-    assert!(read_image(&std::fs::read(&path).unwrap()).unwrap() == Picture::Colour(colours));
-    let early = PngRows::<_, u8>::new(File::create(&path).unwrap(), 3, 2).unwrap();
+    let file = rows.finish().unwrap();
+    assert!(read_image(&file).unwrap() == Picture::Colour(colours));
+    let early = PngRows::<_, u8>::new(Vec::new(), 3, 2).unwrap();
     assert!(early.finish().is_err(), "rows are missing");
-    assert!(PngRows::<_, u8>::new(File::create(&path).unwrap(), 0, 2).is_err());
+    assert!(PngRows::<_, u8>::new(Vec::new(), 0, 2).is_err());
+}
+
+/// A disk with so much room.
+#[derive(Default)]
+struct Disk(usize);
+
+impl std::io::Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = bytes.len().min(self.0);
+        self.0 -= written;
+        if written == 0 {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_is_an_error_at_any_byte() {
+    let write = |room: usize| {
+        let mut rows = PngRows::<_, u8>::new(Disk(room), 5, 2)?;
+        rows.write_row(&[1; 5])?;
+        rows.write_row(&[2; 5])?;
+        rows.finish()
+    };
+    let room = (0..500).find(|&room| write(room).is_ok()).unwrap();
+    let whole = write_png(plane(5, 2, |_, y| y as u8 + 1).view()).unwrap();
+    assert!(
+        room >= whole.len(),
+        "{room} bytes cannot hold {}",
+        whole.len()
+    );
 }
 
 #[test]
