@@ -4,6 +4,7 @@
 //! Results are the same with and without vector instructions.
 
 use zune_jpeg::JpegDecoder;
+use zune_jpeg::errors::DecodeErrors;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
@@ -91,8 +92,6 @@ fn decode_with(
         .set_max_width(LONGEST)
         .set_max_height(LONGEST);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    let damaged =
-        |error: zune_jpeg::errors::DecodeErrors| ImageError::damaged(FORMAT, format!("{error:?}"));
     decoder.decode_headers().map_err(damaged)?;
     let (Some((width, height)), Some(colours)) = (decoder.dimensions(), decoder.input_colorspace())
     else {
@@ -170,6 +169,16 @@ fn is_whole(bytes: &[u8]) -> bool {
         }
     }
     false
+}
+
+fn damaged(error: DecodeErrors) -> ImageError {
+    match error {
+        DecodeErrors::Unsupported(scheme) => {
+            ImageError::unsupported(FORMAT, format!("an unusual coding ({scheme:?})"))
+        }
+        DecodeErrors::ExhaustedData => ImageError::damaged(FORMAT, "it ends too early"),
+        error => ImageError::damaged(FORMAT, format!("{error:?}")),
+    }
 }
 
 #[cfg(test)]

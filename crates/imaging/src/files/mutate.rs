@@ -8,7 +8,7 @@ use std::io::Cursor;
 use super::{Picture, Slide, read_image, tiles};
 
 /// Files that mutation starts from, with their names.
-pub const CORPUS: [(&str, &[u8]); 22] = [
+pub const CORPUS: [(&str, &[u8]); 23] = [
     ("colour.png", include_bytes!("../../fixtures/colour.png")),
     ("grey.png", include_bytes!("../../fixtures/grey.png")),
     ("deep.png", include_bytes!("../../fixtures/deep.png")),
@@ -55,6 +55,7 @@ pub const CORPUS: [(&str, &[u8]); 22] = [
         include_bytes!("../../fixtures/deep-colour.tif"),
     ),
     ("cmyk.tif", include_bytes!("../../fixtures/cmyk.tif")),
+    ("aperio.tif", include_bytes!("../../fixtures/aperio.tif")),
 ];
 
 /// Values that headers tend to be wrong about.
