@@ -22,7 +22,8 @@ fn main() -> ExitCode {
     // First of all, while this process is still small: it may be the helper that starts programs.
     headwater::init();
     let arguments = Arguments::parse();
-    let libraries = headwater::graph::Registry::new();
+    let mut libraries = headwater::graph::Registry::new();
+    headwater_imaging::register(&mut libraries).expect("the names of one library are unique");
     let result = match &arguments.command {
         Command::Run(options) => run::run(options, &arguments.common, &libraries),
         Command::Check { file } => check::check(file, &arguments.common, &libraries),

@@ -120,6 +120,16 @@ impl CommandRunner {
         }
     }
 
+    /// Where a file that a task made is to lie until it is stored.
+    pub(crate) fn staged_path(&self) -> PathBuf {
+        let number = STAGED.fetch_add(1, Ordering::Relaxed);
+        // A folder per thousand keeps folders small.
+        self.settings
+            .staging
+            .join((number / 1000).to_string())
+            .join(number.to_string())
+    }
+
     /// Removes a folder, soon.
     pub(crate) fn discard(&self, folder: PathBuf) {
         let batch = {
@@ -330,14 +340,7 @@ impl CommandRunner {
         fill: &Fill,
     ) -> Result<Outputs, FolderError> {
         let (signature, template) = (attempt.signature, attempt.template);
-        let mut stage = || {
-            let number = STAGED.fetch_add(1, Ordering::Relaxed);
-            // A folder per thousand keeps folders small.
-            self.settings
-                .staging
-                .join((number / 1000).to_string())
-                .join(number.to_string())
-        };
+        let mut stage = || self.staged_path();
         let is_input = |path: &Path| {
             let mut found = false;
             for value in attempt.inputs {

@@ -24,7 +24,7 @@ use crate::watch::Watched;
 #[derive(Debug)]
 pub(crate) struct FolderError(pub(crate) String);
 
-fn said(what: &str, path: &Path, error: &io::Error) -> FolderError {
+pub(crate) fn said(what: &str, path: &Path, error: &io::Error) -> FolderError {
     FolderError(format!("{what} `{}`: {error}", path.display()))
 }
 
@@ -455,7 +455,7 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// A file by its contents; whether it is a program is said elsewhere.
-fn file_value(path: &Path) -> Result<FileValue, FolderError> {
+pub(crate) fn file_value(path: &Path) -> Result<FileValue, FolderError> {
     let (digest, size) = digest(path).map_err(|error| said("cannot read", path, &error))?;
     Ok(FileValue {
         digest,

@@ -10,6 +10,7 @@
 //! | `keeper` | [`Keeper`], [`Fetch`]: what the pool asks of whoever keeps products |
 //! | `held` | the outputs that tasks in flight read: in memory or written out |
 //! | `native` | native operations: panics and time-outs stay their own |
+//! | `files` | [`PlainFiles`]: files that native operations read, and those that they give |
 //! | `command` | a program as a task: folder, arguments, outputs, failure |
 //! | `render` | filling in templates |
 //! | `folder` | work folders: linking inputs, collecting outputs |
@@ -23,6 +24,7 @@
 //! where, is up to the [`Keeper`].
 
 mod command;
+mod files;
 mod folder;
 mod held;
 mod keeper;
@@ -34,12 +36,12 @@ pub mod spawn;
 mod watch;
 
 pub use command::{CommandSettings, inherited_environment};
+pub use files::PlainFiles;
 pub use folder::copy_value;
 pub use keeper::{Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, NothingKept, Ports};
 pub use pattern::{PatternError, files_matching, is_pattern};
 pub use pool::{
-    Execution, Failure, FailureKind, Finished, NoObserver, Observer, PlainFiles, Pool, PoolError,
-    Stop, Usage,
+    Execution, Failure, FailureKind, Finished, NoObserver, Observer, Pool, PoolError, Stop, Usage,
 };
 pub use render::shell_quote;
 pub use watch::{Mark, Watched};

@@ -7,18 +7,19 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use headwater_enact::{Action, Enactment, OpenError, Outcome, Recall, Start, Time};
 use headwater_graph::{
-    Cancel, Context, Identity, Kind, Operation, OperationError, Outputs, ReadFile, Recipe, Scalar,
-    TaskGraph, TaskId, Value,
+    Cancel, Context, Identity, Kind, Operation, Outputs, ReadFile, Recipe, Scalar, TaskGraph,
+    TaskId, Value,
 };
 
 use crate::command::{Attempt, CommandRunner, CommandSettings};
+use crate::files::Scratch;
 use crate::folder::{FolderError, known_by_contents};
 use crate::held::{Held, speaks_of_files, spill, unspill};
 use crate::keeper::{Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, Ports};
@@ -561,6 +562,7 @@ impl<'a> Shared<'a> {
         } else {
             match &operation.kind {
                 Kind::Native(body) => {
+                    let scratch = Scratch::new(&self.pool.scratch, signature);
                     let context = Context {
                         cancel: if start.timeout.is_some() {
                             Cancel::default()
@@ -569,13 +571,18 @@ impl<'a> Shared<'a> {
                         },
                         threads: usize::try_from(operation.signature.resources.cores())
                             .unwrap_or(1),
-                        scratch: None,
+                        scratch: scratch.path().cloned(),
                         log: Vec::new(),
                         reader: self.pool.files.clone(),
                     };
                     let run = |inputs| {
                         native::run(body, inputs, &parameters, context, start.timeout)
                             .and_then(|outputs| complete(&operation, outputs))
+                            .and_then(|outputs| {
+                                scratch
+                                    .taken(signature, outputs, &|| self.runner.staged_path())
+                                    .map_err(|error| Failure::new(FailureKind::Output, error.0))
+                            })
                     };
                     if inputs.iter().any(speaks_of_files) {
                         let watched = &self.pool.commands.watched;
@@ -786,27 +793,4 @@ fn complete(operation: &Operation, outputs: Outputs) -> Result<Outputs, Failure>
         outputs.len()
     );
     Err(Failure::new(FailureKind::Output, message))
-}
-
-/// Reads files by path.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PlainFiles;
-
-impl ReadFile for PlainFiles {
-    fn read_file(&self, file: &headwater_graph::FileValue) -> Result<Vec<u8>, OperationError> {
-        match &file.handle {
-            headwater_graph::Handle::Path(path) | headwater_graph::Handle::Named { path, .. } => {
-                read(path)
-            }
-            headwater_graph::Handle::Memory(bytes) => Ok(bytes.to_vec()),
-            headwater_graph::Handle::Stored => {
-                Err(OperationError::Failed("the file is not here".to_owned()))
-            }
-        }
-    }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, OperationError> {
-    std::fs::read(path)
-        .map_err(|error| OperationError::Failed(format!("{}: {error}", path.display())))
 }

@@ -181,6 +181,7 @@ impl<'n> Reader<'n, '_, '_> {
                 optional: flag(&fields, "optional"),
                 keep_name: flag(&fields, "keep_name"),
                 keep: None,
+                extension: None,
             };
             self.ports.inputs.insert(Arc::clone(&name), port_type);
             self.signature.inputs.push(port);
@@ -300,6 +301,7 @@ impl<'n> Reader<'n, '_, '_> {
                 optional: output.optional,
                 keep_name: false,
                 keep: output.keep,
+                extension: None,
             };
             self.signature.outputs.push(port);
             let collect = match (&output.glob, output.path) {

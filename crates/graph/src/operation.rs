@@ -6,13 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::{Cursor, Read, Seek};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use core::time::Duration;
 
-use crate::{CommandTemplate, Scalar, ScalarType, Type, Value};
+use crate::{CommandTemplate, Digest, FileValue, Handle, Scalar, ScalarType, Type, Value};
 
 /// An input or output of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,10 @@ pub struct Port {
     /// Whether the bytes of an output are kept in the store where nobody asked for them: always, never, or
     /// as the engine sees fit. Where bytes lie changes no result, so this is no part of any version.
     pub keep: Option<bool>,
+    /// The extension, without dot, that a file of this output is delivered with; of a program, the path that it
+    /// leaves says it. What a file is called where it is delivered changes no result, so this is no part of any
+    /// version.
+    pub extension: Option<Arc<str>>,
 }
 
 impl Port {
@@ -39,6 +44,7 @@ impl Port {
             optional: false,
             keep_name: false,
             keep: None,
+            extension: None,
         }
     }
 }
@@ -126,6 +132,26 @@ impl Signature {
         self
     }
 
+    /// Adds an input that may be left unbound; it is then [`Value::Null`].
+    #[must_use]
+    pub fn optional_input(mut self, name: &str, port_type: Type) -> Self {
+        self = self.input(name, port_type);
+        if let Some(position) = self.input_index(name) {
+            self.inputs[position].optional = true;
+        }
+        self
+    }
+
+    /// Adds an output of files, which are delivered with this extension (without dot).
+    #[must_use]
+    pub fn file_output(mut self, name: &str, extension: &str) -> Self {
+        self = self.output(name, Type::File);
+        if let Some(position) = self.output_index(name) {
+            self.outputs[position].extension = Some(extension.into());
+        }
+        self
+    }
+
     /// Adds an output.
     #[must_use]
     pub fn output(mut self, name: &str, port_type: Type) -> Self {
@@ -159,6 +185,16 @@ impl Signature {
             truncate: false,
         });
         self.parameters.sort_by(|a, b| a.name.cmp(&b.name));
+        self
+    }
+
+    /// Says that a real given for this int parameter is truncated towards zero instead of refused. A name that
+    /// is not there says nothing.
+    #[must_use]
+    pub fn truncating(mut self, parameter: &str) -> Self {
+        if let Some(position) = self.parameter_index(parameter) {
+            self.parameters[position].truncate = true;
+        }
         self
     }
 
@@ -207,7 +243,9 @@ pub struct Context {
     pub cancel: Cancel,
     /// How many threads the operation may use; 0 means one.
     pub threads: usize,
-    /// A folder of its own, if the executor has one. It may not exist yet.
+    /// A folder of its own, if the executor has one. It does not exist yet: an operation that needs it makes
+    /// it. It is gone when the operation has ended, apart from the files that it gave; see
+    /// [`Context::give_file`].
     pub scratch: Option<PathBuf>,
     /// Lines for whoever reads the log of the task.
     pub log: Vec<String>,
@@ -215,28 +253,80 @@ pub struct Context {
     pub reader: Option<Arc<dyn ReadFile>>,
 }
 
+/// Something that can be read in pieces, in any order.
+pub trait ReadSeek: Read + Seek + Send {}
+
+impl<T: Read + Seek + Send> ReadSeek for T {}
+
 /// Gets at the contents of files, wherever they are.
 pub trait ReadFile: Send + Sync {
     /// The contents.
-    fn read_file(&self, file: &crate::FileValue) -> Result<Vec<u8>, OperationError>;
+    fn read_file(&self, file: &FileValue) -> Result<Vec<u8>, OperationError>;
+
+    /// The contents, to be read in pieces. Unless somebody knows better, they are read as a whole first.
+    fn open_file(&self, file: &FileValue) -> Result<Box<dyn ReadSeek>, OperationError> {
+        Ok(Box::new(Cursor::new(self.read_file(file)?)))
+    }
+}
+
+/// Bytes that others have, too.
+struct Shared(Arc<[u8]>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+fn file_of(value: &Value) -> Result<&FileValue, OperationError> {
+    match value {
+        Value::File(file) => Ok(file),
+        other => Err(OperationError::Failed(format!(
+            "expected a file, found {}",
+            other.value_type()
+        ))),
+    }
 }
 
 impl Context {
     /// The contents of a file value.
     pub fn read(&self, value: &Value) -> Result<Vec<u8>, OperationError> {
-        let Value::File(file) = value else {
-            return Err(OperationError::Failed(format!(
-                "expected a file, found {}",
-                value.value_type()
-            )));
-        };
-        match (&file.handle, &self.reader) {
-            (crate::Handle::Memory(bytes), _) => Ok(bytes.to_vec()),
-            (_, Some(reader)) => reader.read_file(file),
-            (_, None) => Err(OperationError::Failed(
-                "files cannot be read here".to_owned(),
-            )),
+        let file = file_of(value)?;
+        match &file.handle {
+            Handle::Memory(bytes) => Ok(bytes.to_vec()),
+            _ => self.reader()?.read_file(file),
         }
+    }
+
+    /// The contents of a file value, to be read in pieces: what is not asked for is not read. Reads are not
+    /// buffered.
+    pub fn open(&self, value: &Value) -> Result<Box<dyn ReadSeek>, OperationError> {
+        let file = file_of(value)?;
+        match &file.handle {
+            Handle::Memory(bytes) => Ok(Box::new(Cursor::new(Shared(Arc::clone(bytes))))),
+            _ => self.reader()?.open_file(file),
+        }
+    }
+
+    fn reader(&self) -> Result<&dyn ReadFile, OperationError> {
+        let reader = self.reader.as_deref();
+        reader.ok_or_else(|| OperationError::Failed("files cannot be read here".to_owned()))
+    }
+
+    /// A file that the operation has written to [`scratch`](Context::scratch) under this name, as an output or
+    /// part of one. The executor takes the file away when the operation has ended, and finds out its digest and
+    /// its size, which are blank until then. A small file needs no folder: see [`FileValue::of_bytes`].
+    pub fn give_file(&self, name: &str) -> Result<Value, OperationError> {
+        let scratch = self.scratch.as_ref();
+        let scratch = scratch
+            .ok_or_else(|| OperationError::Failed("files cannot be written here".to_owned()))?;
+        Ok(Value::File(Arc::new(FileValue {
+            digest: Digest([0; 32]),
+            size: 0,
+            name: None,
+            executable: false,
+            handle: Handle::Path(scratch.join(name).into()),
+        })))
     }
 }
 

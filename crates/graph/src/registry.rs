@@ -10,7 +10,9 @@ use crate::{Operation, OperationError, Signature, Type, Value};
 
 /// Turns the bytes of a file into a value.
 pub type Decode = dyn Fn(&[u8]) -> Result<Value, OperationError> + Send + Sync;
-/// Turns a value into the bytes of a file.
+/// Turns a value into the bytes of a file. A format that has no room for this kind of value (real numbers, where
+/// it has whole ones) says [`OperationError::Input`]: the value is then written in Headwater's own encoding,
+/// without a word. Any other error has the same effect, and is told.
 pub type Encode = dyn Fn(&Value) -> Result<Vec<u8>, OperationError> + Send + Sync;
 
 /// How values of one type are read from and written to files.

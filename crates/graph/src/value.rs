@@ -329,6 +329,18 @@ pub struct FileValue {
 }
 
 impl FileValue {
+    /// A file that is nothing but these bytes.
+    pub fn of_bytes(bytes: impl Into<Arc<[u8]>>) -> FileValue {
+        let bytes = bytes.into();
+        FileValue {
+            digest: Digest::of(&bytes),
+            size: bytes.len() as u64,
+            name: None,
+            executable: false,
+            handle: Handle::Memory(bytes),
+        }
+    }
+
     /// A file that is known by its logical name.
     pub fn known_by_name(name: &str, path: &Path, size: u64) -> FileValue {
         FileValue {
@@ -440,43 +452,83 @@ impl ElementType {
     }
 }
 
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Block([u8; 64]);
+/// The first byte of an array lies at a multiple of this.
+const ALIGNMENT: usize = 64;
+
+/// Beyond so many bytes an allocation is tried before it is made, since it may well be refused.
+const LARGE: usize = 1 << 30;
+
+/// How far it is from the beginning of a buffer to the first aligned byte.
+fn to_alignment(buffer: &[u8]) -> usize {
+    buffer.as_ptr().addr().wrapping_neg() % ALIGNMENT
+}
 
 /// Numbers in C order, little-endian, 64-byte aligned, shared.
 #[derive(Clone)]
 pub struct Array {
     element_type: ElementType,
     shape: Arc<[u64]>,
-    blocks: Arc<[Block]>,
+    /// The array and the bytes that align it. It is never moved once `offset` is known.
+    buffer: Arc<Vec<u8>>,
+    /// Where the array begins.
+    offset: usize,
     length: usize,
 }
 
 impl Array {
     /// An array from its bytes; `None` when their number does not fit the shape.
     pub fn new(element_type: ElementType, shape: &[u64], bytes: &[u8]) -> Option<Array> {
-        let elements = shape
-            .iter()
-            .try_fold(1u64, |product, extent| product.checked_mul(*extent))?;
-        let length = usize::try_from(elements.checked_mul(element_type.size() as u64)?).ok()?;
-        if length != bytes.len() {
+        if Array::length(element_type, shape)? != bytes.len() {
             return None;
         }
-        let blocks = bytes
-            .chunks(64)
-            .map(|chunk| {
-                let mut block = Block([0; 64]);
-                block.0[..chunk.len()].copy_from_slice(chunk);
-                block
-            })
-            .collect();
+        let mut buffer = Vec::with_capacity(bytes.len().checked_add(ALIGNMENT - 1)?);
+        let offset = to_alignment(&buffer);
+        // All of it fits, so it does not move.
+        buffer.resize(offset, 0);
+        buffer.extend_from_slice(bytes);
         Some(Array {
             element_type,
             shape: shape.into(),
-            blocks,
+            buffer: Arc::new(buffer),
+            offset,
+            length: bytes.len(),
+        })
+    }
+
+    /// An array whose bytes `fill` writes where they stay: no copy is made of them. What it is given is as long
+    /// as the shape asks for, zeroed, and begins at a multiple of 64; pages that it does not touch take no
+    /// memory. `None`, without a call, when the shape is larger than memory can be.
+    pub fn build(
+        element_type: ElementType,
+        shape: &[u64],
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Option<Array> {
+        let length = Array::length(element_type, shape)?;
+        let room = length.checked_add(ALIGNMENT - 1)?;
+        if room > LARGE {
+            let mut trial = Vec::<u8>::new();
+            trial.try_reserve_exact(room).ok()?;
+            std::hint::black_box(&mut trial);
+        }
+        // The system hands out large zeroed blocks without writing to them, if no alignment is asked of it.
+        let mut buffer = vec![0_u8; room];
+        let offset = to_alignment(&buffer);
+        fill(&mut buffer[offset..offset + length]);
+        Some(Array {
+            element_type,
+            shape: shape.into(),
+            buffer: Arc::new(buffer),
+            offset,
             length,
         })
+    }
+
+    /// The bytes that an array of this shape has.
+    fn length(element_type: ElementType, shape: &[u64]) -> Option<usize> {
+        let elements = shape
+            .iter()
+            .try_fold(1u64, |product, extent| product.checked_mul(*extent))?;
+        usize::try_from(elements.checked_mul(element_type.size() as u64)?).ok()
     }
 
     /// The type of its elements.
@@ -491,10 +543,7 @@ impl Array {
 
     /// Its bytes; the first one lies at a multiple of 64.
     pub fn bytes(&self) -> &[u8] {
-        let pointer = self.blocks.as_ptr().cast::<u8>();
-        // SAFETY: the blocks are contiguous plain bytes without padding (size 64 = alignment 64), they hold
-        // at least `length` bytes by construction, and live as long as `self`.
-        unsafe { std::slice::from_raw_parts(pointer, self.length) }
+        &self.buffer[self.offset..self.offset + self.length]
     }
 }
 

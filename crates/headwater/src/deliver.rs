@@ -2,9 +2,11 @@
 //!
 //! Law: outputs are copies, so nothing that happens to the store touches them; nothing that was there before
 //! is overwritten, since every run has a folder of its own. `<output>/<index>.<extension>`, or
-//! `<output>.<extension>` for an output that is there once.
+//! `<output>.<extension>` for an output that is there once; the items of a list of files are in a folder of that
+//! name. A value of a library's type is written in the library's format where that has room for it, and encoded
+//! once however many outputs it is; else as `.hwv`, the engine's own encoding.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +14,10 @@ use std::sync::Arc;
 
 use headwater_enact::{Enactment, Requested, State};
 use headwater_execute::{Fetch, Fetched, Ports, copy_value};
-use headwater_graph::{Collect, Index, Kind, Part, Registry, Source, TaskId, Text, Value, encode};
+use headwater_graph::{
+    Collect, Context, Index, Kind, OperationError, Outputs, Part, Recipe, Registry, Source, TaskId,
+    Text, Value, encode,
+};
 
 use crate::Error;
 use crate::fetch::StoreFetcher;
@@ -20,40 +25,51 @@ use crate::plan::Prepared;
 use crate::{Delivered, OutputItem, RunRequest};
 
 /// Writes outputs below a folder.
-pub(crate) struct Deliverer<'a> {
-    pub(crate) folder: &'a Path,
-    pub(crate) registry: &'a Registry,
-    pub(crate) fetcher: &'a StoreFetcher,
+struct Deliverer<'a> {
+    folder: &'a Path,
+    registry: &'a Registry,
+    fetcher: &'a StoreFetcher,
     /// The task whose outputs were fetched last, and those outputs.
-    pub(crate) last: Option<(TaskId, Option<Fetched>)>,
+    last: Option<(TaskId, Option<Fetched>)>,
+    /// Products that were written in the format of a library, and where: each is encoded once.
+    encoded: HashMap<(Recipe, u16), PathBuf>,
+    /// By output, how many values its library could not write, and the first reason.
+    refused: BTreeMap<Arc<str>, (usize, String)>,
 }
 
 impl Deliverer<'_> {
     /// Writes one output; `None` if its value is not there (it failed, or was not made).
-    pub(crate) fn deliver(
+    fn deliver(
         &mut self,
         enactment: &Enactment,
         requested: &Requested,
         data: &str,
     ) -> Result<Option<OutputItem>, Error> {
+        if let Some(path) = self.copied(enactment, requested)? {
+            let from = lineage(enactment, requested, data);
+            return Ok(Some(OutputItem {
+                index: requested.index.clone(),
+                what: Delivered::Path(path),
+                from,
+            }));
+        }
         let Some(value) = self.value(enactment, &requested.source) else {
             return Ok(None);
         };
-        let from = enactment
-            .expander()
-            .map(|expander| expander.ancestry(data, &requested.index))
-            .unwrap_or_default();
+        let from = lineage(enactment, requested, data);
         let what = match &value {
             Value::Null => Delivered::Value(Value::Null),
             scalar if scalar.as_scalar().is_some() => Delivered::Value(value),
             _ => {
                 let extension = extension(enactment, &requested.source, &value);
-                Delivered::Path(self.write(
-                    &requested.output,
-                    &requested.index,
-                    &value,
-                    extension,
-                )?)
+                let stem = stem(&requested.output, &requested.index);
+                let path = self.write_at(&requested.output, &stem, &value, extension.as_deref())?;
+                if let Some(product) = product(enactment, &requested.source)
+                    && self.registry.codec(&value.value_type()).is_some()
+                {
+                    self.encoded.insert(product, path.clone());
+                }
+                Delivered::Path(path)
             }
         };
         Ok(Some(OutputItem {
@@ -70,8 +86,12 @@ impl Deliverer<'_> {
             }
             Source::Product { task, port } => {
                 if self.last.as_ref().is_none_or(|(last, _)| last != task) {
-                    let recipe = enactment.stored_as(*task);
-                    let fetched = self.fetcher.fetch(&recipe, &Ports::default());
+                    let fetched = if enactment.graph().operation_at(*task).signature.implicit {
+                        self.made_again(enactment, *task).map(Fetched::from)
+                    } else {
+                        let recipe = enactment.stored_as(*task);
+                        self.fetcher.fetch(&recipe, &Ports::default())
+                    };
                     self.last = Some((*task, fetched));
                 }
                 let fetched = self.last.as_ref()?.1.as_ref()?;
@@ -89,37 +109,70 @@ impl Deliverer<'_> {
         }
     }
 
-    fn write(
-        &self,
-        output: &Arc<str>,
-        index: &Index,
-        value: &Value,
-        extension: Option<String>,
-    ) -> Result<PathBuf, Error> {
-        // An output that is called like a file of ours gets a folder of its own.
-        let reserved = ["failures", "inputs", "outputs", "trace"].contains(&&**output);
-        let stem = match (index.0.is_empty(), reserved) {
-            (true, false) => output.to_string(),
-            (true, true) => format!("{output}/{output}"),
-            (false, _) => format!("{output}/{index}"),
+    /// The outputs of a helper task, which are not kept, from what it read.
+    fn made_again(&mut self, enactment: &Enactment, task: TaskId) -> Option<Outputs> {
+        let graph = enactment.graph();
+        if enactment.coordinator().state(task) != State::Done {
+            return None;
+        }
+        let operation = graph.operation_at(task);
+        let mut inputs = vec![Value::Null; operation.signature.inputs.len()];
+        for (port, source) in graph.inputs(task) {
+            *inputs.get_mut(usize::from(*port))? = self.value(enactment, source)?;
+        }
+        let Kind::Native(body) = &operation.kind else {
+            return None;
         };
-        self.write_at(&stem, value, extension.as_deref())
+        let mut context = Context {
+            reader: Some(Arc::new(self.fetcher.clone())),
+            ..Context::default()
+        };
+        let outputs = body.run(&inputs, graph.parameters(task), &mut context);
+        outputs
+            .ok()
+            .filter(|outputs| outputs.len() == operation.signature.outputs.len())
+    }
+
+    /// Whether an item of a list becomes a file that others can read.
+    fn is_written(&self, item: &Value) -> bool {
+        match item {
+            Value::File(_) | Value::Directory(_) => true,
+            Value::List(items) => items.iter().any(|item| self.is_written(item)),
+            other => self.registry.codec(&other.value_type()).is_some(),
+        }
+    }
+
+    /// A copy of what was encoded before.
+    fn copied(
+        &self,
+        enactment: &Enactment,
+        requested: &Requested,
+    ) -> Result<Option<PathBuf>, Error> {
+        let product = product(enactment, &requested.source);
+        let Some(before) = product.and_then(|product| self.encoded.get(&product)) else {
+            return Ok(None);
+        };
+        let mut path = self.folder.join(stem(&requested.output, &requested.index));
+        if let Some(extension) = before.extension() {
+            path.as_mut_os_string().push(".");
+            path.as_mut_os_string().push(extension);
+        }
+        make_parent(&path)?;
+        fs::copy(before, &path).map_err(|source| Error::io("cannot write", &path, source))?;
+        Ok(Some(path))
     }
 
     fn write_at(
-        &self,
+        &mut self,
+        output: &Arc<str>,
         stem: &str,
         value: &Value,
         extension: Option<&str>,
     ) -> Result<PathBuf, Error> {
+        let folder = self.folder;
         let named = |extension: Option<&str>| match extension {
-            Some(extension) => self.folder.join(format!("{stem}.{extension}")),
-            None => self.folder.join(stem),
-        };
-        let make_parent = |path: &Path| match path.parent() {
-            Some(parent) => fs::create_dir_all(parent)
-                .map_err(|source| Error::io("cannot make folder", parent, source)),
-            None => Ok(()),
+            Some(extension) => folder.join(format!("{stem}.{extension}")),
+            None => folder.join(stem),
         };
         match value {
             Value::File(_) => {
@@ -136,13 +189,10 @@ impl Deliverer<'_> {
                 Ok(path)
             }
             Value::List(items)
-                if items.is_empty()
-                    || items
-                        .iter()
-                        .any(|item| matches!(item, Value::File(_) | Value::Directory(_))) =>
+                if items.is_empty() || items.iter().any(|item| self.is_written(item)) =>
             {
                 for (position, item) in items.iter().enumerate() {
-                    self.write_at(&format!("{stem}/{position}"), item, extension)?;
+                    self.write_at(output, &format!("{stem}/{position}"), item, extension)?;
                 }
                 let path = named(None);
                 fs::create_dir_all(&path)
@@ -151,13 +201,20 @@ impl Deliverer<'_> {
             }
             other => {
                 let codec = self.registry.codec(&other.value_type());
-                let encoded = codec.and_then(|codec| {
-                    Some(((codec.encode)(other).ok()?, codec.extensions.first()?))
-                });
-                let (bytes, extension) = match encoded {
-                    Some((bytes, extension)) => (bytes, extension.to_string()),
-                    None => (encode(other), "hwv".to_owned()),
+                let codec = codec.and_then(|codec| Some((codec, codec.extensions.first()?)));
+                let encoded = match codec.map(|(codec, written)| ((codec.encode)(other), written)) {
+                    Some((Ok(bytes), extension)) => Some((bytes, extension.to_string())),
+                    // Its format has no room for this kind of value.
+                    Some((Err(OperationError::Input { .. }), _)) | None => None,
+                    Some((Err(error), _)) => {
+                        let reason = || (0, error.to_string());
+                        let refused = self.refused.entry(Arc::clone(output));
+                        refused.or_insert_with(reason).0 += 1;
+                        None
+                    }
                 };
+                let (bytes, extension) =
+                    encoded.unwrap_or_else(|| (encode(other), "hwv".to_owned()));
                 let path = named(Some(&extension));
                 make_parent(&path)?;
                 fs::write(&path, bytes)
@@ -168,17 +225,59 @@ impl Deliverer<'_> {
     }
 }
 
+/// Where an output goes, without its extension.
+fn stem(output: &str, index: &Index) -> String {
+    // An output that is called like a file of ours gets a folder of its own.
+    let reserved = ["failures", "inputs", "outputs", "trace"].contains(&output);
+    match (index.0.is_empty(), reserved) {
+        (true, false) => output.to_owned(),
+        (true, true) => format!("{output}/{output}"),
+        (false, _) => format!("{output}/{index}"),
+    }
+}
+
+fn make_parent(path: &Path) -> Result<(), Error> {
+    match path.parent() {
+        Some(parent) => fs::create_dir_all(parent)
+            .map_err(|source| Error::io("cannot make folder", parent, source)),
+        None => Ok(()),
+    }
+}
+
+/// Which product a source is, if it is one.
+fn product(enactment: &Enactment, source: &Source) -> Option<(Recipe, u16)> {
+    match source {
+        Source::Product { task, port } => Some((enactment.stored_as(*task), *port)),
+        _ => None,
+    }
+}
+
+/// What an output was made from.
+fn lineage(enactment: &Enactment, requested: &Requested, data: &str) -> Vec<(Arc<str>, Index)> {
+    enactment
+        .expander()
+        .map(|expander| expander.ancestry(data, &requested.index))
+        .unwrap_or_default()
+}
+
 /// The extension that a file should have: as the operation names it, or as the original had it.
 fn extension(enactment: &Enactment, source: &Source, value: &Value) -> Option<String> {
     match source {
         Source::Product { task, port } => {
             let operation = enactment.graph().operation_at(*task);
+            let port = operation.signature.outputs.get(usize::from(*port))?;
             let Kind::Command(template) = &operation.kind else {
-                return None;
+                // An item of a list is called as the items of the list are.
+                let inputs = enactment.graph().inputs(*task);
+                return match (&port.extension, inputs) {
+                    (Some(extension), _) => Some(extension.to_string()),
+                    (None, [(_, list)]) if operation.signature.implicit => {
+                        extension(enactment, list, value)
+                    }
+                    _ => None,
+                };
             };
-            let output = template
-                .outputs
-                .get(&operation.signature.outputs.get(usize::from(*port))?.name)?;
+            let output = template.outputs.get(&port.name)?;
             match &output.collect {
                 Collect::Path(path) => last_literal(path).and_then(suffix),
                 Collect::Glob(pattern) => suffix(pattern),
@@ -214,6 +313,8 @@ pub(crate) struct DeliveredAll {
     pub(crate) outputs: BTreeMap<Arc<str>, Vec<OutputItem>>,
     /// What was made and could not be had, in words.
     pub(crate) missing: Vec<String>,
+    /// Things worth telling.
+    pub(crate) notes: Vec<String>,
 }
 
 pub(crate) fn deliver(
@@ -227,6 +328,8 @@ pub(crate) fn deliver(
         registry: &prepared.loaded.registry,
         fetcher,
         last: None,
+        encoded: HashMap::new(),
+        refused: BTreeMap::new(),
     };
     let wanted = prepared.loaded.workflow.wanted();
     let mut outputs: BTreeMap<Arc<str>, Vec<OutputItem>> = wanted
@@ -258,7 +361,15 @@ pub(crate) fn deliver(
     outputs
         .values_mut()
         .for_each(|items| items.sort_by(|a, b| a.index.cmp(&b.index)));
-    Ok(DeliveredAll { outputs, missing })
+    let told = |(output, (count, reason)): (Arc<str>, (usize, String))| {
+        let values = if count == 1 { "value" } else { "values" };
+        format!("output `{output}`: {count} {values} written as `.hwv`, since: {reason}")
+    };
+    Ok(DeliveredAll {
+        outputs,
+        missing,
+        notes: deliverer.refused.into_iter().map(told).collect(),
+    })
 }
 
 /// Whether everything that a source consists of has ended well.

@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, mpsc};
 use headwater_enact::Match;
 use headwater_execute::{Claim, Fetch, Fetched, Ports};
 use headwater_graph::{
-    Digest, DirectoryEntry, DirectoryValue, FileValue, Handle, Identity, Objects, Outputs,
-    ProductRecord, ReadFile, Recipe, Records, StoredOutput, Value, decode,
+    Digest, DirectoryEntry, DirectoryValue, FileValue, Handle, Identity, Objects, OperationError,
+    Outputs, ProductRecord, ReadFile, ReadSeek, Recipe, Records, StoreError, StoredOutput, Value,
+    decode,
 };
 use headwater_remember::{Alias, Leases, Store};
 
@@ -325,13 +326,31 @@ impl Fetch for StoreFetcher {
 }
 
 impl ReadFile for StoreFetcher {
-    fn read_file(&self, file: &FileValue) -> Result<Vec<u8>, headwater_graph::OperationError> {
+    fn read_file(&self, file: &FileValue) -> Result<Vec<u8>, OperationError> {
         match &file.handle {
             Handle::Stored => self
                 .store
                 .read(&file.digest)
-                .map_err(|error| headwater_graph::OperationError::Failed(error.to_string())),
+                .map_err(|error| OperationError::Failed(error.to_string())),
             _ => headwater_execute::PlainFiles.read_file(file),
+        }
+    }
+
+    /// An object is opened if it is as it was when it was known to be right: reading all of it is what the
+    /// caller wants to avoid.
+    fn open_file(&self, file: &FileValue) -> Result<Box<dyn ReadSeek>, OperationError> {
+        match &file.handle {
+            Handle::Stored => {
+                let path = self.store.path(&file.digest).ok_or_else(|| {
+                    OperationError::Failed(StoreError::Missing(file.digest).to_string())
+                })?;
+                let found = FileValue {
+                    handle: Handle::Path(path.into()),
+                    ..file.clone()
+                };
+                headwater_execute::PlainFiles.open_file(&found)
+            }
+            _ => headwater_execute::PlainFiles.open_file(file),
         }
     }
 }

@@ -34,7 +34,7 @@ impl Observer for Failures {
     }
 }
 
-/// What came of it.
+/// What came of it. Files among the outputs are there as long as this is.
 #[derive(Debug)]
 pub struct NativeRun {
     /// How many tasks stand where.
@@ -45,6 +45,19 @@ pub struct NativeRun {
     pub failures: Vec<(TaskId, Failure)>,
     /// The graph, and where each task stands.
     pub enactment: Enactment,
+    /// Where files among the outputs lie.
+    _files: Temporary,
+}
+
+/// A folder that goes with this.
+#[derive(Debug)]
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // It is there only if something was written.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 impl NativeRun {
@@ -89,12 +102,12 @@ pub fn run_graph_with(
         ..options
     };
     let mut enactment = Enactment::of_graph(graph, options);
-    let scratch = std::env::temp_dir().join(format!(
+    let scratch = Temporary(std::env::temp_dir().join(format!(
         "headwater-{}-{}",
         std::process::id(),
         crate::identifier::new_run()
-    ));
-    let nowhere = |name: &str| -> PathBuf { scratch.join(name) };
+    )));
+    let nowhere = |name: &str| -> PathBuf { scratch.0.join(name) };
     let mut deliver = wanted.to_vec();
     deliver.sort_unstable();
     deliver.dedup();
@@ -132,8 +145,6 @@ pub fn run_graph_with(
             outputs
         }
     };
-    // It is there only if something was written out.
-    let _ = std::fs::remove_dir(&scratch);
     let failures = seen
         .0
         .into_inner()
@@ -145,5 +156,6 @@ pub fn run_graph_with(
         outputs,
         failures,
         enactment,
+        _files: scratch,
     })
 }

@@ -117,10 +117,17 @@ fn update(snapshot: &mut Snapshot, enactment: &Enactment) {
     snapshot.reused = enactment.counts().reused();
 }
 
-/// Where a task stands; one that the engine added (reading a file) goes by its operation.
+/// Where a task stands; one that the engine added (reading a file) goes by the first task that it is for.
 pub(crate) fn address_of(enactment: &Enactment, task: TaskId) -> String {
-    match enactment.address(task) {
-        Some(address) => address.text,
+    if let Some(address) = enactment.address(task) {
+        return address.text;
+    }
+    match enactment.coordinator().first_reader(task) {
+        Some(reader) if enactment.address(reader).is_some() => {
+            format!("{} (reading)", address_of(enactment, reader))
+        }
+        // Readers come later in the graph, so this ends.
+        Some(reader) => address_of(enactment, reader),
         None => enactment
             .graph()
             .operation_at(task)
@@ -174,7 +181,13 @@ impl Observer for Listener {
     fn finished(&self, enactment: &Enactment, execution: &Execution, how: &Finished<'_>) {
         let task = execution.task;
         let stage = enactment.coordinator().stage(task);
-        if stage.is_none() && matches!(how, Finished::Success(_)) {
+        let implicit = enactment.graph().operation_at(task).signature.implicit;
+        if implicit && matches!(how, Finished::Success(_)) {
+            let mut inner = self.progress.lock();
+            if let Some(stage) = stage.and_then(|stage| inner.snapshot.stages.get_mut(stage)) {
+                stage.running = stage.running.saturating_sub(1);
+                update(&mut inner.snapshot, enactment);
+            }
             return;
         }
         let address = address_of(enactment, task);

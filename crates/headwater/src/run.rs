@@ -303,7 +303,11 @@ fn finish(
     stop: &Stop,
 ) -> Result<RunReport, Error> {
     let failures = failures(prepared, listener);
-    let DeliveredAll { outputs, missing } = deliver(prepared, fetcher, &folder)?;
+    let DeliveredAll {
+        outputs,
+        missing,
+        notes,
+    } = deliver(prepared, fetcher, &folder)?;
     write(
         &folder.join("outputs.csv"),
         table(&outputs, &folder).as_bytes(),
@@ -335,6 +339,7 @@ fn finish(
         notes: told_damage(damage)
             .chain(fetcher.take_notes())
             .chain(enactment.take_notes())
+            .chain(notes)
             .collect(),
         diagnostics: std::mem::take(&mut prepared.diagnostics),
         folder,
@@ -352,7 +357,10 @@ pub(crate) fn told_damage(damage: Vec<String>) -> impl Iterator<Item = String> {
 fn failures(prepared: &Prepared, listener: &Listener) -> Vec<FailedTask> {
     let mut blocked: BTreeMap<TaskId, usize> = BTreeMap::new();
     let enactment = &prepared.enactment;
-    for (_, cause) in enactment.blocked() {
+    for (task, cause) in enactment.blocked() {
+        if enactment.graph().operation_at(*task).signature.implicit {
+            continue;
+        }
         *blocked.entry(*cause).or_default() += 1;
     }
     let mut seen = listener
@@ -400,7 +408,10 @@ fn record_tasks(
         .ids()
         .filter(|task| enactment.coordinator().stage(*task).is_some())
     {
+        let implicit = enactment.graph().operation_at(task).signature.implicit;
         let state = match enactment.coordinator().state(task) {
+            // Helper tasks are no part of any figure, unless something is wrong with them.
+            State::Done | State::Known | State::Idle if implicit => continue,
             State::Done if enactment.coordinator().is_restored(task) => TaskState::Restored,
             State::Done => TaskState::Executed,
             State::Known if enactment.coordinator().is_cut_off(task) => TaskState::CutOff,

@@ -48,6 +48,18 @@ impl Coordinator {
         }
     }
 
+    /// The first task of the graph that was planned to read the outputs of `task`, whatever became of it.
+    pub fn first_reader(&self, task: TaskId) -> Option<TaskId> {
+        let mut edge = self.slots[task.index()].first_edge;
+        let mut first = None;
+        while edge != NONE {
+            let Edge { reader, next } = self.edges[edge as usize];
+            edge = next;
+            first = Some(first.map_or(reader, |first: TaskId| first.min(reader)));
+        }
+        first
+    }
+
     pub(super) fn keep_or_release(&mut self, task: TaskId) {
         let slot = &mut self.slots[task.index()];
         if slot.presence != Presence::Here {

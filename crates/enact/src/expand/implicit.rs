@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_graph::{
-    Binding, Codec, Context, Kind, Operation, OperationError, ParameterDeclaration, Scalar,
+    Binding, Codec, Context, Decode, Kind, Operation, OperationError, ParameterDeclaration, Scalar,
     ScalarType, Signature, Type, Value,
 };
 
@@ -40,13 +40,30 @@ pub(super) fn decoder(codec: &Codec) -> Operation {
     let signature = codec.read_signature();
     let decode = Arc::clone(&codec.decode);
     let run = move |inputs: &[Value], _: &[Scalar], context: &mut Context| {
-        let bytes = context.read(inputs.first().unwrap_or(&Value::Null))?;
-        Ok(vec![decode(&bytes)?])
+        let given = inputs.first().unwrap_or(&Value::Null);
+        Ok(vec![decoded(given, &*decode, context)?])
     };
     Operation {
         signature,
         kind: Kind::Native(Arc::new(run)),
     }
+}
+
+/// What is in a file, or in each of a list of files.
+fn decoded(given: &Value, decode: &Decode, context: &Context) -> Result<Value, OperationError> {
+    if let Value::List(items) = given {
+        let items = items.iter().map(|item| decoded(item, decode, context));
+        return Ok(Value::List(items.collect::<Result<_, _>>()?));
+    }
+    let bytes = context.read(given)?;
+    decode(&bytes).map_err(|error| match (error, given) {
+        (OperationError::Cancelled, _) => OperationError::Cancelled,
+        (error, Value::File(file)) => match file.handle.path() {
+            Some(path) => OperationError::Failed(format!("{}: {error}", path.display())),
+            None => error,
+        },
+        (error, _) => error,
+    })
 }
 
 /// The value of a parameter of a task.

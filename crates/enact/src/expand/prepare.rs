@@ -229,7 +229,12 @@ impl Expander {
                 input: Arc::clone(per),
             });
         };
-        let with_positions = |data: &usize| !self.data[*data].shape.is_empty();
+        // Of an input that is there once, everything is in its only group, also the items of lists made from it.
+        let is_single = self
+            .names
+            .get(per)
+            .is_some_and(|input| self.data[*input].shape.is_empty());
+        let with_positions = |data: &usize| !is_single && !self.data[*data].shape.is_empty();
         for data in units.iter().map(|unit| unit.data).filter(with_positions) {
             match self.per_place(data, column).as_slice() {
                 [_] => {}
@@ -391,10 +396,13 @@ impl Expander {
                 )));
             };
             let decoded = wanted.element().filter(|_| gather).unwrap_or(wanted);
-            let decode = if decode {
-                self.decoder_for(decoded, registry)
-            } else {
-                None
+            let decode = match self.origins.get(name) {
+                // From outside, values of a type that a library reads come as files.
+                Some(DataOrigin::Input(_)) if registry.codec(innermost(&given)).is_some() => {
+                    self.decoder_for(innermost(&given), registry)
+                }
+                _ if decode => self.decoder_for(decoded, registry),
+                _ => None,
             };
             if let Some(maker) = inside {
                 let made = &stage.tasks[maker];
@@ -459,6 +467,15 @@ impl Expander {
                 .or_insert_with(|| Arc::new(decoder(codec))),
         ))
     }
+}
+
+/// What a list, or a list of lists, is of.
+fn innermost(given: &Type) -> &Type {
+    let mut innermost = given;
+    while let Some(element) = innermost.element() {
+        innermost = element;
+    }
+    innermost
 }
 
 /// The position of the output port of `task` that makes `name`.

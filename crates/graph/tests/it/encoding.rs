@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use headwater_graph::{
     Array, DecodeError, Digest, DirectoryEntry, DirectoryValue, ElementType, FileValue, Handle,
-    Identity, Image, Opaque, Region, Value, decode, encode, value_digest,
+    Identity, Image, Opaque, Region, Value, decode, encode, encode_to, encoded_length,
+    value_digest,
 };
 use proptest::prelude::*;
 
@@ -410,6 +411,98 @@ fn handles_are_not_part_of_a_value() {
         Value::File(Arc::new(file("hello", None))),
     );
     assert_eq!(encode(&a), encode(&b));
+}
+
+#[test]
+fn an_encoding_is_the_same_in_pieces() {
+    for length in [0_usize, 1, 4000, 4095, 4096, 4097, 8192, 100_000] {
+        let bytes: Vec<u8> = (0..length).map(|position| position as u8).collect();
+        let array = Array::new(ElementType::U8, &[length as u64], &bytes).unwrap();
+        let image = Image {
+            array: array.clone(),
+            channels: "grey".into(),
+        };
+        let value = Value::List(
+            vec![
+                Value::Image(Arc::new(image)),
+                Value::Int(1),
+                Value::Array(array),
+                Value::Bytes(bytes.into()),
+                Value::Text("end".into()),
+            ]
+            .into(),
+        );
+        let whole = encode(&value);
+        let mut written = Vec::new();
+        encode_to(&value, &mut written).unwrap();
+        assert_eq!(written, whole, "{length}");
+        assert_eq!(encoded_length(&value), whole.len() as u64, "{length}");
+        assert_eq!(value_digest(&value), Digest::of(&whole), "{length}");
+    }
+}
+
+#[test]
+fn an_encoding_that_cannot_be_written_is_an_error() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("full"))
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    for length in [1, 100_000] {
+        let value = Value::Bytes(vec![0; length].into());
+        assert!(encode_to(&value, &mut Full).is_err(), "{length}");
+    }
+}
+
+#[test]
+fn arrays_are_built_in_place() {
+    for length in [0_u64, 1, 63, 64, 65, 4096, 1 << 20] {
+        let mut given = 0;
+        let array = Array::build(ElementType::U16, &[length, 1], |bytes| {
+            assert!(
+                bytes.iter().all(|byte| *byte == 0),
+                "what is handed out is zeroed"
+            );
+            given = bytes.as_ptr().addr();
+            for (position, byte) in bytes.iter_mut().enumerate() {
+                *byte = position as u8;
+            }
+        });
+        let array = array.unwrap();
+        assert_eq!(given, array.bytes().as_ptr().addr(), "no copy was made");
+        assert_eq!(given % 64, 0);
+        let expected: Vec<u8> = (0..2 * length).map(|position| position as u8).collect();
+        assert_eq!(
+            array,
+            Array::new(ElementType::U16, &[length, 1], &expected).unwrap()
+        );
+        let clone = array.clone();
+        assert_eq!(
+            clone.bytes().as_ptr(),
+            array.bytes().as_ptr(),
+            "a clone is the same array"
+        );
+    }
+}
+
+#[test]
+fn an_array_larger_than_memory_is_refused() {
+    let never = |_: &mut [u8]| panic!("it cannot be there");
+    for shape in [
+        &[u64::MAX, 2][..],
+        &[u64::MAX],
+        &[1 << 62],
+        &[i64::MAX as u64],
+    ] {
+        assert!(
+            Array::build(ElementType::U8, shape, never).is_none(),
+            "{shape:?}"
+        );
+    }
 }
 
 #[test]

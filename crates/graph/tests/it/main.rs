@@ -4,6 +4,7 @@ mod check;
 mod command;
 mod encoding;
 mod graph;
+mod operation;
 mod order;
 mod parts;
 mod recipe;

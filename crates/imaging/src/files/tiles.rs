@@ -4,7 +4,7 @@
 //! its halo is its core enlarged on all four sides and clipped to the slide.
 
 /// A part of a slide to be worked on, and how much around it is to be seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TileBox {
     /// Left edge of the core.
     pub x: u64,
