@@ -96,7 +96,7 @@ impl<W: Write + Seek + 'static, T: Pixel> RowFile<W, T> {
     /// Ends the file; an error when rows are missing.
     pub fn finish(self) -> Result<(), ImageError> {
         match self {
-            RowFile::Png(file) => file.finish(),
+            RowFile::Png(file) => file.finish().map(|_| ()),
             RowFile::Tiff {
                 mut writer,
                 width,
