@@ -45,7 +45,7 @@ pub fn squared_distance(mask: View<u8>) -> Plane<u64> {
 
 /// What becomes of a squared distance.
 trait Finish: Copy {
-    type Pixel: Copy;
+    type Pixel: Copy + Default + PartialEq;
     /// Where the image has no zero pixel.
     fn nowhere(self) -> Self::Pixel;
     /// At a zero pixel.

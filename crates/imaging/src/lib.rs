@@ -18,6 +18,7 @@ mod operations;
 mod overlay;
 mod plane;
 mod reconstruct;
+mod room;
 mod runs;
 mod select;
 mod spans;

@@ -222,7 +222,10 @@ fn per_an_input_that_is_there_once_everything_is_in_one_group() {
         .stage("P(parts) -> b")
         .stage("M(b*) -> m")
         .wait(Wait::Per("slide".into()));
-    assert_eq!(flow.run_plainly().reads("M"), ["M[0] <- b-all: (P[0] P[1])"]);
+    assert_eq!(
+        flow.run_plainly().reads("M"),
+        ["M[0] <- b-all: (P[0] P[1])"]
+    );
 }
 
 #[test]
