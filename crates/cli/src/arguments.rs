@@ -248,6 +248,43 @@ Examples:
   headwater imaging segment slide.svs -o mask.tif --tile 4096 --halo 64    a slide of any size
   headwater imaging segment slide.svs -o mask.png --level 1                at a smaller scale of it")]
     Segment(Box<Segment>),
+    /// Make a synthetic image of stained tissue, and where its nuclei are
+    ///
+    /// Pink tissue with nuclei, some of them touching, red blood cells and white lumen. The same arguments give the
+    /// same files on every machine; a larger image of the same seed begins with the smaller one. Of any size: memory is
+    /// that of a few bands of rows.
+    #[command(after_help = "\
+Examples:
+  headwater imaging synth -o tissue.png --mask truth.png
+  headwater imaging synth -o tissue.png --labels nuclei.png --size 2048x2048 --seed 7 --density 0.5
+  headwater imaging synth -o slide.tif --mask truth.tif --size 40000x40000
+  headwater imaging segment slide.tif -o mask.tif --tile 4096 --reference truth.tif   what is found of it")]
+    Synth(Box<Synthesis>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Synthesis {
+    /// Where the image goes: a name that ends in .png, .tif or .tiff
+    #[arg(short, long = "output", value_name = "IMAGE")]
+    pub(crate) output: PathBuf,
+    /// Also write the reference mask: 255 in nuclei, 0 elsewhere
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mask: Option<PathBuf>,
+    /// Also write the nuclei as numbers of 16 bits, from 1 on in reading order, 0 elsewhere
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+    /// How large
+    #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "1024x1024", value_parser = extent)]
+    pub(crate) size: (usize, usize),
+    /// Which of all such images
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// How many nuclei, from 0 (none) to 1 (crowded) [default: 0.8]
+    #[arg(long, value_name = "X")]
+    pub(crate) density: Option<f32>,
+    /// How many bands to work on at once [default: as many as this machine has cores]
+    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) jobs: Option<u32>,
 }
 
 #[derive(Debug, Args)]
@@ -281,6 +318,16 @@ pub(crate) struct Segment {
     /// How many tiles to work on at once [default: as many as this machine has cores]
     #[arg(short, value_name = "N", requires = "tile", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) jobs: Option<u32>,
+}
+
+/// `2048x1024`, at least 1 × 1.
+fn extent(text: &str) -> Result<(usize, usize), String> {
+    let sides = text.split_once(['x', 'X', '×']);
+    let side = |text: &str| text.trim().parse().ok().filter(|&side: &usize| side > 0);
+    let (width, height) = sides
+        .and_then(|(width, height)| Some((side(width)?, side(height)?)))
+        .ok_or("expected a width and a height of at least 1 pixel, such as 2048x1024")?;
+    Ok((width, height))
 }
 
 /// `4GiB`, `500MB`, `1024`.
@@ -338,5 +385,13 @@ mod tests {
         assert_eq!(size("2GB"), Ok(2_000_000_000));
         assert!(size("2 bananas").is_err());
         assert!(size("").is_err());
+    }
+
+    #[test]
+    fn extents() {
+        assert_eq!(extent("2048x1"), Ok((2048, 1)));
+        for wrong in ["", "x", "5", "5x", "0x5", "5x0", "-1x5", "5x5x5", "1e3x5"] {
+            assert!(extent(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -16,6 +16,7 @@ mod order;
 mod outputs;
 mod segment;
 mod settings;
+mod synth;
 mod tiled;
 
 use std::fs::File;
@@ -31,6 +32,7 @@ use crate::arguments::{Common, ImagingCommand};
 pub(crate) fn imaging(command: &ImagingCommand, common: &Common) -> Result<ExitCode, Error> {
     match command {
         ImagingCommand::Segment(options) => segment::segment(options, common),
+        ImagingCommand::Synth(options) => synth::synth(options, common),
     }
 }
 
@@ -77,6 +79,11 @@ fn open(path: &Path) -> Result<Slide, Error> {
         return Err(unreadable(io::Error::other("it is a folder, not a file")));
     }
     Slide::open(file).map_err(|error| self::unreadable(path, error))
+}
+
+/// How many threads there is work for.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// Seconds for machines: as exact as a clock is.

@@ -21,7 +21,7 @@ use super::outputs::{self, Writing};
 use super::segment::{
     Found, Job, Outcome, Outputs, STATUSES, Tally, Times, agreement, level, one, same_size,
 };
-use super::{open, unreadable, unwritable, wrong_use};
+use super::{cores, open, unreadable, unwritable, wrong_use};
 use crate::arguments::{Common, Segment};
 use crate::progress::Steps;
 
@@ -164,10 +164,9 @@ pub(super) fn segment(
         }
         None => None,
     };
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let plan = Plan {
         count: boxes.len(),
-        threads: options.jobs.map_or(cores, |jobs| jobs as usize),
+        threads: options.jobs.map_or_else(cores, |jobs| jobs as usize),
         reads_in_order: image.in_order() || reference.as_ref().is_some_and(Source::in_order),
     };
 
