@@ -5,6 +5,7 @@
 mod arguments;
 mod check;
 mod explain;
+mod imaging;
 mod products;
 mod progress;
 mod run;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         }
         Command::Runs { command } => runs::runs(command, &arguments.common),
         Command::Explain { run, task } => explain::explain(run, task, &arguments.common),
+        Command::Imaging { command } => imaging::imaging(command, &arguments.common),
         Command::Products { command } => products::products(command, &arguments.common),
     };
     result.unwrap_or_else(|error| show::error(&error, arguments.common.json))

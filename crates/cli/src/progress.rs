@@ -15,8 +15,7 @@ pub(crate) fn show(progress: &Progress, quiet: bool) -> Option<JoinHandle<()>> {
         return None;
     }
     let progress = progress.clone();
-    let bars = std::io::stderr().is_terminal()
-        && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+    let bars = bars();
     let thread = std::thread::Builder::new().name("headwater-progress".to_owned());
     thread
         .spawn(move || {
@@ -27,6 +26,92 @@ pub(crate) fn show(progress: &Progress, quiet: bool) -> Option<JoinHandle<()>> {
             }
         })
         .ok()
+}
+
+/// How far a command is that counts its own steps.
+pub(crate) struct Steps {
+    noun: &'static str,
+    count: usize,
+    done: usize,
+    began: Instant,
+    shown: Shown,
+}
+
+enum Shown {
+    Nothing,
+    Bar(ProgressBar),
+    /// When the last line was said, and how long to wait until the next.
+    Lines(Instant, Duration),
+}
+
+impl Steps {
+    pub(crate) fn new(name: &str, noun: &'static str, count: usize, quiet: bool) -> Steps {
+        let began = Instant::now();
+        let shown = if quiet {
+            Shown::Nothing
+        } else if bars() {
+            let target = ProgressDrawTarget::stderr_with_hz(10);
+            let bar = ProgressBar::with_draw_target(Some(count as u64), target);
+            bar.set_style(style(show::colours()));
+            bar.set_prefix(name.to_owned());
+            bar.tick();
+            Shown::Bar(bar)
+        } else {
+            Shown::Lines(began, FIRST_PAUSE)
+        };
+        Steps {
+            noun,
+            count,
+            done: 0,
+            began,
+            shown,
+        }
+    }
+
+    /// So many more are done.
+    pub(crate) fn advance(&mut self, more: usize) {
+        self.done += more;
+        let rate = self.done as f64 / self.began.elapsed().as_secs_f64().max(0.001);
+        let left = show::duration((self.count - self.done.min(self.count)) as f64 / rate);
+        match &mut self.shown {
+            Shown::Nothing => {}
+            Shown::Bar(bar) => {
+                bar.set_message(format!("{rate:.1}/s, {left} left"));
+                bar.set_position(self.done as u64);
+            }
+            Shown::Lines(last, pause) => {
+                if last.elapsed() >= *pause && self.done < self.count {
+                    show::talk(&format!(
+                        "{} of {} done, {rate:.1}/s, {left} left",
+                        show::grouped(self.done),
+                        show::count(self.count, self.noun)
+                    ));
+                    *last = Instant::now();
+                    *pause = longer(*pause);
+                }
+            }
+        }
+    }
+
+    /// All are done.
+    pub(crate) fn finish(self) {
+        if let Shown::Bar(bar) = self.shown {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// How long the first plain line is waited for.
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
+
+/// A log of a long run stays readable.
+fn longer(pause: Duration) -> Duration {
+    (pause * 2).min(Duration::from_secs(60))
+}
+
+/// Whether stderr takes bars.
+fn bars() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 fn style(colours: bool) -> ProgressStyle {
@@ -101,7 +186,7 @@ fn message(stage: &StageSnapshot, elapsed: Duration) -> String {
 fn tell(progress: &Progress) {
     let mut last = Instant::now();
     let mut said = usize::MAX;
-    let mut pause = Duration::from_secs(2);
+    let mut pause = FIRST_PAUSE;
     loop {
         let snapshot = progress.snapshot();
         snapshot.news.iter().for_each(|line| show::talk(line));
@@ -113,8 +198,7 @@ fn tell(progress: &Progress) {
             show::talk(&line(&snapshot));
             last = Instant::now();
             said = ended;
-            // A log of a long run stays readable.
-            pause = (pause * 2).min(Duration::from_secs(60));
+            pause = longer(pause);
         }
         std::thread::sleep(Duration::from_millis(50));
     }

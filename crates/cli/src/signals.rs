@@ -22,29 +22,33 @@ extern "C" fn interrupted(_: libc::c_int) {
 
 /// From now on SIGINT and SIGTERM stop the run.
 pub(crate) fn watch(stop: &Stop, progress: &Progress, quiet: bool) {
+    let (stop, progress) = (stop.clone(), progress.clone());
+    listen(move || {
+        // Bars would draw over a line that is not theirs.
+        if quiet {
+            crate::show::talk(STOPPING);
+        } else {
+            progress.tell(STOPPING);
+        }
+        stop.now();
+    });
+}
+
+/// From now on SIGINT and SIGTERM do this, once, on a thread of its own.
+pub(crate) fn listen(heard: impl FnOnce() + Send + 'static) {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: the handler only touches an atomic and `_exit`, both of which are safe in a handler.
         unsafe {
             libc::signal(signal, interrupted as *const () as libc::sighandler_t);
         }
     }
-    let (stop, progress) = (stop.clone(), progress.clone());
     // Without the thread Ctrl-C has to be pressed twice.
     let _ = std::thread::Builder::new()
         .name("headwater-signals".to_owned())
         .spawn(move || {
-            loop {
+            while INTERRUPTS.load(Ordering::SeqCst) == 0 {
                 std::thread::sleep(Duration::from_millis(20));
-                if INTERRUPTS.load(Ordering::SeqCst) > 0 {
-                    // Bars would draw over a line that is not theirs.
-                    if quiet {
-                        crate::show::talk(STOPPING);
-                    } else {
-                        progress.tell(STOPPING);
-                    }
-                    stop.now();
-                    return;
-                }
             }
+            heard();
         });
 }

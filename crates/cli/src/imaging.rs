@@ -1,0 +1,92 @@
+//! `headwater imaging`: the image library without a workflow.
+//!
+//! Law: an image that cannot be read and a file that cannot be written are work that failed (exit code 1), a flag that
+//! does not fit is wrong use (2), and what a tile came to is a result (0). Results appear whole or not at all.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `segment` | `segment`: what was asked, and what it came to |
+//! | `tiled` | the same for a slide, tile by tile |
+//! | `synth` | `synth` |
+//! | `outputs` | files that appear whole or not at all |
+//! | `order` | work on several threads whose results are taken in order |
+//! | `settings` | `--set` |
+
+mod order;
+mod outputs;
+mod segment;
+mod settings;
+mod synth;
+mod tiled;
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use headwater::Error;
+use headwater_imaging::files::{ImageError, Slide};
+
+use crate::arguments::{Common, ImagingCommand};
+
+pub(crate) fn imaging(command: &ImagingCommand, common: &Common) -> Result<ExitCode, Error> {
+    match command {
+        ImagingCommand::Segment(options) => segment::segment(options, common),
+        ImagingCommand::Synth(options) => synth::synth(options, common),
+    }
+}
+
+fn wrong_use(message: String, hint: &str) -> Error {
+    Error::Use {
+        message,
+        hint: Some(hint.to_owned()),
+    }
+}
+
+/// A file that could not be read or written, as an error that ends with exit code 1.
+fn failed(what: &'static str, path: &Path, error: ImageError) -> Error {
+    let source = match error {
+        ImageError::Io(source) => source,
+        other => io::Error::other(other.to_string()),
+    };
+    Error::Io {
+        what,
+        path: path.to_path_buf(),
+        source,
+    }
+}
+
+fn unreadable(path: &Path, error: ImageError) -> Error {
+    failed("cannot read", path, error)
+}
+
+fn unwritable(path: &Path, error: ImageError) -> Error {
+    failed("cannot write", path, error)
+}
+
+/// Opens an image.
+fn open(path: &Path) -> Result<Slide, Error> {
+    let unreadable = |source: io::Error| Error::Io {
+        what: "cannot read",
+        path: path.to_path_buf(),
+        source,
+    };
+    let file = File::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => unreadable(io::Error::other("there is no such file")),
+        _ => unreadable(error),
+    })?;
+    if file.metadata().map_err(unreadable)?.is_dir() {
+        return Err(unreadable(io::Error::other("it is a folder, not a file")));
+    }
+    Slide::open(file).map_err(|error| self::unreadable(path, error))
+}
+
+/// How many threads there is work for.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Seconds for machines: as exact as a clock is.
+fn seconds(seconds: f64) -> serde_json::Value {
+    serde_json::json!((seconds * 1e6).round() / 1e6)
+}
