@@ -186,7 +186,7 @@ fn shares(claims: &Claims, tasks: &[Taken; 7]) {
 fn best_tasks(image: View<'_, Colour>, best: &mut [Taken; 7]) -> Result<(), Box<dyn Error>> {
     let mut moments = Vec::with_capacity(Task::ALL.len() + 1);
     let made = nuclei::segment(image, &Parameters::default(), |_| {
-        moments.push(Moment::now())
+        moments.push(Moment::now());
     });
     moments.push(Moment::now());
     if moments.len() != Task::ALL.len() + 1 || made.nuclei == 0 {
