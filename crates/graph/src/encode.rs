@@ -8,11 +8,12 @@
 //! else (a file with a name, a program) the digest of this encoding.
 
 use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
 use crate::{
-    Array, Digest, DirectoryEntry, DirectoryValue, ElementType, FileValue, Handle, Image, Opaque,
-    Region, Value,
+    Array, ContentHasher, Digest, DirectoryEntry, DirectoryValue, ElementType, FileValue, Handle,
+    Image, Opaque, Region, Value,
 };
 
 mod tag {
@@ -72,6 +73,101 @@ pub fn encode(value: &Value) -> Vec<u8> {
 
 /// Appends the canonical encoding of `value`.
 pub fn encode_into(value: &Value, out: &mut Vec<u8>) {
+    put_value(value, out);
+}
+
+/// Writes the canonical encoding of `value`, without making a copy of what is large in it.
+pub fn encode_to(value: &Value, out: &mut dyn Write) -> io::Result<()> {
+    let mut written = Written {
+        out: BufWriter::with_capacity(SMALL, out),
+        result: Ok(()),
+    };
+    put_value(value, &mut written);
+    written.result?;
+    written.out.flush()
+}
+
+/// How many bytes the canonical encoding of `value` has.
+pub fn encoded_length(value: &Value) -> u64 {
+    let mut length = 0;
+    put_value(value, &mut length);
+    length
+}
+
+/// Pieces below this size are put together before they are handed on.
+const SMALL: usize = 4096;
+
+/// What takes an encoding, piece by piece.
+trait Sink {
+    fn extend_from_slice(&mut self, bytes: &[u8]);
+
+    fn push(&mut self, byte: u8) {
+        self.extend_from_slice(&[byte]);
+    }
+}
+
+impl Sink for Vec<u8> {
+    fn extend_from_slice(&mut self, bytes: &[u8]) {
+        Vec::extend_from_slice(self, bytes);
+    }
+}
+
+/// Counts.
+impl Sink for u64 {
+    fn extend_from_slice(&mut self, bytes: &[u8]) {
+        *self += bytes.len() as u64;
+    }
+}
+
+/// Writes until that fails.
+struct Written<'a> {
+    out: BufWriter<&'a mut dyn Write>,
+    result: io::Result<()>,
+}
+
+impl Sink for Written<'_> {
+    fn extend_from_slice(&mut self, bytes: &[u8]) {
+        if self.result.is_ok() {
+            self.result = self.out.write_all(bytes);
+        }
+    }
+}
+
+/// Digests; large pieces as they are.
+#[derive(Default)]
+struct Digested {
+    hasher: ContentHasher,
+    small: Vec<u8>,
+}
+
+impl Digested {
+    fn hand_on(&mut self) {
+        self.hasher.update(&self.small);
+        self.small.clear();
+    }
+}
+
+impl Sink for Digested {
+    fn extend_from_slice(&mut self, bytes: &[u8]) {
+        if self.small.len() + bytes.len() > SMALL {
+            self.hand_on();
+        }
+        if bytes.len() > SMALL {
+            self.hasher.update(bytes);
+        } else {
+            self.small.extend_from_slice(bytes);
+        }
+    }
+}
+
+fn digest_of_encoding(value: &Value) -> Digest {
+    let mut digested = Digested::default();
+    put_value(value, &mut digested);
+    digested.hand_on();
+    digested.hasher.finish()
+}
+
+fn put_value(value: &Value, out: &mut impl Sink) {
     match value {
         Value::Null => out.push(tag::NULL),
         Value::Bool(false) => out.push(tag::FALSE),
@@ -133,7 +229,7 @@ pub fn encode_into(value: &Value, out: &mut Vec<u8>) {
             out.push(tag::LIST);
             put_length(out, items.len());
             for item in items.iter() {
-                encode_into(item, out);
+                put_value(item, out);
             }
         }
         Value::Record(fields) => {
@@ -141,7 +237,7 @@ pub fn encode_into(value: &Value, out: &mut Vec<u8>) {
             put_length(out, fields.len());
             for (name, field) in fields.iter() {
                 put_bytes(out, name.as_bytes());
-                encode_into(field, out);
+                put_value(field, out);
             }
         }
         Value::Opaque(opaque) => {
@@ -157,7 +253,7 @@ pub fn value_digest(value: &Value) -> Digest {
     match value {
         Value::File(file) if file.name.is_none() && !file.executable => file.digest,
         Value::Directory(directory) => manifest_digest(directory),
-        other => Digest::of(&encode(other)),
+        other => digest_of_encoding(other),
     }
 }
 
@@ -166,17 +262,17 @@ pub fn manifest_digest(directory: &DirectoryValue) -> Digest {
     Digest::of(&encode(&Value::Directory(directory.clone())))
 }
 
-fn put_length(out: &mut Vec<u8>, length: usize) {
+fn put_length(out: &mut impl Sink, length: usize) {
     out.extend_from_slice(&(length as u64).to_le_bytes());
 }
 
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+fn put_bytes(out: &mut impl Sink, bytes: &[u8]) {
     put_length(out, bytes.len());
     out.extend_from_slice(bytes);
 }
 
 /// Values may hold NaN (parameters may not), so there is one NaN, and one zero.
-fn put_float(out: &mut Vec<u8>, number: f64) {
+fn put_float(out: &mut impl Sink, number: f64) {
     let bits = if number.is_nan() {
         NOT_A_NUMBER
     } else if number == 0.0 {
@@ -190,7 +286,7 @@ fn put_float(out: &mut Vec<u8>, number: f64) {
 /// The bits of the one float that is not a number.
 const NOT_A_NUMBER: u64 = 0x7ff8_0000_0000_0000;
 
-fn put_array(out: &mut Vec<u8>, array: &Array) {
+fn put_array(out: &mut impl Sink, array: &Array) {
     let code = ElementType::ALL
         .iter()
         .position(|element| *element == array.element_type());
@@ -204,13 +300,13 @@ fn put_array(out: &mut Vec<u8>, array: &Array) {
 
 /// What is known by a logical name is nothing but that name, and does not decode: nobody may take it for
 /// contents that are in a store.
-fn put_name(out: &mut Vec<u8>, name: &str) {
+fn put_name(out: &mut impl Sink, name: &str) {
     out.push(tag::LOGICAL_NAME);
     put_bytes(out, name.as_bytes());
 }
 
 /// Without the mode: in a directory it stands before.
-fn put_file(out: &mut Vec<u8>, file: &FileValue) {
+fn put_file(out: &mut impl Sink, file: &FileValue) {
     if let Some(name) = file.logical_name() {
         return put_name(out, name);
     }

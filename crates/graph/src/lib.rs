@@ -47,7 +47,10 @@ pub use diagnostic::{Diagnostic, Fault, Severity, Span};
 pub use digest::{
     ContentHasher, Digest, ParseDigestError, Recipe, SEGMENT, SegmentDigest, SegmentHasher,
 };
-pub use encode::{DecodeError, decode, encode, encode_into, manifest_digest, value_digest};
+pub use encode::{
+    DecodeError, decode, encode, encode_into, encode_to, encoded_length, manifest_digest,
+    value_digest,
+};
 pub use graph::{External, GraphError, NewTask, Source, Task, TaskGraph, TaskId};
 pub use operation::{
     Cancel, Context, Kind, Operation, OperationError, Outputs, ParameterDeclaration, Port,

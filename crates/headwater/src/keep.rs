@@ -12,7 +12,7 @@ use headwater_enact::Recall;
 use headwater_execute::{Execution, Fetch, Keeper, KeeperError, Lease, Made};
 use headwater_graph::{
     Digest, FileValue, Handle, Identity, Known, Outputs, Port, ProductRecord, Recipe, Records,
-    Source, StoredOutput, TaskGraph, TaskId, Value, encode, value_digest,
+    Source, StoredOutput, TaskGraph, TaskId, Value, encode, encoded_length, value_digest,
 };
 use headwater_remember::{Alias, Leases, ObjectSource, Pending, PendingObject, Store, Writer};
 
@@ -20,7 +20,7 @@ use crate::fetch::StoreFetcher;
 use crate::thrift::{Habits, Thrift};
 
 /// Values up to this size live in the record.
-const INLINE: usize = 16 * 1024;
+const INLINE: u64 = 16 * 1024;
 
 /// A product on its way.
 pub(crate) struct Message {
@@ -352,30 +352,30 @@ fn stored(
     objects: &mut Vec<PendingObject>,
 ) -> Option<StoredOutput> {
     collect_objects(value, places, objects)?;
-    let encoding = encode(value);
+    let length = encoded_length(value);
     let size = match value {
         Value::File(file) => file.size,
         Value::Directory(directory) => directory.entries.iter().map(|entry| entry.file.size).sum(),
-        _ => encoding.len() as u64,
+        _ => length,
     };
-    if encoding.len() <= INLINE {
+    if length <= INLINE {
         return Some(StoredOutput {
             digest,
             size,
-            inline: Some(encoding.into()),
+            inline: Some(encode(value).into()),
             encoding: None,
         });
     }
-    let name = Digest::of(&encoding);
+    // Only what is nothing but the contents of a file is digested otherwise, and that has a short encoding.
     objects.push(PendingObject {
-        digest: name,
-        source: ObjectSource::Bytes(encoding),
+        digest,
+        source: ObjectSource::Encoding(value.clone()),
     });
     Some(StoredOutput {
         digest,
         size,
         inline: None,
-        encoding: Some(name),
+        encoding: Some(digest),
     })
 }
 

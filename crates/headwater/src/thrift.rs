@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 
 use headwater_execute::Made;
-use headwater_graph::{FileValue, Handle, Outputs, Port, ProductRecord, Value};
+use headwater_graph::{FileValue, Handle, Outputs, Port, ProductRecord, Value, encoded_length};
 use headwater_remember::{ObjectSource, PendingObject, Rates, Store};
 
 use crate::keep::locked;
@@ -91,6 +91,7 @@ fn bytes_of(object: &PendingObject) -> u64 {
     match &object.source {
         ObjectSource::Staged(path) => std::fs::metadata(path).map_or(0, |found| found.len()),
         ObjectSource::Bytes(bytes) => bytes.len() as u64,
+        ObjectSource::Encoding(value) => encoded_length(value),
     }
 }
 

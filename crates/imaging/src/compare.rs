@@ -9,7 +9,7 @@
 //!
 //! **Objects** ([`compare_objects`]). Each image gives labels: 0 is background, and an object is all pixels of one
 //! other label, connected or not. A labelled reference says so itself; a binary mask is labelled first, by its
-//! 8-connected components. Two objects overlap when they share a pixel.
+//! 8-connected components ([`objects_of`]). Two objects overlap when they share a pixel.
 //! - Mean Dice: the mean over all overlapping pairs (object, reference object) of the Dice of the two. An object that
 //!   overlaps several counts once with each. No pair: 1 when neither image has an object, else 0.
 //! - F1: a pair matches when its intersection over union is **above** 0.5. Above and not from: two objects of one
@@ -20,7 +20,7 @@
 
 use std::collections::HashMap;
 
-use crate::View;
+use crate::{Bitmap, Connectivity, Plane, View, label};
 
 /// Two images that should show the same place do not have the same size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -125,6 +125,11 @@ impl ObjectAgreement {
     }
 }
 
+/// The objects of a binary mask as labels: its 8-connected components, counted from 1.
+pub fn objects_of(mask: View<u8>) -> Plane<u32> {
+    label(&Bitmap::from_mask(mask), Connectivity::Eight).0
+}
+
 /// Compares the objects of a label image with those of a reference. A label is any number but 0; 16-bit labels are
 /// to be widened.
 pub fn compare_objects(
@@ -189,7 +194,6 @@ pub fn compare_objects(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Plane;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
@@ -239,6 +243,12 @@ mod tests {
         let agreement = objects(&[7, 7, 7, 7, 7], &[1, 1, 1, 2, 2]);
         assert_eq!(agreement.matches, 1);
         assert_eq!(agreement.f1(), 2.0 / 3.0);
+    }
+
+    #[test]
+    fn objects_of_a_mask_touch_at_corners() {
+        let mask = Plane::new(4, 2, vec![255, 0, 0, 1, 0, 255, 0, 7]).unwrap();
+        assert_eq!(objects_of(mask.view()).pixels(), [1, 0, 0, 2, 0, 1, 0, 2]);
     }
 
     #[test]

@@ -45,15 +45,15 @@ pub fn squared_distance(mask: View<u8>) -> Plane<u64> {
 
 /// What becomes of a squared distance.
 trait Finish: Copy {
-    type Pixel: Copy;
+    type Pixel: Copy + Default + PartialEq;
     /// Where the image has no zero pixel.
     fn nowhere(self) -> Self::Pixel;
     /// At a zero pixel.
     fn outside(self) -> Self::Pixel;
-    /// Of a set pixel, at most [`REACH`] away.
-    fn near(self, square: i16) -> Self::Pixel;
-    /// Of any set pixel.
-    fn any(self, square: u64) -> Self::Pixel;
+    /// Of pixels at most [`REACH`] away, zero pixels among them.
+    fn near(self, squares: [i16; LANES]) -> [Self::Pixel; LANES];
+    /// Of set pixels in a row, the first `across` columns right of one whose squared gap is `square`.
+    fn far(self, across: i64, square: i64, out: &mut [Self::Pixel]);
 }
 
 #[derive(Clone, Copy)]
@@ -67,11 +67,13 @@ impl Finish for Square {
     fn outside(self) -> u64 {
         0
     }
-    fn near(self, square: i16) -> u64 {
-        square as u64
+    fn near(self, squares: [i16; LANES]) -> [u64; LANES] {
+        squares.map(|square| square as u64)
     }
-    fn any(self, square: u64) -> u64 {
-        square
+    fn far(self, across: i64, square: i64, out: &mut [u64]) {
+        for (across, out) in (across..).zip(out) {
+            *out = (across * across + square) as u64;
+        }
     }
 }
 
@@ -88,11 +90,35 @@ impl Finish for Root {
     fn outside(self) -> f32 {
         self.outside
     }
-    fn near(self, square: i16) -> f32 {
-        f32::from(square).sqrt()
+    #[inline]
+    fn near(self, squares: [i16; LANES]) -> [f32; LANES] {
+        let mut roots = [0.0; LANES];
+        for lane in 0..LANES {
+            let root = f32::from(squares[lane]).sqrt();
+            roots[lane] = if squares[lane] == 0 {
+                self.outside
+            } else {
+                root
+            };
+        }
+        roots
     }
-    fn any(self, square: u64) -> f32 {
-        root(square)
+    #[inline]
+    fn far(self, across: i64, square: i64, out: &mut [f32]) {
+        let last = across + out.len() as i64;
+        let widest = across.abs().max(last.abs());
+        if widest < 1 << 12 && widest * widest + square < 1 << 24 {
+            // Every number on the way is an integer below 2²⁴: exact.
+            let (across, square) = (across as i32, square as f32);
+            for (step, out) in (0i32..).zip(out) {
+                let across = (across + step) as f32;
+                *out = (across * across + square).sqrt();
+            }
+        } else {
+            for (across, out) in (across..).zip(out) {
+                *out = root((across * across + square) as u64);
+            }
+        }
     }
 }
 
@@ -122,11 +148,8 @@ impl Gap for u16 {
     const NONE: u16 = u16::MAX;
     #[inline]
     fn step(self, pixel: u8) -> u16 {
-        if pixel == 0 {
-            0
-        } else {
-            self.saturating_add(1)
-        }
+        // Without a branch, so that many are done at once.
+        self.saturating_add(1) & (i16::from(pixel).wrapping_neg() >> 15) as u16
     }
     #[inline]
     fn far(self) -> i16 {
@@ -142,11 +165,7 @@ impl Gap for u32 {
     const NONE: u32 = u32::MAX;
     #[inline]
     fn step(self, pixel: u8) -> u32 {
-        if pixel == 0 {
-            0
-        } else {
-            self.saturating_add(1)
-        }
+        self.saturating_add(1) & (i32::from(pixel).wrapping_neg() >> 31) as u32
     }
     #[inline]
     fn far(self) -> i16 {
@@ -184,19 +203,35 @@ fn sweep<G: Gap, F: Finish>(mask: View<u8>, finish: F, result: &mut Plane<F::Pix
         } else {
             &above[(y - 1) * width..]
         };
-        for ((gap, above), pixel) in row.iter_mut().zip(above).zip(mask.row(y)) {
-            *gap = above.step(*pixel);
-        }
+        step_down(row, above, mask.row(y));
     }
     let mut below = none;
     let mut work = Work::new(width);
     for y in (0..height).rev() {
         let pixels = mask.row(y);
         let row = &gaps[y * width..][..width];
-        for ((below, gap), pixel) in below.iter_mut().zip(row).zip(pixels) {
-            *below = below.step(*pixel).min(*gap);
-        }
+        step_up(&mut below, row, pixels);
         work.finish_row(&below, pixels, finish, result.row_mut(y));
+    }
+}
+
+/// From a row of gaps upwards to the next lower one. Not part of its caller, where it is not done many at once.
+#[inline(never)]
+fn step_down<G: Gap>(row: &mut [G], above: &[G], pixels: &[u8]) {
+    let count = row.len().min(above.len()).min(pixels.len());
+    let (row, above, pixels) = (&mut row[..count], &above[..count], &pixels[..count]);
+    for x in 0..count {
+        row[x] = above[x].step(pixels[x]);
+    }
+}
+
+/// From a row of gaps to the next higher one, where the gaps upwards are known.
+#[inline(never)]
+fn step_up<G: Gap>(row: &mut [G], upwards: &[G], pixels: &[u8]) {
+    let count = row.len().min(upwards.len()).min(pixels.len());
+    let (row, upwards, pixels) = (&mut row[..count], &upwards[..count], &pixels[..count]);
+    for x in 0..count {
+        row[x] = row[x].step(pixels[x]).min(upwards[x]);
     }
 }
 
@@ -240,39 +275,31 @@ impl Work {
         }
         let mut x = 0;
         while x < width {
-            let block = &pixels[x..width.min(x + LANES)];
-            if block.iter().fold(0, |any, pixel| any | pixel) == 0 {
-                x += block.len();
+            let count = LANES.min(width - x);
+            let mut block = [0; LANES];
+            block[..count].copy_from_slice(&pixels[x..x + count]);
+            if block == [0; LANES] {
+                x += count;
                 continue;
             }
             let best = self.near(x);
-            let out_block = &mut out[x..x + block.len()];
-            for (out, square) in out_block.iter_mut().zip(best) {
-                *out = if square == 0 {
-                    finish.outside()
-                } else {
-                    finish.near(square)
-                };
+            out[x..x + count].copy_from_slice(&finish.near(best)[..count]);
+            let mut deep = [false; LANES];
+            for lane in 0..LANES {
+                deep[lane] = (best[lane] > (REACH * REACH) as i16) & (block[lane] != 0);
             }
-            let limit = (REACH * REACH) as i16;
-            match best[..block.len()]
-                .iter()
-                .position(|square| *square > limit)
-            {
-                None => x += block.len(),
-                Some(deep) => {
-                    let deep = x + deep;
-                    let start = pixels[..deep]
-                        .iter()
-                        .rposition(|p| *p == 0)
-                        .map_or(0, |zero| zero + 1);
-                    let end = pixels[deep..]
-                        .iter()
-                        .position(|p| *p == 0)
-                        .map_or(width, |zero| deep + zero);
-                    self.deep(gaps, start, end, finish, out);
-                    x = end;
-                }
+            x += count;
+            if deep != [false; LANES] {
+                let deep = deep
+                    .iter()
+                    .position(|deep| *deep)
+                    .map_or(x, |lane| x - count + lane);
+                let zero = pixels[..deep].iter().rposition(|pixel| *pixel == 0);
+                let start = zero.map_or(0, |zero| zero + 1);
+                let zero = pixels[deep..].iter().position(|pixel| *pixel == 0);
+                let end = zero.map_or(width, |zero| deep + zero);
+                self.deep(gaps, start, end, finish, out);
+                x = end;
             }
         }
     }
@@ -326,7 +353,7 @@ impl Work {
                     continue;
                 }
                 let rise = column * column - top.column * top.column + square - top.square;
-                from = rise.div_euclid(2 * (column - top.column)) + 1;
+                from = quotient(rise, 2 * (column - top.column)) + 1;
                 break;
             }
             if from < last as i64 {
@@ -342,11 +369,19 @@ impl Work {
                 .get(at + 1)
                 .map_or(end as i64, |next| next.start.min(end as i64));
             let begin = part.start.max(start as i64);
-            for x in begin..stop {
-                let across = x - part.column;
-                out[x as usize] = finish.any((across * across + part.square) as u64);
+            if begin < stop {
+                let out = &mut out[begin as usize..stop as usize];
+                finish.far(begin - part.column, part.square, out);
             }
         }
+    }
+}
+
+/// The quotient of two numbers that are not negative; most fit 32 bits, where division is quick.
+fn quotient(dividend: i64, divisor: i64) -> i64 {
+    match (u32::try_from(dividend), u32::try_from(divisor)) {
+        (Ok(dividend), Ok(divisor)) => i64::from(dividend / divisor),
+        _ => dividend / divisor,
     }
 }
 

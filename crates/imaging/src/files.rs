@@ -15,6 +15,8 @@
 //! | alpha | laid over white; where it is opaque nothing changes |
 //! | CMYK | colour, by the plain rule `r = (255 − c)(255 − k) / 255` |
 //! | 32 bits, real or signed numbers | an error |
+//! | orientation (EXIF, TIFF) | not followed: pixels as they are stored |
+//! | several images | the first |
 //!
 //! Read [`picture`] first, then [`slide`].
 

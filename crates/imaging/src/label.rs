@@ -15,7 +15,7 @@ pub fn label(bitmap: &Bitmap, connectivity: Connectivity) -> (Plane<u32>, u32) {
 }
 
 /// A plane with a value of its own for each component, and the default elsewhere.
-pub(crate) fn paint<T: Copy + Default>(
+pub(crate) fn paint<T: Copy + Default + PartialEq>(
     components: &Components,
     width: usize,
     height: usize,

@@ -18,6 +18,7 @@ mod operations;
 mod overlay;
 mod plane;
 mod reconstruct;
+mod room;
 mod runs;
 mod select;
 mod spans;
@@ -25,7 +26,9 @@ mod synth;
 mod watershed;
 
 pub use bits::Bitmap;
-pub use compare::{ObjectAgreement, PixelAgreement, SizesDiffer, compare_objects, compare_pixels};
+pub use compare::{
+    ObjectAgreement, PixelAgreement, SizesDiffer, compare_objects, compare_pixels, objects_of,
+};
 pub use cross::{dilate, erode, open};
 pub use distance::{distance, distance_or_max, squared_distance};
 pub use fill::fill;

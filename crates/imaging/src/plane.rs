@@ -4,6 +4,8 @@
 //! never more than [`MAX_PIXELS`], so that a pixel's position fits in 32 bits with room for a frame around the
 //! image. A binary image holds 0 and 255; a colour image holds [`Colour`]s.
 
+use crate::room::{copied, filled};
+
 /// Red, green and blue of a pixel.
 pub type Colour = [u8; 3];
 
@@ -86,7 +88,7 @@ impl<'a, T> View<'a, T> {
 }
 
 /// Owned pixels.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Plane<T> {
     width: usize,
     height: usize,
@@ -154,7 +156,16 @@ impl<T> Plane<T> {
     }
 }
 
-impl<T: Clone> Plane<T> {
+impl<T: Copy> Clone for Plane<T> {
+    fn clone(&self) -> Self {
+        Plane {
+            pixels: copied(&self.pixels),
+            ..*self
+        }
+    }
+}
+
+impl<T: Copy + Default + PartialEq> Plane<T> {
     /// A plane of one value.
     ///
     /// # Panics
@@ -167,7 +178,7 @@ impl<T: Clone> Plane<T> {
         Plane {
             width,
             height,
-            pixels: vec![value; width * height],
+            pixels: filled(width * height, value),
         }
     }
 }

@@ -4,11 +4,13 @@
 //! `m(p) = min(mask(p), max(m(p), m(neighbours of p)))`. Pixels outside the image do not exist. The result is
 //! unique, so it does not depend on the order in which it is found.
 //!
-//! Bound: linear in the number of pixels, whatever they show. Two scans over the rows carry values as far as rows
-//! allow; what is left (a spiral, a staircase) is finished from a queue that is taken from the highest level down.
-//! A pixel raised from there was raised by the highest level that can still reach it, so it is raised once and
-//! put in the queue at most once more. The queue is made of buckets: 256 for bytes; for `f32` a radix heap over
-//! the 32 bits of the ordered value, in which an entry moves at most 32 times.
+//! Bound: linear in the number of pixels, whatever they show. Two scans over all rows and at most [`SWEEPS`] over
+//! what may still rise carry values as far as rows allow; what is left (a spiral, a staircase) is finished from a
+//! queue that is taken from the highest level down. A pixel raised from there was raised by the highest level that
+//! can still reach it, so it is raised once and put in the queue once more at most. The queue is made of buckets:
+//! 256 for bytes; for `f32` a radix heap over the 32 bits of the ordered value, in which an entry moves at most 32
+//! times. Beyond marker and mask it takes two bits for each block of 16 pixels, and the queue: four bytes for each
+//! pixel in it (eight for `f32`), few but in mazes.
 
 use std::ops::Range;
 
@@ -23,6 +25,12 @@ pub trait Grey: Copy + PartialOrd + Default + private::Sealed {
     /// The queue of raised pixels.
     #[doc(hidden)]
     type Levels: Levels<Self>;
+    /// Carries values from left to right along a span.
+    #[doc(hidden)]
+    fn chain_right(row: &mut [Self], mask: &[Self], span: Range<usize>);
+    /// Carries values from right to left along a span.
+    #[doc(hidden)]
+    fn chain_left(row: &mut [Self], mask: &[Self], span: Range<usize>);
 }
 
 mod private {
@@ -35,12 +43,24 @@ impl Grey for u8 {
     const LOWEST: u8 = u8::MIN;
     const HIGHEST: u8 = u8::MAX;
     type Levels = Buckets;
+    fn chain_right(row: &mut [u8], mask: &[u8], span: Range<usize>) {
+        chain_right::<16, false, u8>(row, mask, span);
+    }
+    fn chain_left(row: &mut [u8], mask: &[u8], span: Range<usize>) {
+        chain_left::<16, false, u8>(row, mask, span);
+    }
 }
 
 impl Grey for f32 {
     const LOWEST: f32 = f32::NEG_INFINITY;
     const HIGHEST: f32 = f32::INFINITY;
     type Levels = Radix;
+    fn chain_right(row: &mut [f32], mask: &[f32], span: Range<usize>) {
+        chain_right::<8, true, f32>(row, mask, span);
+    }
+    fn chain_left(row: &mut [f32], mask: &[f32], span: Range<usize>) {
+        chain_left::<8, true, f32>(row, mask, span);
+    }
 }
 
 /// Pixels that may raise their neighbours, highest level first.
@@ -175,7 +195,7 @@ pub fn reconstruct_in_place<T: Grey>(
 ) {
     same_size((marker.width(), marker.height()), mask);
     let whole = [(0, mask.width() as u32)];
-    run(marker, mask, connectivity, |_| &whole);
+    run(marker, mask, connectivity, |_| &whole, SWEEPS);
 }
 
 /// Like [`reconstruct_in_place`] where marker and mask are equal outside of the spans: only pixels in spans are
@@ -191,7 +211,7 @@ pub fn reconstruct_in_spans<T: Grey>(
 ) {
     same_size((marker.width(), marker.height()), mask);
     same_size((spans.width(), spans.height()), mask);
-    run(marker, mask, connectivity, |y| spans.row(y));
+    run(marker, mask, connectivity, |y| spans.row(y), SWEEPS);
 }
 
 fn same_size<T>(size: (usize, usize), mask: View<T>) {
@@ -210,6 +230,7 @@ fn run<'a, T: Grey>(
     mask: View<T>,
     connectivity: Connectivity,
     spans: impl Fn(usize) -> &'a [(u32, u32)],
+    sweeps: usize,
 ) {
     let (width, height) = (mask.width(), mask.height());
     if width == 0 || height == 0 {
@@ -221,7 +242,7 @@ fn run<'a, T: Grey>(
         for &(start, end) in spans(y) {
             let span = start as usize..end as usize;
             lift(row, mask.row(y), above, span.clone(), connectivity);
-            chain_right(row, mask.row(y), span);
+            T::chain_right(row, mask.row(y), span);
         }
     }
     // From here on a row that is passed cannot raise itself, nor can the one passed before raise it. What it may
@@ -234,8 +255,8 @@ fn run<'a, T: Grey>(
             if below.is_some() {
                 lift(row, mask.row(y), below, span.clone(), connectivity);
             }
-            chain_left(row, mask.row(y), span.clone());
-            chain_right(row, mask.row(y), span);
+            T::chain_left(row, mask.row(y), span.clone());
+            T::chain_right(row, mask.row(y), span);
         }
         if let Some(below) = below {
             for &(start, end) in spans(y + 1) {
@@ -249,7 +270,7 @@ fn run<'a, T: Grey>(
         }
     }
     let mut down = true;
-    for _ in 0..SWEEPS {
+    for _ in 0..sweeps {
         let (next, raised) = sweep(pixels, mask, connectivity, marks, down);
         marks = next;
         down = !down;
@@ -432,7 +453,7 @@ fn chain_groups<T: Grey>(row: &mut [T], mask: &[T], groups: &mut [Range<usize>])
     for at in 0..groups.len() {
         let group = groups[at].clone();
         let stop = groups.get(at + 1).map_or(row.len(), |next| next.start);
-        chain_right(row, mask, group.clone());
+        T::chain_right(row, mask, group.clone());
         let mut x = group.end;
         while x < stop {
             let value = lesser(mask[x], row[x - 1]);
@@ -447,7 +468,7 @@ fn chain_groups<T: Grey>(row: &mut [T], mask: &[T], groups: &mut [Range<usize>])
     for at in (0..groups.len()).rev() {
         let group = groups[at].clone();
         let stop = at.checked_sub(1).map_or(0, |at| groups[at].end);
-        chain_left(row, mask, group.clone());
+        T::chain_left(row, mask, group.clone());
         let mut x = group.start;
         while x > stop {
             let value = lesser(mask[x - 1], row[x]);
@@ -526,67 +547,103 @@ fn lift<T: Grey>(
     }
 }
 
-/// Carries values from left to right along a span.
-fn chain_right<T: Grey>(row: &mut [T], mask: &[T], span: Range<usize>) {
-    let mut carried = row[span.start.saturating_sub(1)];
-    let (blocks, rest) = row[span.clone()].as_chunks_mut::<BLOCK>();
-    let (limits, rest_limits) = mask[span].as_chunks::<BLOCK>();
-    for (block, limits) in blocks.iter_mut().zip(limits) {
-        *block = carry_right(*block, *limits, carried);
-        carried = block[BLOCK - 1];
+/// Carries values from left to right along a span, `N` pixels at a time; with `LOOK` those that will not change
+/// are passed over, which pays where carrying is dear.
+fn chain_right<const N: usize, const LOOK: bool, T: Grey>(
+    row: &mut [T],
+    mask: &[T],
+    span: Range<usize>,
+) {
+    // The first pixel of a row has nothing to its left but itself.
+    let mut x = span.start;
+    let mut carried = row[x.saturating_sub(1)];
+    while x + N <= span.end {
+        let mut block = [T::LOWEST; N];
+        let mut limits = block;
+        block.copy_from_slice(&row[x..x + N]);
+        limits.copy_from_slice(&mask[x..x + N]);
+        if !LOOK || x == 0 || raises(&row[x - 1..][..N], &block, &limits) {
+            block = carry_right(block, limits, carried);
+            row[x..x + N].copy_from_slice(&block);
+        }
+        carried = block[N - 1];
+        x += N;
     }
-    for (value, limit) in rest.iter_mut().zip(rest_limits) {
+    for (value, limit) in row[x..span.end].iter_mut().zip(&mask[x..span.end]) {
         carried = lesser(*limit, greater(*value, carried));
         *value = carried;
     }
 }
 
-/// Carries values from right to left along a span.
-fn chain_left<T: Grey>(row: &mut [T], mask: &[T], span: Range<usize>) {
-    let mut carried = row[span.end.min(row.len() - 1)];
-    let (rest, blocks) = row[span.clone()].as_rchunks_mut::<BLOCK>();
-    let (rest_limits, limits) = mask[span].as_rchunks::<BLOCK>();
-    for (block, limits) in blocks.iter_mut().zip(limits).rev() {
-        *block = carry_left(*block, *limits, carried);
+/// Carries values from right to left along a span, `N` pixels at a time.
+fn chain_left<const N: usize, const LOOK: bool, T: Grey>(
+    row: &mut [T],
+    mask: &[T],
+    span: Range<usize>,
+) {
+    // The last pixel of a row has nothing to its right but itself.
+    let mut end = span.end;
+    let mut carried = row[end.min(row.len() - 1)];
+    while end >= span.start + N {
+        let x = end - N;
+        let mut block = [T::LOWEST; N];
+        let mut limits = block;
+        block.copy_from_slice(&row[x..end]);
+        limits.copy_from_slice(&mask[x..end]);
+        if !LOOK || end == row.len() || raises(&row[x + 1..][..N], &block, &limits) {
+            block = carry_left(block, limits, carried);
+            row[x..end].copy_from_slice(&block);
+        }
         carried = block[0];
+        end = x;
     }
-    for (value, limit) in rest.iter_mut().zip(rest_limits).rev() {
+    let rest = row[span.start..end].iter_mut().zip(&mask[span.start..end]);
+    for (value, limit) in rest.rev() {
         carried = lesser(*limit, greater(*value, carried));
         *value = carried;
     }
 }
 
-/// Pixels of a row that are worked on together.
-const BLOCK: usize = 16;
+/// Whether a pixel beside can raise its pixel of a block.
+#[inline(always)]
+fn raises<const N: usize, T: Grey>(beside: &[T], block: &[T; N], limits: &[T; N]) -> bool {
+    let mut any = false;
+    for at in 0..N {
+        any |= lesser(limits[at], beside[at]) > block[at];
+    }
+    any
+}
 
-/// Carries a value through a block from left to right.
+/// Carries a value through a block of at most 16 pixels from left to right.
 ///
 /// What a pixel does to a carried value, `min(limit, max(value, carried))`, is a clamp, and two clamps in a row
-/// are a clamp again. So in four steps each pixel gets the clamp of all up to itself, and the value carried in is
+/// are a clamp again. So in a few steps each pixel gets the clamp of all up to itself, and the value carried in is
 /// needed only at the end.
-#[inline]
-fn carry_right<T: Grey>(low: [T; BLOCK], high: [T; BLOCK], carried: T) -> [T; BLOCK] {
-    let clamps = join_right::<1, T>((low, high));
-    let clamps = join_right::<2, T>(clamps);
-    let clamps = join_right::<4, T>(clamps);
-    clamp(join_right::<8, T>(clamps), [carried; BLOCK])
+#[inline(always)]
+fn carry_right<const N: usize, T: Grey>(low: [T; N], high: [T; N], carried: T) -> [T; N] {
+    let mut clamps = join_right::<1, N, T>((low, high));
+    clamps = join_right::<2, N, T>(clamps);
+    clamps = join_right::<4, N, T>(clamps);
+    clamps = join_right::<8, N, T>(clamps);
+    clamp(clamps, [carried; N])
 }
 
-/// Carries a value through a block from right to left.
-#[inline]
-fn carry_left<T: Grey>(low: [T; BLOCK], high: [T; BLOCK], carried: T) -> [T; BLOCK] {
-    let clamps = join_left::<1, T>((low, high));
-    let clamps = join_left::<2, T>(clamps);
-    let clamps = join_left::<4, T>(clamps);
-    clamp(join_left::<8, T>(clamps), [carried; BLOCK])
+/// Carries a value through a block of at most 16 pixels from right to left.
+#[inline(always)]
+fn carry_left<const N: usize, T: Grey>(low: [T; N], high: [T; N], carried: T) -> [T; N] {
+    let mut clamps = join_left::<1, N, T>((low, high));
+    clamps = join_left::<2, N, T>(clamps);
+    clamps = join_left::<4, N, T>(clamps);
+    clamps = join_left::<8, N, T>(clamps);
+    clamp(clamps, [carried; N])
 }
 
-type Clamps<T> = ([T; BLOCK], [T; BLOCK]);
+type Clamps<T, const N: usize> = ([T; N], [T; N]);
 
 /// Each value between its bounds.
 #[inline(always)]
-fn clamp<T: Grey>((low, high): Clamps<T>, mut values: [T; BLOCK]) -> [T; BLOCK] {
-    for at in 0..BLOCK {
+fn clamp<const N: usize, T: Grey>((low, high): Clamps<T, N>, mut values: [T; N]) -> [T; N] {
+    for at in 0..N {
         values[at] = lesser(high[at], greater(low[at], values[at]));
     }
     values
@@ -594,27 +651,30 @@ fn clamp<T: Grey>((low, high): Clamps<T>, mut values: [T; BLOCK]) -> [T; BLOCK] 
 
 /// Puts before each clamp the one that lies `STEP` to its left, or none.
 #[inline(always)]
-fn join_right<const STEP: usize, T: Grey>((low, high): Clamps<T>) -> Clamps<T> {
-    let (mut before_low, mut before_high) = ([T::LOWEST; BLOCK], [T::HIGHEST; BLOCK]);
-    before_low[STEP..].copy_from_slice(&low[..BLOCK - STEP]);
-    before_high[STEP..].copy_from_slice(&high[..BLOCK - STEP]);
-    (
-        clamp((low, high), before_low),
-        clamp((low, high), before_high),
-    )
+fn join_right<const STEP: usize, const N: usize, T: Grey>(clamps: Clamps<T, N>) -> Clamps<T, N> {
+    if STEP >= N {
+        return clamps;
+    }
+    let (mut low, mut high) = ([T::LOWEST; N], [T::HIGHEST; N]);
+    low[STEP..].copy_from_slice(&clamps.0[..N - STEP]);
+    high[STEP..].copy_from_slice(&clamps.1[..N - STEP]);
+    (clamp(clamps, low), clamp(clamps, high))
 }
 
 /// Puts before each clamp the one that lies `STEP` to its right, or none.
 #[inline(always)]
-fn join_left<const STEP: usize, T: Grey>((low, high): Clamps<T>) -> Clamps<T> {
-    let (mut before_low, mut before_high) = ([T::LOWEST; BLOCK], [T::HIGHEST; BLOCK]);
-    before_low[..BLOCK - STEP].copy_from_slice(&low[STEP..]);
-    before_high[..BLOCK - STEP].copy_from_slice(&high[STEP..]);
-    (
-        clamp((low, high), before_low),
-        clamp((low, high), before_high),
-    )
+fn join_left<const STEP: usize, const N: usize, T: Grey>(clamps: Clamps<T, N>) -> Clamps<T, N> {
+    if STEP >= N {
+        return clamps;
+    }
+    let (mut low, mut high) = ([T::LOWEST; N], [T::HIGHEST; N]);
+    low[..N - STEP].copy_from_slice(&clamps.0[STEP..]);
+    high[..N - STEP].copy_from_slice(&clamps.1[STEP..]);
+    (clamp(clamps, low), clamp(clamps, high))
 }
+
+/// Pixels of a row that are looked at together.
+const BLOCK: usize = 16;
 
 /// Takes pixels from the highest level down and raises their neighbours.
 fn drain<T: Grey>(

@@ -1,3 +1,7 @@
+//! Tests of grey reconstruction.
+//!
+//! Law: every result is compared with the equation applied until nothing changes, or with a flood at each level.
+
 use super::*;
 use proptest::prelude::*;
 
@@ -94,6 +98,13 @@ fn agrees<T: Grey + std::fmt::Debug>(width: usize, height: usize, marker: &[T], 
             naive(marker, mask, connectivity),
             "{connectivity:?}, {width} × {height}"
         );
+        // However little is done before it, the queue does the rest.
+        for sweeps in 0..3 {
+            let mut other = Plane::new(width, height, marker.pixels().to_vec()).unwrap();
+            let whole = [(0, width as u32)];
+            run(&mut other, mask, connectivity, |_| &whole, sweeps);
+            assert_eq!(other, found, "{connectivity:?} after {sweeps} sweeps");
+        }
         if !marker.pixels().is_empty() {
             assert_eq!(found.pixels(), flooded(marker, mask, connectivity));
         }

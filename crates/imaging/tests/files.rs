@@ -1,8 +1,10 @@
 //! Image files: what odd ones become, what is written comes back, slides in parts.
 
 use std::fs::File;
-use std::io::Cursor;
+use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use headwater_imaging::files::{
     ImageError, Packing, Picture, Pixel, PngRows, Slide, TiffWriter, mutate, read_image, tiles,
@@ -125,18 +127,19 @@ fn odd_files_become_what_the_table_says() {
 #[test]
 fn jpeg_files_are_near_what_was_written() {
     let expected = plane(WIDTH, HEIGHT, colour);
-    for name in [
-        "colour.jpg",
-        "progressive.jpg",
-        "cmyk.jpg",
-        "tiles-ycbcr.tif",
-        "tiles-rgb-jpeg.tif",
+    for (name, bound) in [
+        ("colour.jpg", 8),
+        ("progressive.jpg", 12),
+        ("cmyk.jpg", 4),
+        ("tiles-rgb-jpeg.tif", 8),
+        // Its writer put black beyond the image, which colours the last pixels; libjpeg says the same.
+        ("tiles-ycbcr.tif", 56),
     ] {
         let picture = read_image(fixture(name)).unwrap();
         assert!(matches!(picture, Picture::Colour(_)), "{name}");
         let (most, mean) = difference(picture.into_colour().pixels(), expected.pixels());
         assert!(
-            most <= 24 && mean < 3.0,
+            most <= bound && mean < 3.0,
             "{name}: at most {most}, on average {mean}"
         );
     }
@@ -167,9 +170,7 @@ fn resized(png: &[u8], width: u32, height: u32) -> Vec<u8> {
     let mut bytes = png.to_vec();
     bytes[16..20].copy_from_slice(&width.to_be_bytes());
     bytes[20..24].copy_from_slice(&height.to_be_bytes());
-    let mut sum = flate2::Crc::new();
-    sum.update(&bytes[12..29]);
-    bytes[29..33].copy_from_slice(&sum.sum().to_be_bytes());
+    mutate::mend_sums(&mut bytes);
     bytes
 }
 
@@ -297,10 +298,8 @@ proptest! {
 
 #[test]
 fn rows_are_written_as_they_come() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("rows.png");
     let colours = plane(300, 200, |x, y| [x as u8, y as u8, (x * y) as u8]);
-    let mut rows = PngRows::<_, Colour>::new(File::create(&path).unwrap(), 300, 200).unwrap();
+    let mut rows = PngRows::<_, Colour>::new(Vec::new(), 300, 200).unwrap();
     assert!(
         rows.write_row(&colours.row(0)[1..]).is_err(),
         "too short a row"
@@ -309,11 +308,47 @@ fn rows_are_written_as_they_come() {
         rows.write_row(colours.row(y)).unwrap();
     }
     assert!(rows.write_row(colours.row(0)).is_err(), "a row too many");
-    rows.finish().unwrap();
-    assert!(read_image(&std::fs::read(&path).unwrap()).unwrap() == Picture::Colour(colours));
-    let early = PngRows::<_, u8>::new(File::create(&path).unwrap(), 3, 2).unwrap();
+    let file = rows.finish().unwrap();
+    assert!(read_image(&file).unwrap() == Picture::Colour(colours));
+    let early = PngRows::<_, u8>::new(Vec::new(), 3, 2).unwrap();
     assert!(early.finish().is_err(), "rows are missing");
-    assert!(PngRows::<_, u8>::new(File::create(&path).unwrap(), 0, 2).is_err());
+    assert!(PngRows::<_, u8>::new(Vec::new(), 0, 2).is_err());
+}
+
+/// A disk with so much room.
+#[derive(Default)]
+struct Disk(usize);
+
+impl std::io::Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = bytes.len().min(self.0);
+        self.0 -= written;
+        if written == 0 {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_is_an_error_at_any_byte() {
+    let write = |room: usize| {
+        let mut rows = PngRows::<_, u8>::new(Disk(room), 5, 2)?;
+        rows.write_row(&[1; 5])?;
+        rows.write_row(&[2; 5])?;
+        rows.finish()
+    };
+    let room = (0..500).find(|&room| write(room).is_ok()).unwrap();
+    let whole = write_png(plane(5, 2, |_, y| y as u8 + 1).view()).unwrap();
+    assert!(
+        room >= whole.len(),
+        "{room} bytes cannot hold {}",
+        whole.len()
+    );
 }
 
 #[test]
@@ -349,6 +384,112 @@ fn a_slide_without_a_cache_has_the_same_pixels() {
             assert!(row.pixels() == whole.row(y as usize), "{name}, row {y}");
         }
     }
+}
+
+#[test]
+fn levels_of_a_slide_are_its_tiled_images() {
+    let mut slide = Slide::open(Cursor::new(fixture("aperio.tif"))).unwrap();
+    let sizes: Vec<_> = slide
+        .levels()
+        .iter()
+        .map(|level| (level.width, level.height, level.downsample))
+        .collect();
+    assert_eq!(
+        sizes,
+        [(60, 44, 1.0), (15, 11, 4.0)],
+        "neither thumbnail nor label nor macro"
+    );
+    let read = slide.read(0, 50, 40, 10, 4).unwrap();
+    assert!(
+        read == plane(10, 4, |x, y| [(x + 50) * 4, (y + 40) * 4, (x + y + 90) * 2]
+            .map(|value| value as u8))
+    );
+    let read = slide.read(1, 3, 2, 12, 9).unwrap();
+    assert!(
+        read == plane(12, 9, |x, y| [(x + 3) * 16, (y + 2) * 16, (x + y + 5) * 8]
+            .map(|value| value as u8))
+    );
+}
+
+/// A file that counts what is read of it.
+struct Counted(Cursor<Vec<u8>>, Arc<AtomicU64>);
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.0.read(buffer)?;
+        self.1.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl Seek for Counted {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+#[test]
+fn overlapping_tiles_decode_nothing_twice_while_the_cache_holds_a_row_of_them() {
+    let colours = plane(200, 150, |x, y| {
+        [(x * y) as u8, (x * 7) as u8, (y * 3) as u8]
+    });
+    let read = |file: &[u8], cache: usize| {
+        let count = Arc::new(AtomicU64::new(0));
+        let input = Counted(Cursor::new(file.to_vec()), Arc::clone(&count));
+        let mut slide = Slide::open(input).unwrap().with_cache(cache);
+        for part in tiles(200, 150, 40, 6) {
+            let (x, y) = (part.outer_x, part.outer_y);
+            slide
+                .read(0, x, y, part.outer_width, part.outer_height)
+                .unwrap();
+        }
+        count.load(Ordering::Relaxed)
+    };
+    // A row of boxes with their halo: 52 rows and the rest of the tiles they begin and end in, of 208 × 3 bytes.
+    let row = 84 * 208 * 3;
+    // Headers are looked at twice.
+    let headers = 4_096;
+    let tiff = tiff_file(colours.view(), 16, Packing::Plain);
+    assert!(read(&tiff, row) <= tiff.len() as u64 + headers);
+    assert!(
+        read(&tiff, 0) > tiff.len() as u64 * 3 / 2,
+        "without a cache it is read again"
+    );
+    let png = write_png(colours.view()).unwrap();
+    assert!(read(&png, 0) <= png.len() as u64 + headers);
+}
+
+#[test]
+fn tiles_that_a_file_leaves_out_are_white() {
+    let colours = plane(40, 20, |_, _| [1, 2, 3]);
+    let mut file = tiff_file(colours.view(), 16, Packing::Plain);
+    // The list of lengths is the last thing before the directory; its first entry is the tile at the corner.
+    let directory = u64::from_le_bytes(file[8..16].try_into().unwrap()) as usize;
+    let lengths = directory - 6 * 8;
+    file[lengths..lengths + 8].copy_from_slice(&[0; 8]);
+    let expected = plane(40, 20, |x, y| {
+        if x < 16 && y < 16 {
+            [255; 3]
+        } else {
+            [1, 2, 3]
+        }
+    });
+    assert!(read_image(&file).unwrap() == Picture::Colour(expected));
+}
+
+#[test]
+fn compression_that_is_not_read_is_named_with_a_way_out() {
+    let colours = plane(16, 16, |_, _| [1, 2, 3]);
+    let mut file = tiff_file(colours.view(), 16, Packing::Plain);
+    let directory = u64::from_le_bytes(file[8..16].try_into().unwrap()) as usize;
+    let value = directory + 8 + 3 * 20 + 12;
+    file[value..value + 2].copy_from_slice(&33_003u16.to_le_bytes());
+    let message = read_image(&file).unwrap_err().to_string();
+    assert!(
+        message.contains("JPEG 2000") && message.contains("convert"),
+        "{message}"
+    );
+    assert!(Slide::open(Cursor::new(file)).is_err());
 }
 
 #[test]

@@ -17,7 +17,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use headwater_graph::{Digest, ProductRecord, StoreError};
+use headwater_graph::{Digest, ProductRecord, StoreError, Value};
 
 use crate::aliases::Alias;
 use crate::journal::{Batch, ObjectRow};
@@ -26,17 +26,19 @@ use crate::records::Row;
 use crate::store::Store;
 
 /// Where the bytes of an object are before it is one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ObjectSource {
     /// In a file, which becomes read-only and may be shared with the object: nobody may write to it any more. The
     /// path stays valid.
     Staged(PathBuf),
     /// In memory.
     Bytes(Vec<u8>),
+    /// The canonical encoding of this value; it is never put together in memory.
+    Encoding(Value),
 }
 
 /// An object that a record speaks of.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PendingObject {
     /// BLAKE3 of its bytes. It is taken as given, and verified when the object is read.
     pub digest: Digest,
@@ -59,6 +61,7 @@ impl Pending {
         let size = |object: &PendingObject| match &object.source {
             ObjectSource::Staged(_) => 0,
             ObjectSource::Bytes(bytes) => bytes.len(),
+            ObjectSource::Encoding(value) => usize::try_from(value.memory()).unwrap_or(usize::MAX),
         };
         self.objects.iter().map(size).sum()
     }

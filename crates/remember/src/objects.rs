@@ -21,7 +21,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use headwater_graph::{ContentHasher, Digest, Objects, StoreError};
+use headwater_graph::{ContentHasher, Digest, Objects, StoreError, encode_to};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::disk::{cannot, sync_file_system, sync_folder, wait_for};
@@ -94,7 +94,7 @@ fn is_placed(path: &Path, listed: &Seen, source: &ObjectSource) -> bool {
         return false;
     };
     let is_staged = || match source {
-        ObjectSource::Bytes(_) => false,
+        ObjectSource::Bytes(_) | ObjectSource::Encoding(_) => false,
         ObjectSource::Staged(staged) => fs::metadata(staged)
             .is_ok_and(|staged| (staged.dev(), staged.ino()) == (found.dev(), found.ino())),
     };
@@ -257,19 +257,16 @@ impl Store {
     /// Brings bytes to a read-only file of our own beside the objects; returns its path.
     fn bring_in(&self, source: &ObjectSource) -> Result<PathBuf, StoreError> {
         let path = self.incoming_path()?;
-        let brought = match source {
-            ObjectSource::Bytes(bytes) => {
-                let write = || -> io::Result<()> {
-                    let mut file = File::create(&path)?;
-                    file.write_all(bytes)?;
-                    file.set_permissions(Permissions::from_mode(0o444))
-                };
-                write().map_err(cannot("write", &path))
-            }
-            ObjectSource::Staged(staged) => {
-                link_or_copy(staged, &path).map_err(cannot("store", staged))
-            }
-        };
+        let brought =
+            match source {
+                ObjectSource::Bytes(bytes) => write_object(&path, |file| file.write_all(bytes))
+                    .map_err(cannot("write", &path)),
+                ObjectSource::Encoding(value) => write_object(&path, |file| encode_to(value, file))
+                    .map_err(cannot("write", &path)),
+                ObjectSource::Staged(staged) => {
+                    link_or_copy(staged, &path).map_err(cannot("store", staged))
+                }
+            };
         match brought {
             Ok(()) => Ok(path),
             Err(error) => {
@@ -530,6 +527,13 @@ impl Objects for Store {
             Err(self.set_aside(digest, &path, &file))
         }
     }
+}
+
+/// Writes a file of our own, read-only in the end.
+fn write_object(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    write(&mut file)?;
+    file.set_permissions(Permissions::from_mode(0o444))
 }
 
 /// Brings a staged file to `path`, read-only. A file that has no other name is linked: the staged

@@ -16,7 +16,8 @@ Usage: cargo xtask COMMAND
   bench [NAME] [--json]  run a benchmark in release mode; exits 1 when a claim does not hold
                          without NAME: list the benchmarks
                          --json: one JSON document on stdout instead of lines for people
-  fuzz [--minutes N]     read mutated workflow files until a panic is found or N minutes (default 10) are over
+  fuzz [--minutes N]     read mutated workflow files, then image files, each until a panic is found or
+                         N minutes (default 10) are over
   crash [--minutes N]    kill writers of a store until something is lost or N minutes (default 10) are over
   help                   this page
 

@@ -18,6 +18,7 @@ mod memory;
 mod mistakes;
 mod modes;
 mod names;
+mod nuclei;
 mod outputs;
 mod place;
 mod protect;

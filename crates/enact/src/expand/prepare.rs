@@ -229,7 +229,12 @@ impl Expander {
                 input: Arc::clone(per),
             });
         };
-        let with_positions = |data: &usize| !self.data[*data].shape.is_empty();
+        // Of an input that is there once, everything is in its only group, also the items of lists made from it.
+        let is_single = self
+            .names
+            .get(per)
+            .is_some_and(|input| self.data[*input].shape.is_empty());
+        let with_positions = |data: &usize| !is_single && !self.data[*data].shape.is_empty();
         for data in units.iter().map(|unit| unit.data).filter(with_positions) {
             match self.per_place(data, column).as_slice() {
                 [_] => {}

@@ -215,6 +215,20 @@ fn per_something_that_the_data_does_not_come_from_is_an_error() {
 }
 
 #[test]
+fn per_an_input_that_is_there_once_everything_is_in_one_group() {
+    let flow = Flow::new()
+        .one("slide")
+        .stage("C(slide) -> parts*")
+        .stage("P(parts) -> b")
+        .stage("M(b*) -> m")
+        .wait(Wait::Per("slide".into()));
+    assert_eq!(
+        flow.run_plainly().reads("M"),
+        ["M[0] <- b-all: (P[0] P[1])"]
+    );
+}
+
+#[test]
 fn per_gives_every_group_what_is_there_once() {
     let flow = patients()
         .one("k")

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use headwater_graph::{
     Array, DecodeError, Digest, DirectoryEntry, DirectoryValue, ElementType, FileValue, Handle,
-    Identity, Image, Opaque, Region, Value, decode, encode, value_digest,
+    Identity, Image, Opaque, Region, Value, decode, encode, encode_to, encoded_length,
+    value_digest,
 };
 use proptest::prelude::*;
 
@@ -410,6 +411,51 @@ fn handles_are_not_part_of_a_value() {
         Value::File(Arc::new(file("hello", None))),
     );
     assert_eq!(encode(&a), encode(&b));
+}
+
+#[test]
+fn an_encoding_is_the_same_in_pieces() {
+    for length in [0_usize, 1, 4000, 4095, 4096, 4097, 8192, 100_000] {
+        let bytes: Vec<u8> = (0..length).map(|position| position as u8).collect();
+        let array = Array::new(ElementType::U8, &[length as u64], &bytes).unwrap();
+        let image = Image {
+            array: array.clone(),
+            channels: "grey".into(),
+        };
+        let value = Value::List(
+            vec![
+                Value::Image(Arc::new(image)),
+                Value::Int(1),
+                Value::Array(array),
+                Value::Bytes(bytes.into()),
+                Value::Text("end".into()),
+            ]
+            .into(),
+        );
+        let whole = encode(&value);
+        let mut written = Vec::new();
+        encode_to(&value, &mut written).unwrap();
+        assert_eq!(written, whole, "{length}");
+        assert_eq!(encoded_length(&value), whole.len() as u64, "{length}");
+        assert_eq!(value_digest(&value), Digest::of(&whole), "{length}");
+    }
+}
+
+#[test]
+fn an_encoding_that_cannot_be_written_is_an_error() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("full"))
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    for length in [1, 100_000] {
+        let value = Value::Bytes(vec![0; length].into());
+        assert!(encode_to(&value, &mut Full).is_err(), "{length}");
+    }
 }
 
 #[test]

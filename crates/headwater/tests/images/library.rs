@@ -13,10 +13,10 @@ use headwater::graph::{
 use headwater::{Error, Progress, RunReport, RunRequest, Stop, StorePlace};
 
 /// How often each operation ran.
-pub type Calls = Arc<Mutex<BTreeMap<&'static str, usize>>>;
+pub(crate) type Calls = Arc<Mutex<BTreeMap<&'static str, usize>>>;
 
 /// An image of one row.
-pub fn image(pixels: &[u8]) -> Value {
+pub(crate) fn image(pixels: &[u8]) -> Value {
     let shape = [1, pixels.len() as u64, 1];
     let array = Array::new(ElementType::U8, &shape, pixels).expect("an array");
     Value::Image(Arc::new(Image {
@@ -154,7 +154,7 @@ fn last(inputs: &[Value], _: u8, context: &mut Context) -> Result<Outputs, Opera
 }
 
 /// The library, under the name `test`.
-pub fn registry(calls: &Calls) -> Registry {
+pub(crate) fn registry(calls: &Calls) -> Registry {
     let mut registry = Registry::new();
     let codec = Codec {
         library: "test".into(),
@@ -223,14 +223,14 @@ pub fn registry(calls: &Calls) -> Registry {
 }
 
 /// A folder with a workflow, some pictures and a store.
-pub struct Case {
+pub(crate) struct Case {
     folder: tempfile::TempDir,
     calls: Calls,
 }
 
 impl Case {
     /// A workflow over pictures, which are files `0.img`, `1.img`, … with these contents.
-    pub fn new(flow: &str, pictures: &[&[u8]]) -> Case {
+    pub(crate) fn new(flow: &str, pictures: &[&[u8]]) -> Case {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         fs::write(root.join("flow.yaml"), flow).unwrap();
@@ -245,17 +245,17 @@ impl Case {
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// Where the store is.
-    pub fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         self.path().join("store")
     }
 
     /// Runs it with these settings.
-    pub fn try_run(&self, settings: &[&str]) -> Result<RunReport, Error> {
+    pub(crate) fn try_run(&self, settings: &[&str]) -> Result<RunReport, Error> {
         self.calls.lock().unwrap().clear();
         let request = RunRequest {
             flow: self.path().join("flow.yaml"),
@@ -274,7 +274,7 @@ impl Case {
     }
 
     /// Runs it, and expects that all goes well.
-    pub fn run(&self, settings: &[&str]) -> RunReport {
+    pub(crate) fn run(&self, settings: &[&str]) -> RunReport {
         let report = self.try_run(settings).expect("the run ends");
         assert!(
             report.succeeded(),
@@ -286,7 +286,7 @@ impl Case {
     }
 
     /// How often an operation ran in the last run.
-    pub fn calls(&self, operation: &str) -> usize {
+    pub(crate) fn calls(&self, operation: &str) -> usize {
         self.calls
             .lock()
             .unwrap()
@@ -297,7 +297,7 @@ impl Case {
 }
 
 /// The files below a folder of outputs, without those about the run, sorted.
-pub fn files(report: &RunReport) -> Vec<String> {
+pub(crate) fn files(report: &RunReport) -> Vec<String> {
     let mut found = Vec::new();
     let mut pending = vec![report.folder.clone()];
     while let Some(folder) = pending.pop() {
@@ -318,6 +318,6 @@ pub fn files(report: &RunReport) -> Vec<String> {
 }
 
 /// The bytes of a delivered file.
-pub fn read(report: &RunReport, name: &str) -> Vec<u8> {
+pub(crate) fn read(report: &RunReport, name: &str) -> Vec<u8> {
     fs::read(report.folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }

@@ -8,7 +8,7 @@ use std::io::Cursor;
 use super::{Picture, Slide, read_image, tiles};
 
 /// Files that mutation starts from, with their names.
-pub const CORPUS: [(&str, &[u8]); 22] = [
+pub const CORPUS: [(&str, &[u8]); 23] = [
     ("colour.png", include_bytes!("../../fixtures/colour.png")),
     ("grey.png", include_bytes!("../../fixtures/grey.png")),
     ("deep.png", include_bytes!("../../fixtures/deep.png")),
@@ -55,6 +55,7 @@ pub const CORPUS: [(&str, &[u8]); 22] = [
         include_bytes!("../../fixtures/deep-colour.tif"),
     ),
     ("cmyk.tif", include_bytes!("../../fixtures/cmyk.tif")),
+    ("aperio.tif", include_bytes!("../../fixtures/aperio.tif")),
 ];
 
 /// Values that headers tend to be wrong about.
@@ -154,7 +155,7 @@ fn mutate(bytes: &mut Vec<u8>, dice: &mut Dice) {
 }
 
 /// Puts right sums on the chunks of a PNG, as far as they can be followed.
-fn mend_sums(bytes: &mut [u8]) {
+pub fn mend_sums(bytes: &mut [u8]) {
     let mut at = 8;
     while let Some(head) = bytes.get(at..at + 4) {
         let length = head
@@ -164,11 +165,19 @@ fn mend_sums(bytes: &mut [u8]) {
         if end.saturating_add(4) > bytes.len() {
             return;
         }
-        let mut sum = flate2::Crc::new();
-        sum.update(&bytes[at + 4..end]);
-        bytes[end..end + 4].copy_from_slice(&sum.sum().to_be_bytes());
+        let sum = sum(&bytes[at + 4..end]);
+        bytes[end..end + 4].copy_from_slice(&sum.to_be_bytes());
         at = end + 4;
     }
+}
+
+/// The sum of a chunk: CRC-32, bit by bit.
+fn sum(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |sum, &byte| {
+        (0..8).fold(sum ^ u32::from(byte), |sum, _| {
+            sum >> 1 ^ if sum & 1 == 1 { 0xedb8_8320 } else { 0 }
+        })
+    })
 }
 
 /// Reads bytes in all ways there are.

@@ -3,7 +3,9 @@
 //! Law: the pixels read back are the pixels written, and the same pixels give the same bytes on every machine.
 //! [`PngRows`] holds a few rows, whatever the size of the image.
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use png::{BitDepth, ColorType, DeflateCompression, EncodingError, Filter};
 
@@ -26,26 +28,56 @@ pub fn write_png<T: Pixel>(view: View<'_, T>) -> Result<Vec<u8>, ImageError> {
 
 /// A PNG file that is written row by row.
 pub struct PngRows<W: Write + 'static, T: Pixel> {
-    writer: png::StreamWriter<'static, W>,
+    writer: png::StreamWriter<'static, Sink<W>>,
+    sink: Sink<W>,
     width: usize,
     left: u64,
     row: Vec<u8>,
-    pixels: std::marker::PhantomData<T>,
+    pixels: PhantomData<T>,
+}
+
+/// What the encoder writes to. The encoder keeps the end of a file to itself and drops the errors there, so the
+/// first error is remembered here.
+struct Sink<W>(Arc<Mutex<(W, Option<io::Error>)>>);
+
+impl<W> Sink<W> {
+    fn lock(&self) -> MutexGuard<'_, (W, Option<io::Error>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<W: Write> Write for Sink<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut inner = self.lock();
+        inner.0.write(bytes).inspect_err(|error| {
+            if error.kind() != io::ErrorKind::Interrupted {
+                inner
+                    .1
+                    .get_or_insert_with(|| io::Error::new(error.kind(), error.to_string()));
+            }
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.lock().0.flush()
+    }
 }
 
 impl<W: Write + 'static, T: Pixel> PngRows<W, T> {
     /// Begins a file of `height` rows of `width` pixels.
     pub fn new(to: W, width: usize, height: usize) -> Result<PngRows<W, T>, ImageError> {
-        let writer = encoder::<_, T>(to, width as u64, height as u64)?
+        let inner = Arc::new(Mutex::new((to, None)));
+        let writer = encoder::<_, T>(Sink(Arc::clone(&inner)), width as u64, height as u64)?
             .write_header()
             .and_then(png::Writer::into_stream_writer)
             .map_err(failed)?;
         Ok(PngRows {
             writer,
+            sink: Sink(inner),
             width,
             left: height as u64,
             row: Vec::with_capacity(width * T::BYTES),
-            pixels: std::marker::PhantomData,
+            pixels: PhantomData,
         })
     }
 
@@ -68,14 +100,23 @@ impl<W: Write + 'static, T: Pixel> PngRows<W, T> {
         Ok(())
     }
 
-    /// Ends the file; an error when rows are missing.
-    pub fn finish(self) -> Result<(), ImageError> {
+    /// Ends the file and gives back what it was written to; an error when rows are missing.
+    pub fn finish(self) -> Result<W, ImageError> {
         if self.left > 0 {
             return Err(ImageError::Misplaced {
                 problem: format!("the image ends with {} rows missing", self.left),
             });
         }
-        self.writer.finish().map_err(failed)
+        self.writer.finish().map_err(failed)?;
+        let inner = Arc::into_inner(self.sink.0).ok_or_else(|| ImageError::Misplaced {
+            problem: "the PNG writer did not end".to_owned(),
+        })?;
+        let (mut to, error) = inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = error {
+            return Err(ImageError::Io(error));
+        }
+        to.flush()?;
+        Ok(to)
     }
 }
 

@@ -93,10 +93,10 @@ impl<W: Write + Seek + 'static, T: Pixel> RowFile<W, T> {
         }
     }
 
-    /// Ends the file; an error when rows are missing.
-    pub fn finish(self) -> Result<(), ImageError> {
-        match self {
-            RowFile::Png(file) => file.finish(),
+    /// Ends the file and gives it back, flushed; an error when rows are missing.
+    pub fn finish(self) -> Result<W, ImageError> {
+        let mut to = match self {
+            RowFile::Png(file) => file.finish()?,
             RowFile::Tiff {
                 mut writer,
                 width,
@@ -106,10 +106,11 @@ impl<W: Write + Seek + 'static, T: Pixel> RowFile<W, T> {
                 if !rows.is_empty() {
                     write_tiles(&mut writer, width, &mut rows, &mut y)?;
                 }
-                writer.finish()?.flush()?;
-                Ok(())
+                writer.finish()?
             }
-        }
+        };
+        to.flush()?;
+        Ok(to)
     }
 }
 

@@ -119,11 +119,12 @@ fn to_box(value: &Value) -> Result<(TileBox, (u64, u64)), OperationError> {
     Ok((tile, (number("slide-width")?, number("slide-height")?)))
 }
 
-/// One tile.
+/// One tile, and its box with it: whoever puts tiles together again needs both.
 fn tile() -> Operation {
     let signature = Signature::new("tile", "1")
         .input("slide", Type::File)
         .input("box", Type::Record)
+        .output("box", Type::Record)
         .output("image", Type::Image);
     operation(integers(signature, &[("level", 0)]), |call| {
         let mut slide = open(call)?;
@@ -138,7 +139,10 @@ fn tile() -> Operation {
                 tile.outer_height,
             )
             .map_err(|error| failed(&error))?;
-        Ok(vec![("image", colour_value(image.view())?)])
+        Ok(vec![
+            ("box", call.input("box").clone()),
+            ("image", colour_value(image.view())?),
+        ])
     })
 }
 

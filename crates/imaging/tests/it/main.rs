@@ -1,4 +1,7 @@
 //! The kernels and the segmentation against results of the reference implementation.
 
+mod colour;
+mod operations;
 mod oracle;
 mod shared;
+mod synth;

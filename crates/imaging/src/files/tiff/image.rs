@@ -359,7 +359,7 @@ impl Image {
                 (places.offsets[at], places.counts[at])
             };
             if count == 0 {
-                return Ok(self.absent(rows as usize));
+                return self.absent(rows);
             }
             if self.pieces() > 1 {
                 let row_bytes = self.row_bytes();
@@ -407,11 +407,19 @@ impl Image {
         Ok(picture)
     }
 
-    fn absent(&self, rows: usize) -> Picture {
-        match self.tone() {
-            Tone::Colour => Picture::Colour(Plane::filled(self.chunk.0 as usize, rows, [255; 3])),
-            tone => tone.blank(self.chunk.0 as usize, rows),
+    fn absent(&self, rows: u64) -> Result<Picture, ImageError> {
+        let samples = self.chunk.0 * rows * self.layout.samples as u64;
+        if samples.saturating_mul(self.bits.max(8) / 8) > MOST_ABSENT {
+            return Err(ImageError::damaged(
+                FORMAT,
+                "a large strip or tile has no data",
+            ));
         }
+        let (width, rows) = (self.chunk.0 as usize, rows as usize);
+        Ok(match self.tone() {
+            Tone::Colour => Picture::Colour(Plane::filled(width, rows, [255; 3])),
+            tone => tone.blank(width, rows),
+        })
     }
 
     /// Samples of a pixel within a chunk.

@@ -2,9 +2,7 @@
 //!
 //! Law: exactly as many bytes come out as are asked for, or an error; what more is in the packed bytes is padding.
 
-use std::io::Read;
-
-use flate2::read::ZlibDecoder;
+use fdeflate::{DecompressionError, Decompressor};
 use weezl::decode::Configuration;
 use weezl::{BitOrder, LzwStatus};
 
@@ -80,17 +78,7 @@ impl Compression {
                 bytes.truncate(size);
                 Ok(bytes)
             }
-            Compression::Deflate => {
-                let mut bytes = vec![0; size];
-                let mut decoder = ZlibDecoder::new(packed.as_slice());
-                decoder.read_exact(&mut bytes).map_err(|error| {
-                    ImageError::damaged(
-                        FORMAT,
-                        format!("a strip or tile cannot be inflated ({error})"),
-                    )
-                })?;
-                Ok(bytes)
-            }
+            Compression::Deflate => inflate(&packed, size),
             Compression::Lzw => {
                 let mut bytes = vec![0; size];
                 let mut decoder = Configuration::with_tiff_size_switch(BitOrder::Msb, 8)
@@ -122,6 +110,34 @@ impl Compression {
             )),
         }
     }
+}
+
+fn inflate(packed: &[u8], size: usize) -> Result<Vec<u8>, ImageError> {
+    let damaged = |problem: &str| {
+        ImageError::damaged(
+            FORMAT,
+            format!("a strip or tile cannot be inflated: {problem}"),
+        )
+    };
+    let mut bytes = vec![0; size];
+    let mut decoder = Decompressor::new();
+    let (mut read, mut done) = (0, 0);
+    while done < size {
+        let (more_read, more_done) = decoder
+            .read(&packed[read..], &mut bytes, done, true)
+            .map_err(|error| damaged(&format!("{error:?}")))?;
+        read += more_read;
+        done += more_done;
+        if done < size && (decoder.is_done() || more_read + more_done == 0) {
+            return Err(damaged("it ends too early"));
+        }
+    }
+    // The sum of all bytes comes after them; what more there is does not matter.
+    let rest = decoder.read(&packed[read..], &mut bytes, done, true);
+    if !decoder.is_done() && matches!(rest, Err(DecompressionError::WrongChecksum)) {
+        return Err(damaged("its sum is wrong"));
+    }
+    Ok(bytes)
 }
 
 fn pack_bits(mut packed: &[u8], size: usize) -> Option<Vec<u8>> {

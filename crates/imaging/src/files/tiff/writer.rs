@@ -6,8 +6,7 @@
 use std::io::{Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
+use fdeflate::Compressor;
 
 use super::tag;
 use crate::View;
@@ -152,10 +151,9 @@ impl<W: Write + Seek, T: Pixel> TiffWriter<W, T> {
                         .chunks_exact_mut(row)
                         .for_each(make_differences::<T>);
                 }
-                let mut encoder =
-                    ZlibEncoder::new(Vec::with_capacity(self.raw.len() / 4), Compression::fast());
-                encoder.write_all(&self.raw)?;
-                packed = encoder.finish()?;
+                let mut compressor = Compressor::new(Vec::with_capacity(self.raw.len() / 2))?;
+                compressor.write_data(&self.raw)?;
+                packed = compressor.finish()?;
                 packed.as_slice()
             }
         };

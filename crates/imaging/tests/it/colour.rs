@@ -1,37 +1,17 @@
 //! Normalization and comparison against what the research code gave.
 //!
 //! Law: normalized images are within one grey level of the reference, and Dice, Jaccard and differing pixels of all
-//! reference masks are the recorded ones. The reference data lie beside the checkout; without them the tests skip and
-//! say so.
+//! reference masks are the recorded ones.
 
-use std::path::{Path, PathBuf};
+use headwater_imaging::{Target, compare_pixels, normalize};
 
-use headwater_imaging::{Colour, Plane, Target, compare_pixels, normalize};
-
-fn reference() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/oracle/nuclei");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!("skipped: no reference data in {}", folder.display());
-    None
-}
-
-fn colour(path: &Path) -> Plane<Colour> {
-    let image = image::open(path).unwrap().to_rgb8();
-    let pixels = image.pixels().map(|pixel| pixel.0).collect();
-    Plane::new(image.width() as usize, image.height() as usize, pixels).unwrap()
-}
-
-fn binary(path: &Path) -> Plane<u8> {
-    let image = image::open(path).unwrap().to_luma8();
-    let (width, height) = (image.width() as usize, image.height() as usize);
-    Plane::new(width, height, image.into_raw()).unwrap()
-}
+use crate::shared::{colour, grey, shared};
 
 #[test]
 fn normalized_images_are_the_reference_within_one_grey_level() {
-    let Some(folder) = reference() else { return };
+    let Some(folder) = shared("oracle/nuclei") else {
+        return;
+    };
     for name in ["histo", "ihc"] {
         let image = colour(&folder.join(format!("images/{name}.png")));
         let expected = colour(&folder.join(format!("stages/{name}-normalized.png")));
@@ -55,14 +35,16 @@ fn normalized_images_are_the_reference_within_one_grey_level() {
 
 #[test]
 fn masks_agree_with_the_default_mask_as_recorded() {
-    let Some(folder) = reference() else { return };
+    let Some(folder) = shared("oracle/nuclei") else {
+        return;
+    };
     let cases = std::fs::read_to_string(folder.join("cases.jsonl")).unwrap();
     let mut compared = 0;
     for line in cases.lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
         let image = case["image"].as_str().unwrap();
-        let mask = binary(&folder.join(case["mask"].as_str().unwrap()));
-        let default = binary(&folder.join(format!("masks/{image}/default.png")));
+        let mask = grey(&folder.join(case["mask"].as_str().unwrap()));
+        let default = grey(&folder.join(format!("masks/{image}/default.png")));
         let agreement = compare_pixels(mask.view(), default.view()).unwrap();
         let what = format!("{image} {}", case["set"]);
         assert_eq!(agreement.first, case["foreground"], "{what}");
