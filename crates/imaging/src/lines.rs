@@ -4,7 +4,7 @@
 //! pixel beside it is line and the one above that is not. All of this is asked of the lines as they were before any
 //! repair, and outside the image there is line.
 
-use crate::{LINE, Plane, View};
+use crate::{Bitmap, LINE, Plane, View};
 
 /// The labels with their lines repaired.
 pub fn repair_lines(labels: View<i32>) -> Plane<i32> {
@@ -29,7 +29,7 @@ pub fn repair_lines(labels: View<i32>) -> Plane<i32> {
 ///
 /// # Panics
 /// When the two are not of one size.
-pub fn without_lines(image: View<u8>, labels: View<i32>) -> Plane<u8> {
+pub fn without_lines(image: View<u8>, labels: View<i32>) -> Bitmap {
     assert!(
         image.width() == labels.width() && image.height() == labels.height(),
         "{} × {} and {} × {} pixels are not one image",
@@ -38,20 +38,13 @@ pub fn without_lines(image: View<u8>, labels: View<i32>) -> Plane<u8> {
         labels.width(),
         labels.height()
     );
-    let mut rest = Plane::filled(labels.width(), labels.height(), 0);
     let mut lines = Lines::new(labels.width());
-    for y in 0..labels.height() {
+    Bitmap::from_rows(labels.width(), labels.height(), |y, row| {
         lines.advance(labels.row(y));
-        for ((to, &pixel), line) in rest
-            .row_mut(y)
-            .iter_mut()
-            .zip(image.row(y))
-            .zip(lines.repaired())
-        {
-            *to = if pixel == 0 { 0 } else { !line };
+        for ((to, &pixel), line) in row.iter_mut().zip(image.row(y)).zip(lines.repaired()) {
+            *to = u8::from(pixel != 0) & !line;
         }
-    }
-    rest
+    })
 }
 
 /// Where there is line (255, else 0) in a row and in the row above it, each with a pixel of the outside at both ends.
@@ -142,7 +135,7 @@ mod tests {
                 .zip(expected)
                 .map(|(&pixel, label)| if pixel != 0 && label != -1 { 255 } else { 0 })
                 .collect();
-            prop_assert_eq!(rest.pixels(), &masked);
+            prop_assert_eq!(rest.to_mask().into_pixels(), masked);
         }
     }
 

@@ -22,7 +22,7 @@ pub use tasks::{
     reconstruct_background, red_blood_cells, split, threshold,
 };
 
-use crate::{Bitmap, Colour, Plane, View};
+use crate::{Colour, Plane, View};
 
 /// How a tile came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -172,34 +172,33 @@ pub fn segment(
     drop(background);
     began(Task::FilterCandidates);
     let sizes = (parameters.min_size, parameters.max_size);
-    let (seeds, status) = filter_candidates(difference.mask.view(), sizes);
+    let (seeds, status) = filter_candidates(&difference.mask, sizes);
     if status != Status::Done {
         return stopped(status);
     }
     began(Task::Candidates);
     let found = candidates(
         difference.difference.view(),
-        seeds.view(),
-        cells.mask.view(),
+        &seeds,
+        &cells.mask,
         parameters.g2,
     );
     drop((difference, seeds, cells));
     began(Task::Separate);
     let separated = separate(
         image,
-        found.view(),
+        &found,
         parameters.min_size_pl,
         parameters.watershed_conn,
     );
     drop(found);
     began(Task::FinalFilter);
     let sizes = (parameters.min_size_seg, parameters.max_size_seg);
-    let (mask, status, nuclei) = final_filter(separated.view(), sizes, parameters.fill_holes_conn);
-    let foreground = Bitmap::from_mask(mask.view()).count();
+    let (mask, status, nuclei) = final_filter(&separated, sizes, parameters.fill_holes_conn);
     Segmentation {
-        mask,
+        mask: mask.to_mask(),
         status,
         nuclei,
-        foreground,
+        foreground: mask.count(),
     }
 }

@@ -4,7 +4,7 @@
 //! never more than [`MAX_PIXELS`], so that a pixel's position fits in 32 bits with room for a frame around the
 //! image. A binary image holds 0 and 255; a colour image holds [`Colour`]s.
 
-use crate::room::{copied, filled};
+use crate::room::{copied, filled, room};
 
 /// Red, green and blue of a pixel.
 pub type Colour = [u8; 3];
@@ -148,6 +148,20 @@ impl<T> Plane<T> {
     /// When there is no such row.
     pub fn row_mut(&mut self, y: usize) -> &mut [T] {
         &mut self.pixels[y * self.width..][..self.width]
+    }
+
+    /// A plane of what `change` makes of each pixel.
+    pub(crate) fn map<U: Copy>(&self, change: impl Fn(T) -> U) -> Plane<U>
+    where
+        T: Copy,
+    {
+        let mut pixels = room(self.pixels.len());
+        pixels.extend(self.pixels.iter().map(|pixel| change(*pixel)));
+        Plane {
+            width: self.width,
+            height: self.height,
+            pixels,
+        }
     }
 
     /// The pixels alone.

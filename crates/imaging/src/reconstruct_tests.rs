@@ -3,6 +3,7 @@
 //! Law: every result is compared with the equation applied until nothing changes, or with a flood at each level.
 
 use super::*;
+use crate::Bitmap;
 use proptest::prelude::*;
 
 /// The law as it stands: apply the equation everywhere until nothing changes.
@@ -211,7 +212,7 @@ proptest! {
         };
         let (marker, mask) = (outside(&marker), outside(&mask));
         let mask = View::new(width, height, &mask).unwrap();
-        let spans = Spans::of(View::new(width, height, &inside).unwrap());
+        let spans = Spans::of(&Bitmap::from_mask(View::new(width, height, &inside).unwrap()));
         for connectivity in BOTH {
             let expected = naive(View::new(width, height, &marker).unwrap(), mask, connectivity);
             let mut found = Plane::new(width, height, marker.clone()).unwrap();

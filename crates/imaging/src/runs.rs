@@ -52,7 +52,9 @@ impl Components {
         let mut above = 0..0;
         for y in 0..bitmap.height() {
             let first = runs.len();
-            push_runs(bitmap, y, ground, &mut runs);
+            for_each_run(bitmap, y, ground, |start, end| {
+                runs.push(Run { start, end })
+            });
             join(&runs, above, first, reach, &mut parents);
             above = first..runs.len();
             rows.push(runs.len() as u32);
@@ -106,32 +108,47 @@ impl Components {
     }
 }
 
-/// Appends the runs of a row.
-fn push_runs(bitmap: &Bitmap, y: usize, ground: Ground, runs: &mut Vec<Run>) {
+/// Calls `visit` with the start and the end of each run of a row.
+#[inline]
+pub(crate) fn for_each_run(
+    bitmap: &Bitmap,
+    y: usize,
+    ground: Ground,
+    mut visit: impl FnMut(u32, u32),
+) {
     let words = bitmap.row(y);
     let invert = if ground == Ground::Back { u64::MAX } else { 0 };
+    let last = bitmap.last_word();
     let mut before = 0;
-    let mut open = None;
+    // Whether a run has begun, and where.
+    let (mut open, mut start) = (false, 0);
     for (place, word) in words.iter().enumerate() {
         let mut word = word ^ invert;
         if place + 1 == words.len() {
-            word &= bitmap.last_word();
+            word &= last;
         }
         // A bit here says that its pixel differs from the one before it.
         let mut changes = word ^ (word << 1 | before);
         before = word >> 63;
-        while changes != 0 {
-            let x = (place * 64) as u32 + changes.trailing_zeros();
+        let first = (place * 64) as u32;
+        if open && changes != 0 {
+            visit(start, first + changes.trailing_zeros());
             changes &= changes - 1;
-            match open.take() {
-                None => open = Some(x),
-                Some(start) => runs.push(Run { start, end: x }),
+            open = false;
+        }
+        while changes != 0 {
+            start = first + changes.trailing_zeros();
+            changes &= changes - 1;
+            if changes == 0 {
+                open = true;
+                break;
             }
+            visit(start, first + changes.trailing_zeros());
+            changes &= changes - 1;
         }
     }
-    if let Some(start) = open {
-        let end = bitmap.width() as u32;
-        runs.push(Run { start, end });
+    if open {
+        visit(start, bitmap.width() as u32);
     }
 }
 

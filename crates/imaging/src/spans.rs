@@ -1,9 +1,10 @@
 //! The set pixels of a binary image as spans of its rows, for kernels that need not look anywhere else.
 //!
 //! Law: the spans of a row are in order, not empty and do not touch, and a pixel is in one of them exactly when it
-//! is non-zero.
+//! is set.
 
-use crate::View;
+use crate::Bitmap;
+use crate::runs::{Ground, for_each_run};
 
 /// The spans of every row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,30 +16,19 @@ pub struct Spans {
 }
 
 impl Spans {
-    /// The spans of the non-zero pixels.
-    pub fn of(mask: View<u8>) -> Spans {
+    /// The spans of the set pixels.
+    pub fn of(bitmap: &Bitmap) -> Spans {
         let mut spans = Vec::new();
-        let mut first = Vec::with_capacity(mask.height() + 1);
-        for row in mask.rows() {
+        let mut first = Vec::with_capacity(bitmap.height() + 1);
+        first.push(0);
+        for y in 0..bitmap.height() {
+            for_each_run(bitmap, y, Ground::Fore, |start, end| {
+                spans.push((start, end))
+            });
             first.push(spans.len() as u32);
-            let mut x = 0;
-            while x < row.len() {
-                x += leading(&row[x..], |word| word == 0, |pixel| pixel == 0);
-                if x == row.len() {
-                    break;
-                }
-                let start = x;
-                x += leading(
-                    &row[x..],
-                    |word| word == u64::from_ne_bytes([255; 8]),
-                    |pixel| pixel != 0,
-                );
-                spans.push((start as u32, x as u32));
-            }
         }
-        first.push(spans.len() as u32);
         Spans {
-            width: mask.width(),
+            width: bitmap.width(),
             first,
             spans,
         }
@@ -63,28 +53,10 @@ impl Spans {
     }
 }
 
-/// How many pixels at the front are of one kind, eight at a time where all eight surely are.
-#[inline]
-fn leading(row: &[u8], all_eight: impl Fn(u64) -> bool, one: impl Fn(u8) -> bool) -> usize {
-    let mut x = 0;
-    for eight in row.as_chunks::<8>().0 {
-        if !all_eight(u64::from_ne_bytes(*eight)) {
-            // Either the end is among these, or they are set to other values than 255.
-            if let Some(end) = eight.iter().position(|pixel| !one(*pixel)) {
-                return x + end;
-            }
-        }
-        x += 8;
-    }
-    row[x..]
-        .iter()
-        .position(|pixel| !one(*pixel))
-        .map_or(row.len(), |end| x + end)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::View;
     use proptest::prelude::*;
 
     proptest! {
@@ -98,7 +70,7 @@ mod tests {
             let pixels: Vec<u8> = (0..width * height)
                 .map(|at| if flat { pixels[at / 11] } else { pixels[at] })
                 .collect();
-            let spans = Spans::of(View::new(width, height, &pixels).unwrap());
+            let spans = Spans::of(&Bitmap::from_mask(View::new(width, height, &pixels).unwrap()));
             prop_assert_eq!((spans.width(), spans.height()), (width, height));
             for y in 0..height {
                 let mut held = vec![false; width];

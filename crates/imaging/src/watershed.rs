@@ -225,8 +225,16 @@ impl Regions {
                 pixels += end - start;
                 fetch(labels, start + 3 * grid.width);
                 fetch(image, start + 3 * grid.width);
+                let (top, bottom) = (start < grid.width, start >= grid.last_row);
                 for position in start..end {
-                    begin(&grid, labels, &mut queues, position, &first_colour);
+                    // Within the run there is no label on either side.
+                    let may_begin = position == start
+                        || position + 1 == end
+                        || !top && labels[position - grid.width] > 0
+                        || !bottom && labels[position + grid.width] > 0;
+                    if may_begin {
+                        begin(&grid, labels, &mut queues, position, &first_colour);
+                    }
                 }
             }
             while let Some(position) = queues.pop() {

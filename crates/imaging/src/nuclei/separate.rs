@@ -12,37 +12,36 @@ use crate::{
 };
 
 /// Objects of at least so many pixels, grown by the cross.
-pub fn large_objects(mask: View<'_, u8>, least: i64) -> Plane<u8> {
-    large(mask, least).to_mask()
-}
-
-fn large(mask: View<'_, u8>, least: i64) -> Bitmap {
-    let bitmap = Bitmap::from_mask(mask);
-    let (large, _) = filter_by_area(&bitmap, least, None, Connectivity::Eight);
+pub fn large_objects(mask: &Bitmap, least: i64) -> Bitmap {
+    let (large, _) = filter_by_area(mask, least, None, Connectivity::Eight);
     dilate(&large)
 }
 
 /// The large objects of a mask, cut apart along the lines where their floodings meet.
 pub fn separate(
     image: View<'_, Colour>,
-    mask: View<'_, u8>,
+    mask: &Bitmap,
     least: i64,
     connectivity: Connectivity,
-) -> Plane<u8> {
-    let objects = large(mask, least);
+) -> Bitmap {
+    let objects = large_objects(mask, least);
     if objects.is_empty() {
-        return objects.to_mask();
+        return objects;
     }
     let inside = objects.to_mask();
-    drop(objects);
-    let labels = flood(image, inside.view(), markers(inside.view(), connectivity));
+    let markers = markers_in(&objects, inside.view(), connectivity);
+    let labels = flood(image, inside.view(), markers);
     without_lines(inside.view(), labels.view())
 }
 
 /// What the objects of a mask are flooded from: a label for each peak of their distance transform, and for each
 /// component of what lies outside of them.
-pub fn markers(inside: View<'_, u8>, connectivity: Connectivity) -> Plane<i32> {
-    let peaks = peaks(inside, connectivity);
+pub fn markers(objects: &Bitmap, connectivity: Connectivity) -> Plane<i32> {
+    markers_in(objects, objects.to_mask().view(), connectivity)
+}
+
+fn markers_in(objects: &Bitmap, inside: View<'_, u8>, connectivity: Connectivity) -> Plane<i32> {
+    let peaks = peaks(objects, inside, connectivity);
     let components = Components::of(&peaks, Ground::Fore, connectivity);
     paint(&components, inside.width(), inside.height(), |number| {
         number as i32 + 1
@@ -50,11 +49,11 @@ pub fn markers(inside: View<'_, u8>, connectivity: Connectivity) -> Plane<i32> {
 }
 
 /// The peaks of the distance transform, and everything outside of the objects.
-fn peaks(inside: View<'_, u8>, connectivity: Connectivity) -> Bitmap {
-    let spans = Spans::of(inside);
+fn peaks(objects: &Bitmap, inside: View<'_, u8>, connectivity: Connectivity) -> Bitmap {
+    let spans = Spans::of(objects);
     let distance = distance_or_max(inside);
-    let mut lowered = distance.clone();
-    lower(&mut lowered, distance.view(), &spans);
+    // Outside of the objects this changes nothing: one less than the greatest number is rounded to itself.
+    let mut lowered = distance.map(|distance| distance - 1.0);
     reconstruct_in_spans(&mut lowered, distance.view(), Connectivity::Eight, &spans);
     let mut again = distance;
     lower(&mut again, lowered.view(), &spans);
@@ -63,8 +62,10 @@ fn peaks(inside: View<'_, u8>, connectivity: Connectivity) -> Bitmap {
         row.fill(1);
         let (lowered, again) = (lowered.row(y), again.row(y));
         for (start, end) in spans.row(y) {
-            for x in *start as usize..*end as usize {
-                row[x] = u8::from(lowered[x] - 1.0 >= again[x]);
+            let span = *start as usize..*end as usize;
+            let pixels = lowered[span.clone()].iter().zip(&again[span.clone()]);
+            for (bit, (lowered, again)) in row[span].iter_mut().zip(pixels) {
+                *bit = u8::from(lowered - 1.0 >= *again);
             }
         }
     })

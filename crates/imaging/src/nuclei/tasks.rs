@@ -1,6 +1,7 @@
 //! The tasks but the sixth.
 //!
-//! Law: each is a function of its arguments that leaves them as they are; images of one call have one size.
+//! Law: each is a function of its arguments that leaves them as they are; images of one call have one size. Binary
+//! images go from task to task as bitmaps.
 
 use super::{Parameters, Status};
 use crate::{
@@ -11,8 +12,8 @@ use crate::{
 /// What the first task gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedBloodCells {
-    /// 255 in red blood cells.
-    pub mask: Plane<u8>,
+    /// The pixels of red blood cells.
+    pub mask: Bitmap,
     /// Whether the tile is background.
     pub status: Status,
 }
@@ -31,8 +32,8 @@ pub struct Background {
 pub struct Difference {
     /// By how much a pixel stands out from the background.
     pub difference: Plane<u8>,
-    /// 255 where that is much, and in holes.
-    pub mask: Plane<u8>,
+    /// Where that is much, and holes.
+    pub mask: Bitmap,
 }
 
 /// Red, green and blue, each for itself.
@@ -56,7 +57,7 @@ pub fn red_blood_cells(
 ) -> RedBloodCells {
     let (width, height) = (red.width(), red.height());
     let nothing = |status| RedBloodCells {
-        mask: Plane::filled(width, height, 0),
+        mask: Bitmap::empty(width, height),
         status,
     };
     let status = background_status(red, green, blue, parameters);
@@ -73,9 +74,8 @@ pub fn red_blood_cells(
             *bit = u8::from(red > blue);
         }
     });
-    let mask = cells.combine(&redder, |cell, redder| cell & redder);
     RedBloodCells {
-        mask: mask.to_mask(),
+        mask: cells.combine(&redder, |cell, redder| cell & redder),
         status: Status::Done,
     }
 }
@@ -116,8 +116,9 @@ fn background_status(
 
 /// The pixels whose red is more than `times` their green.
 ///
-/// For a given green the quotient grows with red, so that a table of the least red for each green decides; and greens
-/// above some value are never passed, which most pixels of stained tissue have.
+/// For a given green the quotient grows with red, so that a table of the least red for each green decides. Most pixels
+/// of stained tissue need not be looked up: the divisor is not below green, and rounding keeps to one side of an
+/// integer, so that a quotient above `times` is one of a red above the integer part of `times` by green.
 fn redder_than(red: View<'_, u8>, green: View<'_, u8>, times: f32) -> Bitmap {
     let quotient = |red: u16, green: u8| f32::from(red) / (f32::from(green) + f32::EPSILON);
     let mut least = [0u16; 256];
@@ -126,16 +127,15 @@ fn redder_than(red: View<'_, u8>, green: View<'_, u8>, times: f32) -> Bitmap {
             .find(|red| quotient(*red, green) > times)
             .unwrap_or(256);
     }
-    let mut greens = (0..=u8::MAX).rev();
-    let Some(highest) = greens.find(|green| least[usize::from(*green)] < 256) else {
-        return Bitmap::empty(red.width(), red.height());
-    };
+    // No product of more than this matters.
+    let whole = times.clamp(0.0, 255.0) as u16;
     Bitmap::from_rows(red.width(), red.height(), |y, row| {
         let pixels = red.row(y).chunks(64).zip(green.row(y).chunks(64));
         for (row, (red, green)) in row.chunks_mut(64).zip(pixels) {
-            let may_pass = green
-                .iter()
-                .fold(false, |any, green| any | (*green <= highest));
+            let pixels = red.iter().zip(green);
+            let may_pass = pixels.fold(times < 0.0, |any, (red, green)| {
+                any | (u16::from(*red) > whole * u16::from(*green))
+            });
             if may_pass {
                 for ((bit, red), green) in row.iter_mut().zip(red).zip(green) {
                     *bit = u8::from(u16::from(*red) >= least[usize::from(*green)]);
@@ -217,48 +217,74 @@ pub fn threshold(
         *difference = inverted.saturating_sub(*background);
     }
     let above = Bitmap::from_pixels(difference.view(), |pixel| pixel > threshold);
-    let mask = fill(&above, connectivity).to_mask();
+    let mask = fill(&above, connectivity);
     Difference { difference, mask }
 }
 
 /// t4: the objects of a size from the first bound up to below the second.
-pub fn filter_candidates(mask: View<'_, u8>, sizes: (i64, i64)) -> (Plane<u8>, Status) {
-    let bitmap = Bitmap::from_mask(mask);
-    let (kept, count) = filter_by_area(&bitmap, sizes.0, Some(sizes.1), Connectivity::Eight);
+pub fn filter_candidates(mask: &Bitmap, sizes: (i64, i64)) -> (Bitmap, Status) {
+    let (kept, count) = filter_by_area(mask, sizes.0, Some(sizes.1), Connectivity::Eight);
     let status = if count == 0 {
         Status::Nothing
     } else {
         Status::Done
     };
-    (kept.to_mask(), status)
+    (kept, status)
 }
 
 /// t5: what stands out by more than `threshold` around the seeds, without red blood cells, filled and opened.
 pub fn candidates(
     difference: View<'_, u8>,
-    seeds: View<'_, u8>,
-    red_blood_cells: View<'_, u8>,
+    seeds: &Bitmap,
+    red_blood_cells: &Bitmap,
     threshold: u8,
-) -> Plane<u8> {
+) -> Bitmap {
     let above = Bitmap::from_pixels(difference, |pixel| pixel > threshold);
-    let selected = select(&above, &Bitmap::from_mask(seeds));
-    let cells = Bitmap::from_mask(red_blood_cells);
-    let without = selected.combine(&cells, |pixel, cell| pixel & !cell);
-    open(&fill(&without, Connectivity::Four)).to_mask()
+    let selected = select(&above, seeds);
+    let without = selected.combine(red_blood_cells, |pixel, cell| pixel & !cell);
+    open(&fill(&without, Connectivity::Four))
 }
 
 /// t7: the objects of the right size, filled, and how many there are.
 pub fn final_filter(
-    mask: View<'_, u8>,
+    mask: &Bitmap,
     sizes: (i64, i64),
     connectivity: Connectivity,
-) -> (Plane<u8>, Status, u64) {
-    let bitmap = Bitmap::from_mask(mask);
-    let (kept, count) = filter_by_area(&bitmap, sizes.0, Some(sizes.1), Connectivity::Four);
+) -> (Bitmap, Status, u64) {
+    let (kept, count) = filter_by_area(mask, sizes.0, Some(sizes.1), Connectivity::Four);
     if count == 0 {
-        return (kept.to_mask(), Status::Nothing, 0);
+        return (kept, Status::Nothing, 0);
     }
     let filled = fill(&kept, connectivity);
     let nuclei = count_components(&filled, Connectivity::Eight);
-    (filled.to_mask(), Status::Done, nuclei)
+    (filled, Status::Done, nuclei)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_decides_as_the_quotient_does() {
+        let side = 256;
+        let red = Plane::new(
+            side,
+            side,
+            (0..=u8::MAX).cycle().take(side * side).collect(),
+        )
+        .unwrap();
+        let green: Vec<u8> = (0..side * side).map(|place| (place / side) as u8).collect();
+        let green = Plane::new(side, side, green).unwrap();
+        for times in [
+            -1.0, -0.0, 0.3, 1.0, 2.5, 3.999_999, 4.0, 5.0, 7.5, 255.0, 256.0, 1e7, 3e9,
+        ] {
+            let set = redder_than(red.view(), green.view(), times);
+            for y in 0..side {
+                for x in 0..side {
+                    let quotient = x as f32 / (y as f32 + f32::EPSILON);
+                    assert_eq!(set.get(x, y), quotient > times, "{x} / {y} > {times}");
+                }
+            }
+        }
+    }
 }

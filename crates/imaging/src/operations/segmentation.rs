@@ -5,10 +5,10 @@
 
 use headwater_graph::{Operation, OperationError, Scalar, ScalarType, Signature, Type, Value};
 
-use super::values::{colour_value, empty_value, grey_value};
+use super::values::{colour_value, empty_value, grey_value, mask_value};
 use super::{Call, Given, integers, operation, reals, shortest};
 use crate::nuclei::{self, Parameters, Status, byte};
-use crate::{Connectivity, Target, View, normalize};
+use crate::{Bitmap, Connectivity, Target, View, normalize};
 
 pub(super) fn operations() -> Vec<Operation> {
     let defaults = Parameters::default();
@@ -207,9 +207,13 @@ fn red_blood_cells(call: &mut Call<'_>) -> Result<Given, OperationError> {
     };
     let cells = nuclei::red_blood_cells(red, green, blue, &parameters);
     Ok(vec![
-        ("mask", grey_value(cells.mask.view())?),
+        ("mask", mask_value(&cells.mask)?),
         ("status", status_value(cells.status)),
     ])
+}
+
+fn bitmap(mask: View<'_, u8>) -> Bitmap {
+    Bitmap::from_mask(mask)
 }
 
 fn connectivity(call: &Call<'_>) -> Result<Connectivity, OperationError> {
@@ -235,14 +239,14 @@ fn threshold(call: &mut Call<'_>) -> Result<Given, OperationError> {
     let made = nuclei::threshold(inverted, background, level, connectivity(call)?);
     Ok(vec![
         ("difference", grey_value(made.difference.view())?),
-        ("mask", grey_value(made.mask.view())?),
+        ("mask", mask_value(&made.mask)?),
     ])
 }
 
 fn filter_candidates(call: &mut Call<'_>) -> Result<Given, OperationError> {
-    let (mask, status) = nuclei::filter_candidates(call.grey("mask")?, sizes(call)?);
+    let (mask, status) = nuclei::filter_candidates(&bitmap(call.grey("mask")?), sizes(call)?);
     Ok(vec![
-        ("mask", grey_value(mask.view())?),
+        ("mask", mask_value(&mask)?),
         ("status", status_value(status)),
     ])
 }
@@ -258,9 +262,9 @@ fn candidates(call: &mut Call<'_>) -> Result<Given, OperationError> {
     call.same_size(("difference", difference), ("seeds", seeds))?;
     call.same_size(("difference", difference), ("red-blood-cells", cells))?;
     let level = byte(call.int("threshold")?);
-    let mask = nuclei::candidates(difference, seeds, cells, level);
+    let mask = nuclei::candidates(difference, &bitmap(seeds), &bitmap(cells), level);
     Ok(vec![
-        ("mask", grey_value(mask.view())?),
+        ("mask", mask_value(&mask)?),
         ("status", status_value(status)),
     ])
 }
@@ -272,9 +276,14 @@ fn separate(call: &mut Call<'_>) -> Result<Given, OperationError> {
         return stopped(status, mask);
     }
     call.same_size(("image", image), ("mask", mask))?;
-    let separated = nuclei::separate(image, mask, call.int("min-size")?, connectivity(call)?);
+    let separated = nuclei::separate(
+        image,
+        &bitmap(mask),
+        call.int("min-size")?,
+        connectivity(call)?,
+    );
     Ok(vec![
-        ("mask", grey_value(separated.view())?),
+        ("mask", mask_value(&separated)?),
         ("status", status_value(status)),
     ])
 }
@@ -287,9 +296,10 @@ fn final_filter(call: &mut Call<'_>) -> Result<Given, OperationError> {
         given.push(("nuclei", Value::Int(0)));
         return Ok(given);
     }
-    let (mask, status, nuclei) = nuclei::final_filter(mask, sizes(call)?, connectivity(call)?);
+    let (mask, status, nuclei) =
+        nuclei::final_filter(&bitmap(mask), sizes(call)?, connectivity(call)?);
     Ok(vec![
-        ("mask", grey_value(mask.view())?),
+        ("mask", mask_value(&mask)?),
         ("nuclei", Value::Int(nuclei as i64)),
         ("status", status_value(status)),
     ])

@@ -232,9 +232,27 @@ pub fn colour_value(view: View<'_, Colour>) -> Result<Value, OperationError> {
 }
 
 /// An image without a set pixel.
-pub(super) fn empty_value((width, height): (usize, usize)) -> Result<Value, OperationError> {
+pub(super) fn empty_value(size: (usize, usize)) -> Result<Value, OperationError> {
+    mask_of(size, |_| {})
+}
+
+/// A binary image.
+pub(super) fn mask_value(mask: &Bitmap) -> Result<Value, OperationError> {
+    let (width, height) = (mask.width(), mask.height());
+    mask_of((width, height), |pixels| {
+        for y in 0..height {
+            mask.unpack_row(y, &mut pixels[y * width..][..width]);
+        }
+    })
+}
+
+/// A grey image that `fill` makes of zeros.
+fn mask_of(
+    (width, height): (usize, usize),
+    fill: impl FnOnce(&mut [u8]),
+) -> Result<Value, OperationError> {
     let shape = [height as u64, width as u64, 1];
-    let array = Array::build(ElementType::U8, &shape, |_| {});
+    let array = Array::build(ElementType::U8, &shape, fill);
     let array = array.ok_or_else(|| {
         OperationError::Failed(format!("an image of {width} × {height} is too large"))
     })?;

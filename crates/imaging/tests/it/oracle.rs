@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use headwater_imaging::nuclei::{self, Parameters, Status};
-use headwater_imaging::{Bitmap, Colour, Connectivity, Plane, View, filter_by_area};
+use headwater_imaging::{Colour, Connectivity, Plane, View, filter_by_area};
 
 use crate::shared::{colour, grey, shared};
 
@@ -72,7 +72,7 @@ fn every_stage_gives_the_image_of_the_reference() {
     };
     let [red, green, blue] = nuclei::split(image.view());
     let cells = nuclei::red_blood_cells(red.view(), green.view(), blue.view(), &parameters);
-    check("002", cells.mask.view());
+    check("002", cells.mask.to_mask().view());
     let background = nuclei::reconstruct_background(red.view(), parameters.recon_conn);
     check("004", background.reconstructed.view());
     let difference = nuclei::threshold(
@@ -82,29 +82,29 @@ fn every_stage_gives_the_image_of_the_reference() {
         parameters.fill_holes_conn,
     );
     check("005", difference.difference.view());
-    check("007", difference.mask.view());
+    check("007", difference.mask.to_mask().view());
     let sizes = (parameters.min_size, parameters.max_size);
-    let (seeds, status) = nuclei::filter_candidates(difference.mask.view(), sizes);
+    let (seeds, status) = nuclei::filter_candidates(&difference.mask, sizes);
     assert_eq!(status, Status::Done);
-    check("008", seeds.view());
+    check("008", seeds.to_mask().view());
     let found = nuclei::candidates(
         difference.difference.view(),
-        seeds.view(),
-        cells.mask.view(),
+        &seeds,
+        &cells.mask,
         parameters.g2,
     );
-    check("013", found.view());
-    let large = nuclei::large_objects(found.view(), parameters.min_size_pl);
-    check("015", large.view());
+    check("013", found.to_mask().view());
+    let large = nuclei::large_objects(&found, parameters.min_size_pl);
+    check("015", large.to_mask().view());
     let separated = nuclei::separate(
         image.view(),
-        found.view(),
+        &found,
         parameters.min_size_pl,
         parameters.watershed_conn,
     );
-    check("021", separated.view());
+    check("021", separated.to_mask().view());
     let (unfilled, _) = filter_by_area(
-        &Bitmap::from_mask(separated.view()),
+        &separated,
         parameters.min_size_seg,
         Some(parameters.max_size_seg),
         Connectivity::Four,

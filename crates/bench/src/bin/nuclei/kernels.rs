@@ -222,15 +222,14 @@ fn stages(image: View<'_, Colour>) -> Result<Stages, Box<dyn Error>> {
         set.fill_holes_conn,
     );
     let sizes = (set.min_size, set.max_size);
-    let (cores, _) = nuclei::filter_candidates(difference.mask.view(), sizes);
-    let found = nuclei::candidates(
-        difference.difference.view(),
-        cores.view(),
-        cells.mask.view(),
-        set.g2,
-    );
-    let mask = nuclei::large_objects(found.view(), set.min_size_pl);
-    let markers = nuclei::markers(mask.view(), set.watershed_conn);
+    let (cores, _) = nuclei::filter_candidates(&difference.mask, sizes);
+    let found = nuclei::candidates(difference.difference.view(), &cores, &cells.mask, set.g2);
+    let objects = nuclei::large_objects(&found, set.min_size_pl);
+    if objects.is_empty() {
+        return Err("the tile has no objects to be measured on".into());
+    }
+    let mask = objects.to_mask();
+    let markers = nuclei::markers(&objects, set.watershed_conn);
     let (mut seeds, mut tissue) = (
         markers.clone(),
         Plane::filled(image.width(), image.height(), [0; 3]),
@@ -242,9 +241,6 @@ fn stages(image: View<'_, Colour>) -> Result<Stages, Box<dyn Error>> {
         } else {
             *tissue = *pixel;
         }
-    }
-    if Bitmap::from_mask(mask.view()).is_empty() {
-        return Err("the tile has no objects to be measured on".into());
     }
     Ok(Stages {
         grey,
