@@ -53,7 +53,7 @@ impl Components {
         for y in 0..bitmap.height() {
             let first = runs.len();
             for_each_run(bitmap, y, ground, |start, end| {
-                runs.push(Run { start, end })
+                runs.push(Run { start, end });
             });
             join(&runs, above, first, reach, &mut parents);
             above = first..runs.len();

@@ -23,7 +23,7 @@ impl Spans {
         first.push(0);
         for y in 0..bitmap.height() {
             for_each_run(bitmap, y, Ground::Fore, |start, end| {
-                spans.push((start, end))
+                spans.push((start, end));
             });
             first.push(spans.len() as u32);
         }
