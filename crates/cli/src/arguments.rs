@@ -279,9 +279,9 @@ pub(crate) struct Synthesis {
     /// Which of all such images
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// How many nuclei, from 0 (none) to 1 (crowded) [default: 0.8]
-    #[arg(long, value_name = "X")]
-    pub(crate) density: Option<f32>,
+    /// How many nuclei, from 0 (none) to 1 (crowded)
+    #[arg(long, value_name = "X", default_value_t = 0.8)]
+    pub(crate) density: f64,
     /// How many bands to work on at once [default: as many as this machine has cores]
     #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) jobs: Option<u32>,
