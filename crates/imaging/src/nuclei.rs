@@ -16,7 +16,7 @@ mod tasks;
 
 pub(crate) use parameters::byte;
 pub use parameters::{ParameterError, Parameters};
-pub use separate::{large_objects, separate};
+pub use separate::{large_objects, markers, separate};
 pub use tasks::{
     Background, Difference, RedBloodCells, candidates, filter_candidates, final_filter,
     reconstruct_background, red_blood_cells, split, threshold,

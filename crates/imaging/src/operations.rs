@@ -154,3 +154,8 @@ fn reals(mut signature: Signature, parameters: &[(&str, f64)]) -> Signature {
     }
     signature
 }
+
+/// The number that people write for a single-precision one: its shortest decimals.
+fn shortest(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or(f64::from(value))
+}

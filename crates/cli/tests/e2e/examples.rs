@@ -1,4 +1,4 @@
-//! The two examples do what their first lines say, and are remembered.
+//! The examples do what their first lines say, and are remembered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::place::{Place, Report, copy_folder, delivered, read};
 
-fn example(name: &str) -> (Place, PathBuf) {
+pub(crate) fn example(name: &str) -> (Place, PathBuf) {
     let place = Place::new();
     let from = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../examples")
@@ -18,7 +18,7 @@ fn example(name: &str) -> (Place, PathBuf) {
 }
 
 /// A first run after a dry run, a second run, a run of a copy elsewhere: `tasks`, then nothing, then nothing.
-fn runs_once(name: &str, flow: &str, tasks: usize) -> (Place, Report) {
+pub(crate) fn runs_once(name: &str, flow: &str, tasks: usize) -> (Place, Report) {
     let (place, folder) = example(name);
     let flow = format!("{name}/{flow}");
     let inputs = format!("{name}/inputs.yaml");

@@ -19,6 +19,7 @@ mod memory;
 mod mistakes;
 mod modes;
 mod names;
+mod nuclei;
 mod outputs;
 mod place;
 mod protect;

@@ -53,10 +53,10 @@ pub(crate) fn read_limited(bytes: &[u8], limit: u64) -> Result<Picture, ImageErr
     if !is_whole(bytes) {
         return Err(ImageError::damaged(FORMAT, "it ends too early"));
     }
-    let meaning = if decoded.channels == 1 {
-        Meaning::Grey
-    } else {
-        Meaning::Colour
+    let meaning = match decoded.channels {
+        1 => Meaning::Grey,
+        4 => Meaning::Cmyk,
+        _ => Meaning::Colour,
     };
     let layout = Layout {
         meaning,
@@ -118,6 +118,8 @@ fn decode_with(
     let out = match (colours, reading) {
         (ColorSpace::Luma, _) => ColorSpace::Luma,
         (ColorSpace::YCbCr | ColorSpace::RGB, Reading::Marked) => ColorSpace::RGB,
+        // Adobe stores inks the other way round, which the decoder takes for granted.
+        (ColorSpace::CMYK, Reading::Marked) if !is_adobe(bytes) => ColorSpace::CMYK,
         (ColorSpace::CMYK | ColorSpace::YCCK, Reading::Marked) => ColorSpace::RGB,
         (colours, Reading::Raw) => colours,
         (colours, _) => {
@@ -142,6 +144,13 @@ fn decode_with(
         channels,
         samples,
     })
+}
+
+/// Whether there is a mark of Adobe.
+fn is_adobe(bytes: &[u8]) -> bool {
+    bytes
+        .windows(9)
+        .any(|part| part.starts_with(b"\xff\xee") && part.ends_with(b"Adobe"))
 }
 
 /// Whether the end mark comes, in its place: after a scan.
@@ -198,6 +207,36 @@ mod tests {
                 assert!(fast.samples == plain.samples, "{name}, {reading:?}");
             }
         }
+    }
+
+    #[test]
+    fn inks_are_inverted_by_the_mark_of_adobe_alone() {
+        let (_, bytes) = crate::files::mutate::CORPUS
+            .iter()
+            .find(|(name, _)| *name == "cmyk.jpg")
+            .unwrap();
+        let mark = bytes
+            .windows(2)
+            .position(|pair| pair == [0xff, 0xee])
+            .unwrap();
+        let without = [&bytes[..mark], &bytes[mark + 16..]].concat();
+        // Its black is stored as 255 for none; without the mark that is full black.
+        let picture = read(&without).unwrap().into_colour();
+        assert!(
+            picture
+                .pixels()
+                .as_flattened()
+                .iter()
+                .all(|&value| value < 8)
+        );
+        let picture = read(bytes).unwrap().into_colour();
+        assert!(
+            picture
+                .pixels()
+                .as_flattened()
+                .iter()
+                .any(|&value| value > 200)
+        );
     }
 
     #[test]

@@ -34,20 +34,23 @@ pub fn separate(
         return objects.to_mask();
     }
     let inside = objects.to_mask();
-    let markers = peaks(&objects, inside.view(), connectivity);
-    let labels = paint(
-        &Components::of(&markers, Ground::Fore, connectivity),
-        objects.width(),
-        objects.height(),
-        |number| number as i32 + 1,
-    );
-    drop(markers);
-    let labels = flood(image, inside.view(), labels);
+    drop(objects);
+    let labels = flood(image, inside.view(), markers(inside.view(), connectivity));
     without_lines(inside.view(), labels.view())
 }
 
+/// What the objects of a mask are flooded from: a label for each peak of their distance transform, and for each
+/// component of what lies outside of them.
+pub fn markers(inside: View<'_, u8>, connectivity: Connectivity) -> Plane<i32> {
+    let peaks = peaks(inside, connectivity);
+    let components = Components::of(&peaks, Ground::Fore, connectivity);
+    paint(&components, inside.width(), inside.height(), |number| {
+        number as i32 + 1
+    })
+}
+
 /// The peaks of the distance transform, and everything outside of the objects.
-fn peaks(objects: &Bitmap, inside: View<'_, u8>, connectivity: Connectivity) -> Bitmap {
+fn peaks(inside: View<'_, u8>, connectivity: Connectivity) -> Bitmap {
     let spans = Spans::of(inside);
     let distance = distance_or_max(inside);
     let mut lowered = distance.clone();
@@ -56,7 +59,7 @@ fn peaks(objects: &Bitmap, inside: View<'_, u8>, connectivity: Connectivity) -> 
     let mut again = distance;
     lower(&mut again, lowered.view(), &spans);
     reconstruct_in_spans(&mut again, lowered.view(), connectivity, &spans);
-    Bitmap::from_rows(objects.width(), objects.height(), |y, row| {
+    Bitmap::from_rows(inside.width(), inside.height(), |y, row| {
         row.fill(1);
         let (lowered, again) = (lowered.row(y), again.row(y));
         for (start, end) in spans.row(y) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use headwater_graph::{FileValue, Operation, OperationError, Signature, Type, Value};
 
 use super::values::{colour_value, encode, grey_value};
-use super::{Call, integers, operation, reals};
+use super::{Call, integers, operation, reals, shortest};
 use crate::synth::{Synth, SynthOptions};
 use crate::{OUTLINE, SizesDiffer, compare_objects, compare_pixels, overlay};
 
@@ -109,7 +109,7 @@ fn synth() -> Operation {
     let sizes = [("width", 1024), ("height", 1024), ("seed", 1)];
     let signature = reals(
         integers(signature, &sizes),
-        &[("density", options.density.into())],
+        &[("density", shortest(options.density))],
     );
     operation(signature, |call: &mut Call<'_>| {
         let size = |name: &str| {

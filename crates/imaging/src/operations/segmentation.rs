@@ -6,7 +6,7 @@
 use headwater_graph::{Operation, OperationError, Scalar, ScalarType, Signature, Type, Value};
 
 use super::values::{colour_value, empty_value, grey_value};
-use super::{Call, Given, integers, operation, reals};
+use super::{Call, Given, integers, operation, reals, shortest};
 use crate::nuclei::{self, Parameters, Status, byte};
 use crate::{Connectivity, Target, View, normalize};
 
@@ -170,11 +170,6 @@ fn normalization() -> Operation {
         let normalized = normalize(call.colour("image")?, &target);
         Ok(vec![("image", colour_value(normalized.view())?)])
     })
-}
-
-/// The number that people write for a single-precision one: its shortest decimals.
-fn shortest(value: f32) -> f64 {
-    value.to_string().parse().unwrap_or(f64::from(value))
 }
 
 fn split(call: &mut Call<'_>) -> Result<Given, OperationError> {

@@ -267,7 +267,7 @@ pub(super) fn picture_value(picture: &Picture) -> Result<Value, OperationError> 
     }
 }
 
-/// The bytes of a PNG file.
+/// The bytes of a PNG file; [`OperationError::Input`] for images that PNG has no room for.
 pub(super) fn encode(value: &Value) -> Result<Vec<u8>, OperationError> {
     let failed = |message: String| OperationError::Failed(message);
     let Value::Image(image) = value else {
@@ -289,6 +289,10 @@ pub(super) fn encode(value: &Value) -> Result<Vec<u8>, OperationError> {
         }
         _ => None,
     };
-    made.ok_or_else(|| failed(format!("{} cannot be written as PNG", describe(image))))?
-        .map_err(|error| failed(error.to_string()))
+    // PNG has no room for it: the engine writes its own encoding then.
+    made.ok_or_else(|| OperationError::Input {
+        port: "image".to_owned(),
+        message: format!("{} cannot be written as PNG", describe(image)),
+    })?
+    .map_err(|error| failed(error.to_string()))
 }
