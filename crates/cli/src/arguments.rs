@@ -277,7 +277,7 @@ pub(crate) struct Synthesis {
     #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "1024x1024", value_parser = extent)]
     pub(crate) size: (usize, usize),
     /// Which of all such images
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     /// How many nuclei, from 0 (none) to 1 (crowded)
     #[arg(long, value_name = "X", default_value_t = 0.8)]
