@@ -36,11 +36,7 @@ pub(super) fn watch(as_json: bool) {
             show::line(&object.to_string());
         }
         // A bar leaves the cursor in its line.
-        let newline = if std::io::stderr().is_terminal() {
-            "\n"
-        } else {
-            ""
-        };
+        let newline = if io::stderr().is_terminal() { "\n" } else { "" };
         show::talk(&format!("{newline}{message}"));
         std::process::exit(1)
     });
