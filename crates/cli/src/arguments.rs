@@ -277,11 +277,11 @@ pub(crate) struct Synthesis {
     #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "1024x1024", value_parser = extent)]
     pub(crate) size: (usize, usize),
     /// Which of all such images
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// How many nuclei, from 0 (none) to 1 (crowded) [default: 0.8]
-    #[arg(long, value_name = "X")]
-    pub(crate) density: Option<f32>,
+    /// How many nuclei, from 0 (none) to 1 (crowded)
+    #[arg(long, value_name = "X", default_value_t = 0.8)]
+    pub(crate) density: f64,
     /// How many bands to work on at once [default: as many as this machine has cores]
     #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) jobs: Option<u32>,

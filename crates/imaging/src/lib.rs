@@ -1,4 +1,25 @@
 //! Image kernels, and the nuclei segmentation workflow made of them.
+//!
+//! What comes in: pixels, as a [`View`] of them, or the bytes of an image file. What goes out: pixels, as a
+//! [`Plane`] or a [`Bitmap`], numbers about them, or a file; and, for the engine, the operations that
+//! [`register`] adds.
+//!
+//! | file | noun |
+//! | --- | --- |
+//! | `plane`, `bits`, `runs`, `spans` | an image, a binary image, its components, its rows in pieces |
+//! | `fill`, `label`, `select`, `cross` | kernels on binary images |
+//! | `octagon`, `reconstruct`, `distance`, `watershed`, `lines` | kernels on grey and colour images |
+//! | `nuclei` | the seven tasks and their parameters |
+//! | `normalize`, `compare`, `overlay`, `synth` | before and after the segmentation |
+//! | `files`, `mosaic` | image files, slides in tiles, a slide's mask from its tiles' |
+//! | `operations` | all of it as operations of a workflow |
+//! | `room`, `naive` | memory for large images; plain definitions for tests |
+//!
+//! Read `plane.rs` first, then `nuclei.rs`.
+//!
+//! **Invariant:** a kernel is a function of its arguments: no threads, no files, no clock; the same pixels on every
+//! machine. Each is held against its plain definition on random images, and the whole against masks of the program it
+//! was modelled on.
 
 mod bits;
 mod compare;

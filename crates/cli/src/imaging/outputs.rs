@@ -5,7 +5,7 @@
 //! ones away. An input is never replaced.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -35,7 +35,9 @@ pub(super) fn watch(as_json: bool) {
             let object = serde_json::json!({"error": message, "stopped": true});
             show::line(&object.to_string());
         }
-        show::talk(&format!("\n{message}"));
+        // A bar leaves the cursor in its line.
+        let newline = if io::stderr().is_terminal() { "\n" } else { "" };
+        show::talk(&format!("{newline}{message}"));
         std::process::exit(1)
     });
 }

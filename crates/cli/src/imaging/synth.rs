@@ -101,10 +101,10 @@ impl Counts {
 pub(super) fn synth(options: &Synthesis, common: &Common) -> Result<ExitCode, Error> {
     let began = Instant::now();
     let (width, height) = options.size;
-    let mut tissue = SynthOptions::default();
-    if let Some(density) = options.density {
-        tissue.density = density;
-    }
+    let tissue = SynthOptions {
+        density: options.density as f32,
+        ..SynthOptions::default()
+    };
     let made = Synth::new(width, height, options.seed, tissue);
     let made =
         made.map_err(|error| wrong_use(error.to_string(), "see --help for what is possible"))?;
@@ -182,7 +182,7 @@ pub(super) fn synth(options: &Synthesis, common: &Common) -> Result<ExitCode, Er
             "width": width,
             "height": height,
             "seed": options.seed,
-            "density": tissue.density,
+            "density": options.density,
             "nuclei": counts.nuclei,
             "foreground": counts.foreground,
             "seconds": seconds(total),

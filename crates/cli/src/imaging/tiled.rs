@@ -2,9 +2,10 @@
 //!
 //! Law: each tile is an image of its own, with its halo; a pixel of the mask comes from the tile whose core it lies
 //! in. The result does not depend on the number of threads. Memory is that of the tiles at work, a few for each
-//! thread, and of one row of tiles: a bit to a pixel for the mask, the colours for an overlay.
+//! thread, and of one row of tiles: a bit to a pixel for the mask, the colours for an overlay and for a file stored in
+//! whole rows.
 //!
-//! A file stored in whole rows (PNG, JPEG, TIFF in strips) is read by one thread at a time in the order of the tiles,
+//! Such a file (PNG, JPEG, TIFF in strips) is read by one thread at a time in the order of the tiles,
 //! so that no row is decoded twice; of any other each thread reads its own tiles.
 
 use std::path::{Path, PathBuf};
@@ -49,7 +50,7 @@ impl Source {
             Some(found) if found.chunk.0 >= found.width => {
                 // A row of tiles, and what lies in strips above and below.
                 let rows = tile + 2 * halo + 2 * found.chunk.1;
-                let bytes = found.width * 3 * rows.min(found.height);
+                let bytes = found.width.saturating_mul(3 * rows.min(found.height));
                 let slide = slide.with_cache(CACHE.max(bytes as usize));
                 Source::Shared(path, Mutex::new(slide))
             }

@@ -71,6 +71,8 @@ fn every_command_and_flag_explains_itself() {
         "#### headwater products show",
         "#### headwater products verify",
         "#### headwater products gc",
+        "#### headwater imaging segment",
+        "#### headwater imaging synth",
     ] {
         assert!(text.contains(&format!("\n{wanted}\n")), "{wanted}");
     }

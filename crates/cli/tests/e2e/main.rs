@@ -10,6 +10,7 @@ mod examples;
 mod explain;
 mod failures;
 mod hard;
+mod imaging;
 mod interrupt;
 mod keeping;
 mod kill;

@@ -68,8 +68,8 @@ fn a_change_runs_what_depends_on_it_as_far_as_it_makes_a_difference() {
     let check = |set: &str, runs: &[&str], does_not: &[&str]| {
         let ran = again(&place, &["--set", set]).ran();
         let has = |task: &&str| ran.iter().any(|ran| ran == task);
-        assert!(runs.iter().all(|task| has(task)), "{set}: {ran:?}");
-        assert!(!does_not.iter().any(|task| has(task)), "{set}: {ran:?}");
+        assert!(runs.iter().all(&has), "{set}: {ran:?}");
+        assert!(!does_not.iter().any(has), "{set}: {ran:?}");
     };
     let blood = "segment.red-blood-cells";
     let last = ["segment.final-filter", "show.overlay"];

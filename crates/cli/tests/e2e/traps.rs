@@ -330,7 +330,7 @@ fn descendants_of_an_impure_task_are_reused_while_it_says_the_same() {
 #[test]
 fn every_example_is_run_twice() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let tests = include_str!("examples.rs");
+    let tests = [include_str!("examples.rs"), include_str!("nuclei.rs")].concat();
     let mut examples = 0;
     for entry in fs::read_dir(folder).expect("the examples") {
         let entry = entry.expect("an entry");

@@ -31,7 +31,13 @@ pub(crate) struct PngReader<R: BufRead + Seek> {
 
 impl<R: BufRead + Seek> PngReader<R> {
     /// Reads what comes before the pixels; `bytes` is the length of the file.
-    pub(crate) fn new(from: R, bytes: u64) -> Result<PngReader<R>, ImageError> {
+    pub(crate) fn new(mut from: R, bytes: u64) -> Result<PngReader<R>, ImageError> {
+        // The decoder would only say that the sizes are wrong.
+        if let Some((width, height)) = stated_size(from.fill_buf()?)
+            && (width == 0 || height == 0)
+        {
+            return Err(ImageError::Empty { width, height });
+        }
         let mut decoder = png::Decoder::new(from);
         decoder.set_transformations(Transformations::EXPAND);
         decoder.set_ignore_text_chunk(true);
@@ -41,9 +47,6 @@ impl<R: BufRead + Seek> PngReader<R> {
             let (width, height) = (u64::from(info.width), u64::from(info.height));
             (width, height, info.bits_per_pixel() as u64)
         };
-        if width == 0 || height == 0 {
-            return Err(ImageError::Empty { width, height });
-        }
         let row = (width * bits).div_ceil(8) + 1;
         if row.saturating_mul(height) > bytes.saturating_mul(DEFLATE_RATIO) {
             return Err(ImageError::Implausible {
@@ -181,6 +184,15 @@ fn put(layout: &Layout, row: &[u8], deep: &mut Vec<u16>, picture: &mut Picture, 
 /// Reads a PNG file.
 pub(crate) fn read(bytes: &[u8]) -> Result<Picture, ImageError> {
     PngReader::new(Cursor::new(bytes), bytes.len() as u64)?.read_all()
+}
+
+/// The size in the header of a file that begins like this.
+fn stated_size(head: &[u8]) -> Option<(u64, u64)> {
+    let number = |at: usize| {
+        let bytes = head.get(at..at + 4)?.try_into().ok()?;
+        Some(u64::from(u32::from_be_bytes(bytes)))
+    };
+    (head.get(12..16)? == b"IHDR").then_some((number(16)?, number(20)?))
 }
 
 fn damaged(error: DecodingError) -> ImageError {
