@@ -680,9 +680,16 @@ impl<'a> Shared<'a> {
                 if self.compares {
                     enactment.identify(task, contents.clone());
                 }
+                // A task that was brought back was not compared before it ran. Its record takes the place of an
+                // older one, which must not lose its content key.
+                let compared = enactment.compared_by(task).copied();
+                let key = match compared {
+                    None if self.compares && kept => enactment.content_key(task),
+                    compared => compared,
+                };
                 let made = Made {
                     contents,
-                    key: enactment.compared_by(task).copied(),
+                    key,
                     lease,
                     again: enactment.coordinator().is_made_again(task),
                     wanted: Ports::These(enactment.requested_ports(task)),

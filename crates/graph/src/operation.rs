@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{Cursor, Read, Seek};
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -320,6 +320,12 @@ impl Context {
         let scratch = self.scratch.as_ref();
         let scratch = scratch
             .ok_or_else(|| OperationError::Failed("files cannot be written here".to_owned()))?;
+        let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+        if name.is_empty() || !Path::new(name).components().all(is_plain) {
+            return Err(OperationError::Failed(format!(
+                "`{name}` is not the name of a file in the operation's own folder"
+            )));
+        }
         Ok(Value::File(Arc::new(FileValue {
             digest: Digest([0; 32]),
             size: 0,

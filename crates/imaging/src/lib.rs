@@ -60,7 +60,7 @@ pub use normalize::{Target, normalize};
 pub use octagon::open_by_octagon;
 pub use operations::{LIBRARY, colour_value, grey_value, operations, register};
 pub use overlay::{OUTLINE, overlay};
-pub use plane::{Colour, Connectivity, MAX_PIXELS, Plane, View};
+pub use plane::{Colour, Connectivity, LONGEST_SIDE, MAX_PIXELS, Plane, View};
 pub use reconstruct::{Grey, reconstruct, reconstruct_in_place, reconstruct_in_spans};
 pub use select::select;
 pub use spans::Spans;

@@ -2,7 +2,7 @@
 //!
 //! Law: each pixel of the slide comes from the tile whose core it lies in, rows go on as soon as their tiles are there,
 //! and the counts are those of the whole mask: an object that crosses from tile to tile is one. At no time is there
-//! more in memory than one row of tiles, a bit to a pixel, and a number for each object.
+//! more in memory than one row of tiles, a bit to a pixel, and a few numbers for each object and each tile.
 
 use crate::files::{ImageError, TileBox, tiles};
 use crate::runs::{Components, Ground, Run, root, unite};
@@ -100,6 +100,9 @@ impl<S: FnMut(&[u8]) -> Result<(), ImageError>> Mosaic<S> {
     /// [`tiles`].
     pub fn place(&mut self, tile: &TileBox, mask: View<'_, u8>) -> Result<(), ImageError> {
         let misplaced = |problem: String| Err(ImageError::Misplaced { problem });
+        if !tile.is_sound() {
+            return misplaced("a tile whose halo does not hold its core".to_owned());
+        }
         let core = (tile.x, tile.y, tile.width, tile.height);
         match self.boxes.get(self.placed) {
             Some(next) if (next.x, next.y, next.width, next.height) == core => {}
@@ -205,6 +208,24 @@ mod tests {
             "not the next"
         );
         assert!(mosaic.place(&boxes[0], mask.view()).is_err(), "too large");
+        for unsound in [
+            TileBox {
+                outer_x: 1,
+                ..boxes[0]
+            },
+            TileBox {
+                outer_width: 1,
+                outer_height: 4,
+                ..boxes[0]
+            },
+        ] {
+            let mask = Plane::filled(
+                unsound.outer_width as usize,
+                unsound.outer_height as usize,
+                0,
+            );
+            assert!(mosaic.place(&unsound, mask.view()).is_err(), "{unsound:?}");
+        }
         mosaic.place(&boxes[0], part.view()).unwrap();
         assert!(mosaic.finish().is_err(), "three are missing");
     }

@@ -19,13 +19,14 @@ pub(crate) fn plane<T: Clone>(
     Plane::new(width, height, pixels).unwrap()
 }
 
-/// Sizes from 1 × 1, some of them wider than a word, some of them strips.
+/// Sizes from 0 × 0 and 1 × 1, some of them wider than a word, some of them strips.
 pub(crate) fn size() -> impl Strategy<Value = (usize, usize)> {
     prop_oneof![
-        6 => (1usize..14, 1usize..14),
-        1 => (1usize..200, 1usize..4),
-        1 => (1usize..4, 1usize..200),
-        1 => (60usize..70, 1usize..20),
+        12 => (1usize..14, 1usize..14),
+        1 => (0usize..3, 0usize..3),
+        2 => (1usize..200, 1usize..4),
+        2 => (1usize..4, 1usize..200),
+        2 => (60usize..70, 1usize..20),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! Images as kernels see them: a width, a height and pixels in raster order.
 //!
 //! Law: a [`View`] borrows and a [`Plane`] owns exactly `width × height` pixels, row after row without gaps, and
-//! never more than [`MAX_PIXELS`], so that a pixel's position fits in 32 bits with room for a frame around the
+//! never more than [`MAX_PIXELS`], no side longer than [`LONGEST_SIDE`], so that a pixel's position fits in 32 bits with room for a frame around the
 //! image. A binary image holds 0 and 255; a colour image holds [`Colour`]s.
 
 use crate::room::{copied, filled, room};
@@ -11,6 +11,12 @@ pub type Colour = [u8; 3];
 
 /// More pixels than this are not one image but a slide, to be read in tiles.
 pub const MAX_PIXELS: usize = 1 << 30;
+
+/// No side of an image has more pixels than this.
+pub const LONGEST_SIDE: usize = 1 << 20;
+
+/// What a kernel may ask for: an image with a frame of some pixels around it.
+const MAX_FRAMED: usize = 2 * MAX_PIXELS;
 
 /// Which pixels touch: the four beside, above and below, or those and the four at the corners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +55,7 @@ impl<T> Clone for View<'_, T> {
 impl<T> Copy for View<'_, T> {}
 
 impl<'a, T> View<'a, T> {
-    /// A view of pixels; `None` when their number is not `width × height`, or above [`MAX_PIXELS`].
+    /// A view of pixels; `None` when their number is not `width × height`, or an image may not be so large.
     pub fn new(width: usize, height: usize, pixels: &'a [T]) -> Option<View<'a, T>> {
         fits(width, height, pixels.len()).then_some(View {
             width,
@@ -96,7 +102,7 @@ pub struct Plane<T> {
 }
 
 impl<T> Plane<T> {
-    /// A plane of pixels; `None` when their number is not `width × height`, or above [`MAX_PIXELS`].
+    /// A plane of pixels; `None` when their number is not `width × height`, or an image may not be so large.
     pub fn new(width: usize, height: usize, pixels: Vec<T>) -> Option<Plane<T>> {
         fits(width, height, pixels.len()).then_some(Plane {
             width,
@@ -183,10 +189,11 @@ impl<T: Copy + Default + PartialEq> Plane<T> {
     /// A plane of one value.
     ///
     /// # Panics
-    /// Above [`MAX_PIXELS`]; sizes come from a [`View`] or a reader, which refuse those.
+    /// When it is larger than any image with a frame of some pixels around it; the sizes of images come from a
+    /// [`View`] or a reader, which refuse those.
     pub fn filled(width: usize, height: usize, value: T) -> Plane<T> {
         assert!(
-            width.saturating_mul(height) <= MAX_PIXELS,
+            width.saturating_mul(height) <= MAX_FRAMED,
             "{width} × {height} pixels are too many for one image"
         );
         Plane {
@@ -198,7 +205,9 @@ impl<T: Copy + Default + PartialEq> Plane<T> {
 }
 
 fn fits(width: usize, height: usize, pixels: usize) -> bool {
-    width.checked_mul(height) == Some(pixels) && pixels <= MAX_PIXELS
+    width.checked_mul(height) == Some(pixels)
+        && pixels <= MAX_PIXELS
+        && width.max(height) <= LONGEST_SIDE
 }
 
 #[cfg(test)]
@@ -210,6 +219,8 @@ mod tests {
         assert!(View::new(2, 3, &[0u8; 6]).is_some());
         assert!(View::new(2, 3, &[0u8; 5]).is_none());
         assert!(View::new(usize::MAX, 2, &[0u8; 6]).is_none());
+        assert!(View::new(LONGEST_SIDE, 1, &[0u8; LONGEST_SIDE]).is_some());
+        assert!(View::new(1, LONGEST_SIDE + 1, &[0u8; LONGEST_SIDE + 1]).is_none());
         let empty = View::<u8>::new(0, 3, &[]).unwrap();
         assert_eq!(empty.rows().count(), 3, "empty rows are rows");
     }

@@ -10,7 +10,7 @@ use headwater_imaging::files::{
     ImageError, Packing, Picture, Pixel, PngRows, Slide, TiffWriter, mutate, read_image, tiles,
     write_png,
 };
-use headwater_imaging::{Colour, Plane, View};
+use headwater_imaging::{Colour, LONGEST_SIDE, Plane, View};
 use proptest::prelude::*;
 
 const WIDTH: usize = 37;
@@ -547,4 +547,74 @@ fn labels_and_photographs_of_the_data_are_read() {
         (photograph.width(), photograph.height())
     );
     assert!(labels.pixels().iter().any(|&label| label > 1));
+}
+
+/// Where the value of a tag of a small TIFF file of the little-end form is, and how many bytes it has.
+fn tag_value(bytes: &[u8], wanted: u16) -> (usize, usize) {
+    let short = |at: usize| u16::from_le_bytes(bytes[at..at + 2].try_into().unwrap());
+    let long = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let first = long(4) as usize;
+    let entries = (0..usize::from(short(first))).map(|entry| first + 2 + 12 * entry);
+    let at = entries.into_iter().find(|at| short(*at) == wanted).unwrap();
+    let size = if short(at + 2) == 3 { 2 } else { 4 };
+    match long(at + 4) as usize * size {
+        0..=4 => (at + 8, size),
+        _ => (long(at + 8) as usize, size),
+    }
+}
+
+#[test]
+fn a_jpeg_tile_that_ends_early_is_an_error() {
+    const TILE_BYTES: u16 = 325;
+    let whole = fixture("tiles-ycbcr.tif");
+    let (at, size) = tag_value(whole, TILE_BYTES);
+    let mut bytes = [0; 8];
+    bytes[..size].copy_from_slice(&whole[at..at + size]);
+    let count = u64::from_le_bytes(bytes);
+    for less in [1, 4, 10, 20, 100] {
+        let mut cut = whole.to_vec();
+        cut[at..at + size].copy_from_slice(&(count - less).to_le_bytes()[..size]);
+        let error = read_image(&cut).unwrap_err().to_string();
+        assert!(error.contains("damaged"), "{less} bytes less: {error}");
+    }
+}
+
+#[test]
+fn tiles_that_the_file_has_no_room_for_are_not_counted() {
+    // 16,384 × 16,384 tiles of one pixel each, and a list of one of them.
+    let mut bytes = b"II*\0\x08\0\0\0".to_vec();
+    let side = 16_384u32;
+    let tags = [
+        (256, side),
+        (257, side),
+        (258, 8),
+        (259, 1),
+        (262, 1),
+        (277, 1),
+        (322, 1),
+        (323, 1),
+        (324, 8),
+        (325, 1),
+    ];
+    bytes.extend((tags.len() as u16).to_le_bytes());
+    for (tag, value) in tags {
+        bytes.extend((tag as u16).to_le_bytes());
+        bytes.extend(4u16.to_le_bytes());
+        bytes.extend(1u32.to_le_bytes());
+        bytes.extend(value.to_le_bytes());
+    }
+    bytes.extend([0; 4]);
+    let mut slide = Slide::open(Cursor::new(bytes)).unwrap();
+    let side = u64::from(side);
+    assert!(slide.read(0, 0, 0, side, side).is_err());
+}
+
+#[test]
+fn a_side_that_is_too_long_is_refused_in_words() {
+    let mut file = Vec::new();
+    let mut rows = PngRows::<_, u8>::new(Cursor::new(Vec::new()), LONGEST_SIDE + 1, 1).unwrap();
+    rows.write_row(&vec![0; LONGEST_SIDE + 1]).unwrap();
+    file.extend(rows.finish().unwrap().into_inner());
+    let error = read_image(&file).unwrap_err().to_string();
+    assert!(error.contains("1048577 × 1 pixels"), "{error}");
 }

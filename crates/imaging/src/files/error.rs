@@ -58,6 +58,18 @@ pub enum ImageError {
         /// What to do.
         way_out: &'static str,
     },
+    /// Longer than any image.
+    #[error(
+        "{width} × {height} pixels: no side may have more than {limit}; cut the image into shorter pieces"
+    )]
+    TooLong {
+        /// Pixels in a row.
+        width: u64,
+        /// Rows.
+        height: u64,
+        /// How many pixels a side may have.
+        limit: u64,
+    },
     /// A header that promises more than its file can hold.
     #[error(
         "{format} header claims {width} × {height} pixels, which the {bytes} bytes of data cannot hold: the file is damaged, or made to exhaust memory"

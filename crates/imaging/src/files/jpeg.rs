@@ -49,10 +49,6 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Picture, ImageError> {
 /// Reads a JPEG file of at most `limit` pixels.
 pub(crate) fn read_limited(bytes: &[u8], limit: u64) -> Result<Picture, ImageError> {
     let decoded = decode(bytes, Reading::Marked, limit)?;
-    // The decoder makes up a last block or two where bytes are missing.
-    if !is_whole(bytes) {
-        return Err(ImageError::damaged(FORMAT, "it ends too early"));
-    }
     let meaning = match decoded.channels {
         1 => Meaning::Grey,
         4 => Meaning::Cmyk,
@@ -131,6 +127,10 @@ fn decode_with(
     };
     decoder.set_options(options.jpeg_set_out_colorspace(out));
     let samples = decoder.decode().map_err(damaged)?;
+    // The decoder makes up a last block or two where bytes are missing.
+    if !is_whole(bytes) {
+        return Err(ImageError::damaged(FORMAT, "it ends too early"));
+    }
     let channels = out.num_components();
     if samples.len() != width * height * channels {
         return Err(ImageError::damaged(

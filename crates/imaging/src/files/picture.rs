@@ -4,7 +4,7 @@
 //! together is an error, never a picture with made-up pixels. What odd files become is in the table of the module
 //! above.
 
-use crate::{Colour, MAX_PIXELS, Plane};
+use crate::{Colour, LONGEST_SIDE, MAX_PIXELS, Plane};
 
 use super::kind::Kind;
 use super::{ImageError, jpeg, png_reader, tiff};
@@ -150,6 +150,14 @@ pub(crate) fn check_size(width: u64, height: u64) -> Result<(), ImageError> {
     if width == 0 || height == 0 {
         return Err(ImageError::Empty { width, height });
     }
+    let limit = LONGEST_SIDE as u64;
+    if width.max(height) > limit {
+        return Err(ImageError::TooLong {
+            width,
+            height,
+            limit,
+        });
+    }
     if width.saturating_mul(height) > MAX_PIXELS as u64 {
         return Err(ImageError::TooLarge {
             width,
@@ -185,7 +193,7 @@ mod tests {
     fn sizes_are_checked_before_anything_is_made() {
         assert!(matches!(check_size(0, 5), Err(ImageError::Empty { .. })));
         assert!(matches!(
-            check_size(1 << 40, 1 << 40),
+            check_size(1 << 20, 1 << 20),
             Err(ImageError::TooLarge { .. })
         ));
         assert!(check_size(100_000, 1).is_ok());

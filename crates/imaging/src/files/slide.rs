@@ -405,6 +405,8 @@ impl Tiff {
         width: u64,
         height: u64,
     ) -> Result<Picture, ImageError> {
+        // Tiles that the file has no room for are not even counted.
+        self.images[level].check_plausible(&mut self.source)?;
         let image = &self.images[level];
         let mut picture = image.tone().blank(width as usize, height as usize);
         for (number, place) in image.touched(x, y, width, height) {

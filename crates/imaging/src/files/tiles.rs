@@ -25,6 +25,19 @@ pub struct TileBox {
 }
 
 impl TileBox {
+    /// Whether the box with the halo holds the core.
+    pub(crate) fn is_sound(&self) -> bool {
+        let holds = |outer: u64, outer_size: u64, core: u64, core_size: u64| {
+            let end = |from: u64, size: u64| from.checked_add(size);
+            outer <= core
+                && end(core, core_size)
+                    .zip(end(outer, outer_size))
+                    .is_some_and(|(core, outer)| core <= outer)
+        };
+        holds(self.outer_x, self.outer_width, self.x, self.width)
+            && holds(self.outer_y, self.outer_height, self.y, self.height)
+    }
+
     /// Where the core begins within the box with the halo.
     pub fn inset(&self) -> (u64, u64) {
         (self.x - self.outer_x, self.y - self.outer_y)

@@ -9,7 +9,7 @@ use headwater_graph::{FileValue, Operation, OperationError, Signature, Type, Val
 use super::values::{colour_value, encode, grey_value};
 use super::{Call, integers, operation, reals, shortest};
 use crate::synth::{Synth, SynthOptions};
-use crate::{OUTLINE, SizesDiffer, compare_objects, compare_pixels, overlay};
+use crate::{MAX_PIXELS, OUTLINE, SizesDiffer, compare_objects, compare_pixels, overlay};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![dice(), objects(), overlay_operation(), save(), synth()]
@@ -79,7 +79,7 @@ fn overlay_operation() -> Operation {
         let outline = [level("red")?, level("green")?, level("blue")?];
         let mask = call.mask("mask")?;
         let drawn = overlay(
-            call.colour("image")?,
+            call.colour("image")?.view(),
             mask.view(),
             outline,
             level("thickness")?,
@@ -123,6 +123,15 @@ fn synth() -> Operation {
             ..SynthOptions::default()
         };
         let (width, height) = (size("width")?, size("height")?);
+        if width.saturating_mul(height) > MAX_PIXELS {
+            return Err(OperationError::Parameter {
+                parameter: "width".to_owned(),
+                message: format!(
+                    "{width} × {height} pixels are too many for one image; `headwater imaging synth` writes files of \
+                     any size"
+                ),
+            });
+        }
         let seed = call.int("seed")?.cast_unsigned();
         let synth = Synth::new(width, height, seed, options)
             .map_err(|error| OperationError::Failed(error.to_string()))?;

@@ -167,13 +167,13 @@ fn normalization() -> Operation {
             target.mean[channel] = call.float(mean)? as f32;
             target.std[channel] = call.float(std)? as f32;
         }
-        let normalized = normalize(call.colour("image")?, &target);
+        let normalized = normalize(call.colour("image")?.view(), &target);
         Ok(vec![("image", colour_value(normalized.view())?)])
     })
 }
 
 fn split(call: &mut Call<'_>) -> Result<Given, OperationError> {
-    let [red, green, blue] = nuclei::split(call.colour("image")?);
+    let [red, green, blue] = nuclei::split(call.colour("image")?.view());
     Ok(vec![
         ("red", grey_value(red.view())?),
         ("green", grey_value(green.view())?),
@@ -275,9 +275,9 @@ fn separate(call: &mut Call<'_>) -> Result<Given, OperationError> {
     if status != Status::Done {
         return stopped(status, mask);
     }
-    call.same_size(("image", image), ("mask", mask))?;
+    call.same_size(("image", image.view()), ("mask", mask))?;
     let separated = nuclei::separate(
-        image,
+        image.view(),
         &bitmap(mask),
         call.int("min-size")?,
         connectivity(call)?,

@@ -60,14 +60,54 @@ fn partition() -> Operation {
         .output("boxes", Type::Record.list());
     let parameters = [("tile", 2048), ("halo", 0), ("level", 0)];
     operation(integers(signature, &parameters), |call| {
-        let (_, width, height) = level(call, &open(call)?)?;
+        let slide = open(call)?;
+        let (place, width, height) = level(call, &slide)?;
         let (tile, halo) = (count(call, "tile", 0)?, count(call, "halo", 0)?);
+        check_partition((width, height), tile, slide.levels()[place].chunk)?;
         let boxes = tiles(width, height, tile, halo);
         let boxes: Vec<Value> = boxes
             .map(|tile| box_value(&tile, (width, height)))
             .collect();
         Ok(vec![("boxes", Value::List(boxes.into()))])
     })
+}
+
+/// More tiles than this are a slip of the pen.
+const MOST_TILES: u64 = 1 << 20;
+
+/// Pixels that may be decoded in vain, all tiles taken together: some ten minutes.
+const MOST_IN_VAIN: u64 = 1 << 36;
+
+/// Whether a slide can be cut so. One that is stored in whole rows is decoded from its first row for every tile.
+fn check_partition(
+    (width, height): (u64, u64),
+    tile: u64,
+    (chunk_width, _): (u64, u64),
+) -> Result<(), OperationError> {
+    if tile == 0 {
+        return Ok(());
+    }
+    let wrong = |message: String| {
+        Err(OperationError::Parameter {
+            parameter: "tile".to_owned(),
+            message,
+        })
+    };
+    let (across, down) = (width.div_ceil(tile), height.div_ceil(tile));
+    let count = across.saturating_mul(down);
+    if count > MOST_TILES {
+        return wrong(format!(
+            "{tile} would cut {width} × {height} pixels into {count} tiles; at most {MOST_TILES} are allowed"
+        ));
+    }
+    let in_rows = chunk_width >= width;
+    if in_rows && count.saturating_mul(width.saturating_mul(height)) > MOST_IN_VAIN {
+        return wrong(format!(
+            "the slide is stored in whole rows, and each of {count} tiles would decode them again; save it as a \
+             tiled TIFF, take larger tiles, or use `headwater imaging segment --tile`"
+        ));
+    }
+    Ok(())
 }
 
 /// The fields of a box, with the size of its slide.

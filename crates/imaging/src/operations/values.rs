@@ -13,16 +13,26 @@ use crate::files::{Picture, read_image, write_png};
 use crate::nuclei::Status;
 use crate::{Bitmap, Colour, Connectivity, Plane, View, label};
 
-/// A binary image that came as it is, or was made of something else.
-pub(super) struct Mask<'a> {
+/// An image that came as it is, or was made of something else.
+pub(super) struct Pixels<'a, T: Copy> {
     width: usize,
     height: usize,
-    pixels: Cow<'a, [u8]>,
+    pixels: Cow<'a, [T]>,
 }
 
-impl Mask<'_> {
-    /// Its pixels; what is not zero is set.
-    pub(super) fn view(&self) -> View<'_, u8> {
+impl<'a, T: Copy> Pixels<'a, T> {
+    /// `None` when an image may not be so large.
+    fn new(width: usize, height: usize, pixels: Cow<'a, [T]>) -> Option<Pixels<'a, T>> {
+        View::new(width, height, &pixels)?;
+        Some(Pixels {
+            width,
+            height,
+            pixels,
+        })
+    }
+
+    /// Its pixels.
+    pub(super) fn view(&self) -> View<'_, T> {
         View::new(self.width, self.height, &self.pixels).expect("was tried when it was made")
     }
 }
@@ -48,20 +58,27 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// A colour image.
-    pub(super) fn colour(&self, name: &str) -> Result<View<'a, Colour>, OperationError> {
+    /// A colour image; a grey one is a colour image without colours.
+    pub(super) fn colour(&self, name: &str) -> Result<Pixels<'a, Colour>, OperationError> {
         let image = self.image(name)?;
-        if let (Some((width, height, 3)), ElementType::U8) =
-            (extents(image), image.array.element_type())
-        {
-            let (pixels, _) = image.array.bytes().as_chunks::<3>();
-            if let Some(view) = View::new(width, height, pixels) {
-                return Ok(view);
+        let bytes = image.array.bytes();
+        let found = match (extents(image), image.array.element_type()) {
+            (Some((width, height, 3)), ElementType::U8) => {
+                Pixels::new(width, height, Cow::Borrowed(bytes.as_chunks::<3>().0))
             }
-        }
-        let found = describe(image);
-        let message = format!("expected a colour image of 8 bits (RGB), found {found}");
-        Err(Self::wrong(name, message))
+            (Some((width, height, 1)), ElementType::U8) => {
+                let pixels = bytes.iter().map(|grey| [*grey; 3]).collect();
+                Pixels::new(width, height, pixels)
+            }
+            _ => None,
+        };
+        found.ok_or_else(|| {
+            let found = describe(image);
+            Self::wrong(
+                name,
+                format!("expected a colour image of 8 bits, found {found}"),
+            )
+        })
     }
 
     /// A grey image.
@@ -79,43 +96,37 @@ impl<'a> Call<'a> {
     }
 
     /// A binary image: what is not zero is set. Labels and grey stored as colour will do.
-    pub(super) fn mask(&self, name: &str) -> Result<Mask<'a>, OperationError> {
+    pub(super) fn mask(&self, name: &str) -> Result<Pixels<'a, u8>, OperationError> {
         let image = self.image(name)?;
-        let wrong = || {
+        let found = match (extents(image), image.array.element_type()) {
+            (Some((width, height, 1)), ElementType::U8) => {
+                Pixels::new(width, height, Cow::Borrowed(image.array.bytes()))
+            }
+            _ => labels_of(image).and_then(|labels| {
+                let pixels = labels.pixels().iter();
+                let mask = pixels.map(|label| if *label == 0 { 0 } else { 255 });
+                Pixels::new(labels.width(), labels.height(), mask.collect())
+            }),
+        };
+        found.ok_or_else(|| {
             let found = describe(image);
             Self::wrong(
                 name,
                 format!("expected a mask (a grey image), found {found}"),
             )
-        };
-        let (width, height, channels) = extents(image).ok_or_else(wrong)?;
-        let pixels = if (image.array.element_type(), channels) == (ElementType::U8, 1) {
-            Cow::Borrowed(image.array.bytes())
-        } else {
-            let labels = labels_of(image).ok_or_else(wrong)?;
-            let pixels = labels.pixels().iter();
-            pixels
-                .map(|label| if *label == 0 { 0 } else { 255 })
-                .collect()
-        };
-        if View::new(width, height, &pixels).is_none() {
-            return Err(wrong());
-        }
-        Ok(Mask {
-            width,
-            height,
-            pixels,
         })
     }
 
-    /// Labels: those of an image of labels, or the components of a mask.
+    /// Labels: those of an image of labels, or the components of a mask, which has one value besides 0.
     pub(super) fn labels(&self, name: &str) -> Result<Plane<u32>, OperationError> {
         let image = self.image(name)?;
         let labels = labels_of(image).ok_or_else(|| {
             let found = describe(image);
             Self::wrong(name, format!("expected a mask or labels, found {found}"))
         })?;
-        if image.array.element_type() == ElementType::U8 {
+        let mut set = labels.pixels().iter().filter(|label| **label != 0);
+        let first = set.next();
+        if image.array.element_type() == ElementType::U8 && set.all(|label| Some(label) == first) {
             let bitmap = Bitmap::from_pixels(labels.view(), |label| label != 0);
             return Ok(label(&bitmap, Connectivity::Eight).0);
         }

@@ -7,7 +7,7 @@ use headwater_graph::{
     Context, FileValue, Kind, Operation, OperationError, Registry, Scalar, Type, Value,
     value_digest,
 };
-use headwater_imaging::files::read_image;
+use headwater_imaging::files::{mutate, read_image};
 use headwater_imaging::{Colour, Plane, colour_value, grey_value, register};
 
 /// The library, and a folder for files that its operations write.
@@ -238,6 +238,15 @@ fn what_an_operation_gives_belongs_to_its_version() {
             lines += &format!("{name} {version} {port} {}\n", &digest[..16]);
         }
     }
+    // What a file is read as belongs to the version of the codec, and so to a decoder of another release.
+    let codec = library.registry.codec(&Type::Image).unwrap();
+    for (file, bytes) in mutate::CORPUS {
+        let what = match (codec.decode)(bytes) {
+            Ok(value) => value_digest(&value).to_string()[..16].to_owned(),
+            Err(error) => error.to_string(),
+        };
+        lines += &format!("read {} {file} {what}\n", codec.version);
+    }
     insta::assert_snapshot!("given", lines);
 }
 
@@ -283,9 +292,39 @@ fn wrong_images_are_refused_in_words() {
             .unwrap_err()
             .to_string()
     };
+    let status = Value::Int(0);
     assert_eq!(
-        refused("split", &[("image", &grey)], &[]),
-        "input `image`: expected a colour image of 8 bits (RGB), found grey of shape [4, 4, 1] and type u8"
+        refused("split", &[("image", &status)], &[]),
+        "input `image`: expected an image, found int"
+    );
+    let size = [
+        ("width", Scalar::Int(40_000)),
+        ("height", Scalar::Int(40_000)),
+    ];
+    assert_eq!(
+        refused("synth", &[], &size),
+        "parameter `width`: 40000 × 40000 pixels are too many for one image; `headwater imaging synth` writes files \
+         of any size"
+    );
+    let large = Plane::filled(4000, 300, 7);
+    let large = grey_value(large.view()).unwrap();
+    let large = library.run("save", &[("image", &large)], &[]).unwrap();
+    assert_eq!(
+        refused(
+            "partition",
+            &[("slide", &large["file"])],
+            &[("tile", Scalar::Int(1))]
+        ),
+        "parameter `tile`: 1 would cut 4000 × 300 pixels into 1200000 tiles; at most 1048576 are allowed"
+    );
+    assert_eq!(
+        refused(
+            "partition",
+            &[("slide", &large["file"])],
+            &[("tile", Scalar::Int(4))]
+        ),
+        "parameter `tile`: the slide is stored in whole rows, and each of 75000 tiles would decode them again; save it \
+         as a tiled TIFF, take larger tiles, or use `headwater imaging segment --tile`"
     );
     let pair = [("inverted", &grey), ("background", &other)];
     assert_eq!(
@@ -326,4 +365,32 @@ fn the_codec_gives_back_what_it_wrote() {
     }
     let words = (codec.decode)(b"headwater: 1\n").unwrap_err().to_string();
     assert!(words.contains("expected PNG, JPEG or TIFF"), "{words}");
+}
+
+#[test]
+fn labels_may_be_of_8_bits_and_a_grey_image_is_a_colourless_one() {
+    let library = Library::new();
+    let image = |pixels: Vec<u8>| grey_value(Plane::new(4, 2, pixels).unwrap().view()).unwrap();
+    let labels = image(vec![1, 1, 2, 2, 1, 1, 2, 2]);
+    let mask = image(vec![255, 255, 0, 0, 255, 255, 0, 0]);
+    let compare = |one: &Value, other: &Value| {
+        let inputs = [("mask", one), ("reference", other)];
+        let made = library.run("compare-objects", &inputs, &[]).unwrap();
+        (
+            made["objects"].clone(),
+            made["references"].clone(),
+            made["f1"].clone(),
+        )
+    };
+    let (one, two) = (Value::Int(1), Value::Int(2));
+    assert_eq!(
+        compare(&labels, &labels),
+        (two.clone(), two.clone(), Value::Float(1.0))
+    );
+    assert_eq!(compare(&mask, &labels), (one, two, Value::Float(2.0 / 3.0)));
+    let split = library.run("split", &[("image", &labels)], &[]).unwrap();
+    assert_eq!(
+        (&split["red"], &split["green"], &split["blue"]),
+        (&labels, &labels, &labels)
+    );
 }

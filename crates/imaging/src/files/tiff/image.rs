@@ -34,6 +34,8 @@ struct Places {
 /// An image of a file.
 pub(crate) struct Image {
     directory: Directory,
+    /// Whether the data was found to be enough for the image.
+    plausible: bool,
     width: u64,
     height: u64,
     tiled: bool,
@@ -185,6 +187,7 @@ impl Image {
             tables: source.data(directory, tag::JPEG_TABLES)?,
             places: None,
             directory: directory.clone(),
+            plausible: false,
         })
     }
 
@@ -308,6 +311,9 @@ impl Image {
         &mut self,
         source: &mut Source<R>,
     ) -> Result<(), ImageError> {
+        if self.plausible {
+            return Ok(());
+        }
         let bits = self.bits * self.layout.samples as u64;
         let needed = self
             .width
@@ -334,6 +340,7 @@ impl Image {
                 bytes,
             });
         }
+        self.plausible = true;
         Ok(())
     }
 
