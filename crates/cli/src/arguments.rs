@@ -316,7 +316,7 @@ pub(crate) struct Segment {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) level: usize,
     /// How many tiles to work on at once [default: as many as this machine has cores]
-    #[arg(short, value_name = "N", requires = "tile", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) jobs: Option<u32>,
 }
 

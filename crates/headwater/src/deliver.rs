@@ -217,8 +217,11 @@ impl Deliverer<'_> {
                     encoded.unwrap_or_else(|| (encode(other), "hwv".to_owned()));
                 let path = named(Some(&extension));
                 make_parent(&path)?;
-                fs::write(&path, bytes)
-                    .map_err(|source| Error::io("cannot write", &path, source))?;
+                fs::write(&path, bytes).map_err(|source| {
+                    // Half a file under its name would be taken for a whole one.
+                    let _ = fs::remove_file(&path);
+                    Error::io("cannot write", &path, source)
+                })?;
                 Ok(path)
             }
         }

@@ -328,10 +328,13 @@ fn finish(
     let mut errors: Vec<String> = enactment.errors().iter().map(ToString::to_string).collect();
     errors.extend(missing);
     errors.extend(recorded.err().map(|error| error.to_string()));
+    let mut counts = enactment.counts();
+    // A helper that failed, such as the reading of an image, is not counted among the tasks, but it failed.
+    counts.failed = counts.failed.max(failures.len());
     Ok(RunReport {
         run: run.to_owned(),
         workflow: Arc::clone(&prepared.loaded.workflow.name),
-        counts: enactment.counts(),
+        counts,
         seconds: 0.0,
         outputs,
         failures,

@@ -2,7 +2,7 @@
 //!
 //! Law: a file is written under a name of its own beside the one it is to have, brought to disk and renamed; those of
 //! one command appear together at its end. Whatever ends the command before, an error or Ctrl-C, takes the unfinished
-//! ones away. An input is never replaced.
+//! ones away; a kill, or a second Ctrl-C at once, leaves them under their hidden names. An input is never replaced.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal};

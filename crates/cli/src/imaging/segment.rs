@@ -1,11 +1,14 @@
 //! `headwater imaging segment`.
+//!
+//! Law: a status is a result; an image that cannot be read, or a reference that does not fit it, is an error, and then
+//! no file is written.
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use headwater::Error;
-use headwater_imaging::files::{ImageError, Slide};
+use headwater_imaging::files::{ImageError, Picture, Slide};
 use headwater_imaging::nuclei::{self, Parameters, Segmentation, Status, Task};
 use headwater_imaging::{
     Colour, OUTLINE, PixelAgreement, Plane, Target, View, compare_pixels, normalize, overlay,
@@ -13,7 +16,7 @@ use headwater_imaging::{
 use serde_json::{Map, Value, json};
 
 use super::outputs::{self, Output};
-use super::{open, seconds, settings, tiled, unreadable};
+use super::{open, seconds, settings, tiled, unreadable, wrong_use};
 use crate::arguments::{Common, Segment};
 use crate::show;
 
@@ -140,7 +143,7 @@ pub(super) fn segment(options: &Segment, common: &Common) -> Result<ExitCode, Er
 pub(super) fn level(options: &Segment, slide: &Slide) -> Result<(u64, u64), Error> {
     let levels = slide.levels();
     let found = levels.get(options.level).ok_or_else(|| {
-        super::wrong_use(
+        wrong_use(
             format!(
                 "--level {}: `{}` has {}",
                 options.level,
@@ -205,10 +208,31 @@ pub(super) fn same_size(path: &Path, found: (u64, u64), expected: (u64, u64)) ->
         return Ok(());
     }
     let problem = format!(
-        "the reference has {} × {} pixels and the image {} × {}; both must show the same region at the same scale",
-        found.0, found.1, expected.0, expected.1
+        "the reference `{}` has {} × {} pixels and the image {} × {}",
+        path.display(),
+        found.0,
+        found.1,
+        expected.0,
+        expected.1
     );
-    Err(unreadable(path, std::io::Error::other(problem).into()))
+    Err(wrong_use(
+        problem,
+        "both must show the same region at the same scale",
+    ))
+}
+
+/// A reference as a mask. A photograph is none.
+pub(super) fn to_mask(path: &Path, picture: Picture) -> Result<Plane<u8>, Error> {
+    let colourful = |[red, green, blue]: &Colour| red != green || green != blue;
+    if let Picture::Colour(plane) = &picture
+        && plane.pixels().iter().any(colourful)
+    {
+        return Err(wrong_use(
+            format!("the reference `{}` is a colour image", path.display()),
+            "give a mask: grey, 0 outside of nuclei",
+        ));
+    }
+    Ok(picture.into_mask())
 }
 
 /// A reference at full size.
@@ -218,7 +242,7 @@ fn read_reference(path: &Path, expected: (u64, u64)) -> Result<Plane<u8>, Error>
     same_size(path, (width, height), expected)?;
     let picture = slide.read_picture(0, 0, 0, width, height);
     let picture = picture.map_err(|error| unreadable(path, error))?;
-    Ok(picture.into_mask())
+    to_mask(path, picture)
 }
 
 /// An image that is held in memory whole.

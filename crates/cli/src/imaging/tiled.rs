@@ -20,7 +20,7 @@ use headwater_imaging::{Colour, MAX_PIXELS, Mosaic, PixelAgreement, Plane, View}
 use super::order::{Plan, in_order};
 use super::outputs::{self, Writing};
 use super::segment::{
-    Found, Job, Outcome, Outputs, STATUSES, Tally, Times, agreement, level, one, same_size,
+    Found, Job, Outcome, Outputs, STATUSES, Tally, Times, agreement, level, one, same_size, to_mask,
 };
 use super::{cores, open, unreadable, unwritable, wrong_use};
 use crate::arguments::{Common, Segment};
@@ -215,7 +215,10 @@ pub(super) fn segment(
             let reference = reference.as_mut();
             let reference =
                 reference.map(|file| file.read(0, (tile.x, tile.y), (tile.width, tile.height)));
-            let reference = reference.transpose()?;
+            let reference = match (reference.transpose()?, options.reference.as_deref()) {
+                (Some(picture), Some(path)) => Some(to_mask(path, picture)?),
+                _ => None,
+            };
             Ok((image, reference, began.elapsed().as_secs_f64()))
         },
         |number, (image, reference, read)| {
@@ -226,7 +229,7 @@ pub(super) fn segment(
             let found = one(job, image.into_colour(), &mut times);
             let agreement = reference.map(|reference| {
                 let mask = &found.segmentation.mask;
-                compare(&boxes[number], mask, &reference.into_mask())
+                compare(&boxes[number], mask, &reference)
             });
             Tile {
                 found,

@@ -491,8 +491,16 @@ fn wrong_use_is_told_before_anything_is_done() {
         ]
         .concat();
         segment(&place, &all)
-            .ended(1)
+            .ended(2)
             .says(&["other.png", "5 × 4", "64 × 64"]);
+        let all = [
+            &["tissue.png", "-o", "mask.png", "--reference", "tissue.png"],
+            more,
+        ]
+        .concat();
+        segment(&place, &all)
+            .ended(2)
+            .says(&["tissue.png", "is a colour image", "give a mask"]);
     }
     assert!(!place.path("mask.png").exists());
 }

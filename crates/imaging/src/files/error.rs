@@ -9,9 +9,7 @@ use std::io;
 #[non_exhaustive]
 pub enum ImageError {
     /// Not an image that is known here.
-    #[error(
-        "this is {found}, not an image: expected PNG, JPEG or TIFF (also Aperio SVS); {way_out}"
-    )]
+    #[error("this is {found}: expected PNG, JPEG or TIFF (also Aperio SVS); {way_out}")]
     NotAnImage {
         /// What the bytes look like.
         found: String,

@@ -204,7 +204,16 @@ fn damaged(error: DecodingError) -> ImageError {
         DecodingError::LimitsExceeded => {
             ImageError::damaged(FORMAT, "its parts need more memory than they should")
         }
-        DecodingError::Format(error) => ImageError::damaged(FORMAT, error.to_string()),
+        DecodingError::Format(error) => {
+            // What the decoder says of a wrong sum is for its authors.
+            let words = error.to_string();
+            let words = if words.contains("CRC") {
+                "a check sum is wrong".to_owned()
+            } else {
+                words
+            };
+            ImageError::damaged(FORMAT, words)
+        }
         DecodingError::Parameter(error) => ImageError::damaged(FORMAT, error.to_string()),
     }
 }

@@ -72,6 +72,9 @@ fn partition() -> Operation {
     })
 }
 
+/// Smaller tiles than this show nothing.
+const LEAST_TILE: u64 = 16;
+
 /// More tiles than this are a slip of the pen.
 const MOST_TILES: u64 = 1 << 20;
 
@@ -84,15 +87,20 @@ fn check_partition(
     tile: u64,
     (chunk_width, _): (u64, u64),
 ) -> Result<(), OperationError> {
-    if tile == 0 {
-        return Ok(());
-    }
     let wrong = |message: String| {
         Err(OperationError::Parameter {
             parameter: "tile".to_owned(),
             message,
         })
     };
+    if tile == 0 {
+        return Ok(());
+    }
+    if tile < LEAST_TILE {
+        return wrong(format!(
+            "expected at least {LEAST_TILE} pixels, or 0 for the whole slide, found {tile}"
+        ));
+    }
     let (across, down) = (width.div_ceil(tile), height.div_ceil(tile));
     let count = across.saturating_mul(down);
     if count > MOST_TILES {
