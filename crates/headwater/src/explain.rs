@@ -184,7 +184,10 @@ fn find_task(run: &RunRecord, tasks: Vec<RunTask>, text: &str) -> Result<RunTask
         format!("`{text}` could be any of {}", some.join(", "))
     };
     let hint = match near(text, &tasks).as_slice() {
-        [] => format!("`headwater runs show {}` lists its tasks", run.id),
+        [] => format!(
+            "`headwater runs show {}` lists its tasks; helpers, such as reading or splitting an image, are not recorded",
+            run.id
+        ),
         [only] => format!("did you mean `{only}`?"),
         several => {
             let quoted: Vec<String> = several.iter().map(|name| format!("`{name}`")).collect();
@@ -586,6 +589,8 @@ mod tests {
     #[test]
     fn a_wrong_one_gets_suggestions() {
         let none = |text: &str| format!("run `r` has no task `{text}`");
+        let none_near = "`headwater runs show r` lists its tasks; helpers, such as reading or splitting an image, are not \
+                         recorded";
         let expected = [
             (
                 "raise.add",
@@ -600,8 +605,8 @@ mod tests {
                 "raise.add[12-34]",
                 "did you mean one of `raise.add[0]`, `raise.add[1]`?",
             ),
-            ("abc", "`headwater runs show r` lists its tasks"),
-            ("", "`headwater runs show r` lists its tasks"),
+            ("abc", none_near),
+            ("", none_near),
         ];
         for (text, hint) in expected {
             assert_eq!(ask(text), Err((none(text), hint.to_owned())), "{text}");

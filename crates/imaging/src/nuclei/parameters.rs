@@ -93,14 +93,15 @@ impl Parameters {
         // The cast truncates, and saturates far beyond any size.
         let integer = value as i64;
         let connectivity = Connectivity::from_parameter(integer);
+        let byte = || value.trunc().rem_euclid(256.0) as u8;
         match name {
-            "B" => self.b = byte(integer),
-            "G" => self.g = byte(integer),
-            "R" => self.r = byte(integer),
+            "B" => self.b = byte(),
+            "G" => self.g = byte(),
+            "R" => self.r = byte(),
             "T1" => self.t1 = value as f32,
             "T2" => self.t2 = value as f32,
-            "G1" => self.g1 = byte(integer),
-            "G2" => self.g2 = byte(integer),
+            "G1" => self.g1 = byte(),
+            "G2" => self.g2 = byte(),
             "MinSize" => self.min_size = integer,
             "MaxSize" => self.max_size = integer,
             "MinSizePl" => self.min_size_pl = integer,
@@ -138,6 +139,8 @@ mod tests {
     #[test]
     fn reals_are_truncated_and_bytes_wrap() {
         let mut parameters = Parameters::default();
+        parameters.set("R", 1e30).unwrap();
+        assert_eq!(parameters.r, 0, "a multiple of 256");
         parameters.set("G1", 300.9).unwrap();
         parameters.set("G2", -1.9).unwrap();
         parameters.set("MinSize", -1.9).unwrap();

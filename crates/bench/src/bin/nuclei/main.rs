@@ -51,6 +51,10 @@ fn main() -> ExitCode {
 fn measure(claims: &mut Claims, words: &[&str]) -> Result<(), Box<dyn Error>> {
     let only = words.iter().position(|word| *word == "--only");
     let only = only.and_then(|place| words.get(place + 1));
+    const PARTS: [&str; 3] = ["kernels", "memory", "tiles"];
+    if let Some(only) = only.filter(|only| !PARTS.contains(only)) {
+        return Err(format!("`--only {only}`: expected one of {}", PARTS.join(", ")).into());
+    }
     let wanted = |part: &str| only.is_none_or(|only| *only == part);
     let source = Source::find()?;
     claims.note(&format!("on {}, mirrored", source.name));
