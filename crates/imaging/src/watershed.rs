@@ -10,7 +10,7 @@
 //! whichever of the two is decided first, what one region of them does is the same. So every region is flooded by
 //! itself, while its pixels are near at hand.
 
-use crate::{Colour, Plane, View};
+use crate::{Bitmap, Colour, Plane, View};
 
 /// The label of a pixel where two labels met.
 pub const LINE: i32 = -1;
@@ -43,23 +43,53 @@ pub fn flood(image: View<Colour>, inside: View<u8>, mut labels: Plane<i32>) -> P
     same_size(image, labels.view());
     same_size(inside, labels.view());
     let regions = Regions::of(&mut labels);
-    let pixels = image.pixels();
-    let set = inside.pixels();
-    let colour = |position: usize| pixels[position];
-    let masked = |position: usize| {
-        if set[position] == 0 {
-            [0; 3]
-        } else {
-            pixels[position]
-        }
-    };
-    // Only markers give a pixel its first cost; later steps are between pixels that had no label.
-    if regions.lie_in(inside) {
-        regions.flood(&mut labels, pixels, masked, colour);
-    } else {
-        regions.flood(&mut labels, pixels, masked, masked);
-    }
+    let all_inside = regions.lie_in(inside);
+    regions.flood_inside(image, inside, all_inside, &mut labels);
     labels
+}
+
+/// Floods like [`flood`], without a look at each label and each pixel: `marked` is set where there is a label, all
+/// other labels are 0, and `objects` is set where `inside` is not 0.
+///
+/// # Panics
+/// When they are not of one size.
+pub(crate) fn flood_marked(
+    image: View<Colour>,
+    (objects, inside): (&Bitmap, View<u8>),
+    marked: &Bitmap,
+    mut labels: Plane<i32>,
+) -> Plane<i32> {
+    same_size(image, labels.view());
+    same_size(inside, labels.view());
+    for bitmap in [objects, marked] {
+        assert!(
+            bitmap.width() == labels.width() && bitmap.height() == labels.height(),
+            "bits and pixels of one image"
+        );
+    }
+    debug_assert_eq!(&Bitmap::from_mask(inside), objects);
+    debug_assert_eq!(
+        &Bitmap::from_pixels(labels.view(), |label| label > 0),
+        marked
+    );
+    let regions = Regions::without(marked);
+    let all_inside = (0..labels.height()).all(|y| {
+        let rows = objects.row(y).iter().zip(marked.row(y));
+        let both = |(objects, marked): (&u64, &u64)| objects | marked;
+        rows.clone()
+            .take(labels.width() / 64)
+            .all(|row| both(row) == u64::MAX)
+            && rows
+                .skip(labels.width() / 64)
+                .all(|row| both(row) == last_bits(labels.width()))
+    });
+    regions.flood_inside(image, inside, all_inside, &mut labels);
+    labels
+}
+
+/// The bits of the pixels in the last word of a row, if that is not full.
+fn last_bits(width: usize) -> u64 {
+    (1 << (width % 64)) - 1
 }
 
 fn same_size<A, B>(one: View<A>, other: View<B>) {
@@ -96,11 +126,13 @@ impl Regions {
     /// Finds them, and sets all labels that are none to 0.
     fn of(labels: &mut Plane<i32>) -> Regions {
         let mut regions = Regions { runs: Vec::new() };
-        let mut bare = vec![0; (labels.width() / 64 + 1) * 64];
+        let words = labels.width() / 64 + 1;
+        let mut bare = vec![0; words * 64];
         let mut above = 0;
         for y in 0..labels.height() {
             let first = regions.runs.len();
-            regions.find_runs(y as u32, labels.row_mut(y), &mut bare);
+            find_bare(labels.row_mut(y), &mut bare);
+            regions.find_runs(y as u32, bare.as_chunks().0.iter().map(bits_of));
             regions.join(above, first);
             above = first;
         }
@@ -108,26 +140,38 @@ impl Regions {
         regions
     }
 
-    /// Finds the runs of a row. `bare` has a byte for each pixel, and at least one more, which is 0.
-    fn find_runs(&mut self, row: u32, labels: &mut [i32], bare: &mut [u8]) {
-        let mut signs = 0;
-        for (bare, &label) in bare.iter_mut().zip(labels.iter()) {
-            *bare = u8::from(label <= 0);
-            signs |= label;
+    /// Finds them where a bitmap is not set.
+    fn without(marked: &Bitmap) -> Regions {
+        let mut regions = Regions { runs: Vec::new() };
+        let width = marked.width();
+        let full = width / 64;
+        let mut above = 0;
+        for y in 0..marked.height() {
+            let first = regions.runs.len();
+            let row = marked.row(y);
+            let bare = row[..full].iter().map(|word| !word);
+            // A last word that ends with a 0, be there such a word in the bitmap or not.
+            let last = !row.get(full).copied().unwrap_or(0) & last_bits(width);
+            regions.find_runs(y as u32, bare.chain([last]));
+            regions.join(above, first);
+            above = first;
         }
-        if signs < 0 {
-            labels.iter_mut().for_each(|label| *label = (*label).max(0));
-        }
+        regions.link();
+        regions
+    }
+
+    /// Finds the runs of a row from the bits of its pixels without a label. There is at least one more, which is 0.
+    fn find_runs(&mut self, row: u32, bare: impl Iterator<Item = u64>) {
         let mut start = 0;
         let mut before = 0;
-        for (block, bytes) in bare.as_chunks::<64>().0.iter().enumerate() {
-            let bits = bits_of(bytes);
+        for (word, bits) in bare.enumerate() {
             // A bit wherever something starts or, every other time, ends.
             let mut changes = bits ^ (bits << 1 | before);
             before = bits >> 63;
             while changes != 0 {
-                let change = block as u32 * 64 + changes.trailing_zeros();
-                if bare[change as usize] == 1 {
+                let bit = changes.trailing_zeros();
+                let change = word as u32 * 64 + bit;
+                if bits >> bit & 1 == 1 {
                     start = change;
                 } else {
                     let parent = self.runs.len() as u32;
@@ -202,6 +246,32 @@ impl Regions {
         })
     }
 
+    /// Floods an image that is black where `inside` is 0. `all_inside` says that this is nowhere in the regions.
+    fn flood_inside(
+        &self,
+        image: View<Colour>,
+        inside: View<u8>,
+        all_inside: bool,
+        labels: &mut Plane<i32>,
+    ) {
+        let pixels = image.pixels();
+        let set = inside.pixels();
+        let colour = |position: usize| pixels[position];
+        let masked = |position: usize| {
+            if set[position] == 0 {
+                [0; 3]
+            } else {
+                pixels[position]
+            }
+        };
+        // Only markers give a pixel its first cost; later steps are between pixels that had no label.
+        if all_inside {
+            self.flood(labels, pixels, masked, colour);
+        } else {
+            self.flood(labels, pixels, masked, masked);
+        }
+    }
+
     /// Floods region after region. `first_colour` is asked for the colours next to markers, `colour` for those of
     /// pixels without a marker alone; both look at `image`.
     fn flood(
@@ -266,6 +336,19 @@ fn fetch<T>(pixels: &[T], position: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (pixels, position);
+}
+
+/// Finds the pixels of a row without a label, and sets their labels to 0. `bare` has a byte for each pixel, and at
+/// least one more, which is 0.
+fn find_bare(labels: &mut [i32], bare: &mut [u8]) {
+    let mut signs = 0;
+    for (bare, &label) in bare.iter_mut().zip(labels.iter()) {
+        *bare = u8::from(label <= 0);
+        signs |= label;
+    }
+    if signs < 0 {
+        labels.iter_mut().for_each(|label| *label = (*label).max(0));
+    }
 }
 
 /// Sixty-four bytes, each 0 or 1, as bits from the lowest on.
@@ -641,7 +724,17 @@ mod tests {
                 View::new(width, height, &inside).unwrap(),
                 Plane::new(width, height, markers.clone()).unwrap(),
             );
-            prop_assert_eq!(labels.into_pixels(), naive(width, height, &black, &markers));
+            let expected = naive(width, height, &black, &markers);
+            prop_assert_eq!(labels.pixels(), &expected[..]);
+            let inside = View::new(width, height, &inside).unwrap();
+            let markers = Plane::new(width, height, markers).unwrap();
+            let labels = flood_marked(
+                View::new(width, height, &colours).unwrap(),
+                (&Bitmap::from_mask(inside), inside),
+                &Bitmap::from_pixels(markers.view(), |label| label > 0),
+                markers,
+            );
+            prop_assert_eq!(labels.pixels(), &expected[..]);
         }
     }
 

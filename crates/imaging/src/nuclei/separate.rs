@@ -6,9 +6,10 @@
 
 use crate::label::paint;
 use crate::runs::{Components, Ground};
+use crate::watershed::flood_marked;
 use crate::{
     Bitmap, Colour, Connectivity, Plane, Spans, View, dilate, distance_or_max, filter_by_area,
-    flood, reconstruct_in_spans, without_lines,
+    reconstruct_in_spans, without_lines,
 };
 
 /// Objects of at least so many pixels, grown by the cross.
@@ -29,21 +30,24 @@ pub fn separate(
         return objects;
     }
     let inside = objects.to_mask();
-    let markers = markers_in(&objects, inside.view(), connectivity);
-    let labels = flood(image, inside.view(), markers);
+    let peaks = peaks(&objects, inside.view(), connectivity);
+    let markers = labelled(&peaks, connectivity);
+    let labels = flood_marked(image, (&objects, inside.view()), &peaks, markers);
     without_lines(inside.view(), labels.view())
 }
 
 /// What the objects of a mask are flooded from: a label for each peak of their distance transform, and for each
 /// component of what lies outside of them.
 pub fn markers(objects: &Bitmap, connectivity: Connectivity) -> Plane<i32> {
-    markers_in(objects, objects.to_mask().view(), connectivity)
+    labelled(
+        &peaks(objects, objects.to_mask().view(), connectivity),
+        connectivity,
+    )
 }
 
-fn markers_in(objects: &Bitmap, inside: View<'_, u8>, connectivity: Connectivity) -> Plane<i32> {
-    let peaks = peaks(objects, inside, connectivity);
-    let components = Components::of(&peaks, Ground::Fore, connectivity);
-    paint(&components, inside.width(), inside.height(), |number| {
+fn labelled(peaks: &Bitmap, connectivity: Connectivity) -> Plane<i32> {
+    let components = Components::of(peaks, Ground::Fore, connectivity);
+    paint(&components, peaks.width(), peaks.height(), |number| {
         number as i32 + 1
     })
 }
