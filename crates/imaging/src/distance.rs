@@ -312,13 +312,13 @@ impl Work {
         while x < width {
             let count = LANES.min(width - x);
             let mut block = [0; LANES];
-            block[..count].copy_from_slice(&pixels[x..x + count]);
+            copy(&mut block[..count], &pixels[x..x + count]);
             if block == [0; LANES] {
                 x += count;
                 continue;
             }
             let best = self.near(x);
-            out[x..x + count].copy_from_slice(&finish.near(best)[..count]);
+            copy(&mut out[x..x + count], &finish.near(best)[..count]);
             let mut deep = [false; LANES];
             for lane in 0..LANES {
                 deep[lane] = (best[lane] > (REACH * REACH) as i16) & (block[lane] != 0);
@@ -410,6 +410,15 @@ impl Work {
                 finish.far(begin - part.column, part.square, out);
             }
         }
+    }
+}
+
+/// Copies a block; a whole one, as most are, without asking how long it is.
+#[inline(always)]
+fn copy<T: Copy>(to: &mut [T], from: &[T]) {
+    match (to.first_chunk_mut::<LANES>(), from.first_chunk::<LANES>()) {
+        (Some(to), Some(from)) => *to = *from,
+        _ => to.copy_from_slice(from),
     }
 }
 
