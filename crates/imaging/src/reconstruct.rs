@@ -60,11 +60,11 @@ impl Grey for f32 {
     type Levels = Radix;
     #[inline(always)]
     fn chain_right(row: &mut [f32], mask: &[f32], span: Range<usize>) {
-        chain_right::<8, true, f32>(row, mask, span);
+        chain_right::<8, f32>(row, mask, span);
     }
     #[inline(always)]
     fn chain_left(row: &mut [f32], mask: &[f32], span: Range<usize>) {
-        chain_left::<8, true, f32>(row, mask, span);
+        chain_left::<8, f32>(row, mask, span);
     }
 }
 
@@ -658,14 +658,10 @@ fn lift_span<T: Grey>(
     lift(row, mask, other, span, connectivity);
 }
 
-/// Carries values from left to right along a span, `N` pixels at a time; with `LOOK` those that will not change
-/// are passed over, which pays where carrying is dear.
+/// Carries values from left to right along a span, `N` pixels at a time; those that will not change are passed over,
+/// which pays because carrying is dear.
 #[inline(always)]
-fn chain_right<const N: usize, const LOOK: bool, T: Grey>(
-    row: &mut [T],
-    mask: &[T],
-    span: Range<usize>,
-) {
+fn chain_right<const N: usize, T: Grey>(row: &mut [T], mask: &[T], span: Range<usize>) {
     // The first pixel of a row has nothing to its left but itself.
     let mut x = span.start;
     let mut carried = row[x.saturating_sub(1)];
@@ -674,7 +670,7 @@ fn chain_right<const N: usize, const LOOK: bool, T: Grey>(
         let mut limits = block;
         block.copy_from_slice(&row[x..x + N]);
         limits.copy_from_slice(&mask[x..x + N]);
-        if !LOOK || x == 0 || raises(&row[x - 1..][..N], &block, &limits) {
+        if x == 0 || raises(&row[x - 1..][..N], &block, &limits) {
             block = carry_right(block, limits, carried);
             row[x..x + N].copy_from_slice(&block);
         }
@@ -689,11 +685,7 @@ fn chain_right<const N: usize, const LOOK: bool, T: Grey>(
 
 /// Carries values from right to left along a span, `N` pixels at a time.
 #[inline(always)]
-fn chain_left<const N: usize, const LOOK: bool, T: Grey>(
-    row: &mut [T],
-    mask: &[T],
-    span: Range<usize>,
-) {
+fn chain_left<const N: usize, T: Grey>(row: &mut [T], mask: &[T], span: Range<usize>) {
     // The last pixel of a row has nothing to its right but itself.
     let mut end = span.end;
     let mut carried = row[end.min(row.len() - 1)];
@@ -703,7 +695,7 @@ fn chain_left<const N: usize, const LOOK: bool, T: Grey>(
         let mut limits = block;
         block.copy_from_slice(&row[x..end]);
         limits.copy_from_slice(&mask[x..end]);
-        if !LOOK || end == row.len() || raises(&row[x + 1..][..N], &block, &limits) {
+        if end == row.len() || raises(&row[x + 1..][..N], &block, &limits) {
             block = carry_left(block, limits, carried);
             row[x..end].copy_from_slice(&block);
         }
@@ -717,7 +709,7 @@ fn chain_left<const N: usize, const LOOK: bool, T: Grey>(
     }
 }
 
-/// [`chain_right`] for bytes.
+/// [`chain_right`] for bytes, which are carried more quickly than looked at.
 #[inline(always)]
 fn chain_bytes_right(row: &mut [u8], mask: &[u8], span: Range<usize>) {
     let (row, mask) = (&mut row[..span.end], &mask[..span.end]);
@@ -741,7 +733,7 @@ fn chain_bytes_right(row: &mut [u8], mask: &[u8], span: Range<usize>) {
     }
 }
 
-/// [`chain_left`] for bytes.
+/// [`chain_left`] for bytes, which are carried more quickly than looked at.
 #[inline(always)]
 fn chain_bytes_left(row: &mut [u8], mask: &[u8], span: Range<usize>) {
     let mut end = span.end;
@@ -792,7 +784,7 @@ fn raises<const N: usize, T: Grey>(beside: &[T], block: &[T; N], limits: &[T; N]
     any
 }
 
-/// Carries a value through a block of at most 16 pixels from left to right.
+/// Carries a value through a block of at most 8 pixels from left to right.
 ///
 /// What a pixel does to a carried value, `min(limit, max(value, carried))`, is a clamp, and two clamps in a row
 /// are a clamp again. So in a few steps each pixel gets the clamp of all up to itself, and the value carried in is
@@ -802,17 +794,15 @@ fn carry_right<const N: usize, T: Grey>(low: [T; N], high: [T; N], carried: T) -
     let mut clamps = join_right::<1, N, T>((low, high));
     clamps = join_right::<2, N, T>(clamps);
     clamps = join_right::<4, N, T>(clamps);
-    clamps = join_right::<8, N, T>(clamps);
     clamp(clamps, [carried; N])
 }
 
-/// Carries a value through a block of at most 16 pixels from right to left.
+/// Carries a value through a block of at most 8 pixels from right to left.
 #[inline(always)]
 fn carry_left<const N: usize, T: Grey>(low: [T; N], high: [T; N], carried: T) -> [T; N] {
     let mut clamps = join_left::<1, N, T>((low, high));
     clamps = join_left::<2, N, T>(clamps);
     clamps = join_left::<4, N, T>(clamps);
-    clamps = join_left::<8, N, T>(clamps);
     clamp(clamps, [carried; N])
 }
 
