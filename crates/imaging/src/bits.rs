@@ -92,7 +92,12 @@ impl Bitmap {
         for (word, pixels) in self.row(y).iter().zip(row.chunks_mut(64)) {
             if wanted(*word) {
                 for (byte, eight) in word.to_le_bytes().iter().zip(pixels.chunks_mut(8)) {
-                    eight.copy_from_slice(&SPREAD[usize::from(*byte)][..eight.len()]);
+                    let spread = &SPREAD[usize::from(*byte)];
+                    // Nearly always there are eight, and eight bytes are one number.
+                    match eight.first_chunk_mut() {
+                        Some(eight) => *eight = *spread,
+                        None => eight.copy_from_slice(&spread[..eight.len()]),
+                    }
                 }
             }
         }

@@ -19,6 +19,7 @@
 //! 2⁻ᵉ/2k > 2⁻ᵉ⁻²⁷ with e ≤ 1 below 2⁵², more than the 2ᵉ⁻²⁹ that the first rounding moves it. From 2⁵² up the
 //! root is an integer root of at least 27 bits, with a last bit that says whether something is left over.
 
+use crate::wide::wide;
 use crate::{Plane, View};
 
 /// Distances up to this are found by trying; the squares of greater ones need not fit 16 bits.
@@ -67,6 +68,7 @@ impl Finish for Square {
     fn outside(self) -> u64 {
         0
     }
+    #[inline(always)]
     fn near(self, squares: [i16; LANES]) -> [u64; LANES] {
         squares.map(|square| square as u64)
     }
@@ -90,7 +92,7 @@ impl Finish for Root {
     fn outside(self) -> f32 {
         self.outside
     }
-    #[inline]
+    #[inline(always)]
     fn near(self, squares: [i16; LANES]) -> [f32; LANES] {
         let mut roots = [0.0; LANES];
         for lane in 0..LANES {
@@ -103,7 +105,7 @@ impl Finish for Root {
         }
         roots
     }
-    #[inline]
+    #[inline(always)]
     fn far(self, across: i64, square: i64, out: &mut [f32]) {
         let last = across + out.len() as i64;
         let widest = across.abs().max(last.abs());
@@ -146,16 +148,16 @@ trait Gap: Copy + Ord + Default {
 
 impl Gap for u16 {
     const NONE: u16 = u16::MAX;
-    #[inline]
+    #[inline(always)]
     fn step(self, pixel: u8) -> u16 {
         // Without a branch, so that many are done at once.
         self.saturating_add(1) & (i16::from(pixel).wrapping_neg() >> 15) as u16
     }
-    #[inline]
+    #[inline(always)]
     fn far(self) -> i16 {
         self.min(FAR as u16) as i16
     }
-    #[inline]
+    #[inline(always)]
     fn get(self) -> i64 {
         i64::from(self)
     }
@@ -163,15 +165,15 @@ impl Gap for u16 {
 
 impl Gap for u32 {
     const NONE: u32 = u32::MAX;
-    #[inline]
+    #[inline(always)]
     fn step(self, pixel: u8) -> u32 {
         self.saturating_add(1) & (i32::from(pixel).wrapping_neg() >> 31) as u32
     }
-    #[inline]
+    #[inline(always)]
     fn far(self) -> i16 {
         self.min(FAR as u32) as i16
     }
-    #[inline]
+    #[inline(always)]
     fn get(self) -> i64 {
         i64::from(self)
     }
@@ -211,13 +213,18 @@ fn sweep<G: Gap, F: Finish>(mask: View<u8>, finish: F, result: &mut Plane<F::Pix
         let pixels = mask.row(y);
         let row = &gaps[y * width..][..width];
         step_up(&mut below, row, pixels);
-        work.finish_row(&below, pixels, finish, result.row_mut(y));
+        finish_row(&mut work, &below, pixels, finish, result.row_mut(y));
     }
 }
 
-/// From a row of gaps upwards to the next lower one. Not part of its caller, where it is not done many at once.
-#[inline(never)]
-fn step_down<G: Gap>(row: &mut [G], above: &[G], pixels: &[u8]) {
+wide! {
+    /// From a row of gaps upwards to the next lower one. Not part of its caller, where it is not done many at once.
+    #[inline(never)]
+    fn step_down[G: Gap](row: &mut [G], above: &[G], pixels: &[u8]) = step_down_plain
+}
+
+#[inline(always)]
+fn step_down_plain<G: Gap>(row: &mut [G], above: &[G], pixels: &[u8]) {
     let count = row.len().min(above.len()).min(pixels.len());
     let (row, above, pixels) = (&mut row[..count], &above[..count], &pixels[..count]);
     for x in 0..count {
@@ -225,9 +232,14 @@ fn step_down<G: Gap>(row: &mut [G], above: &[G], pixels: &[u8]) {
     }
 }
 
-/// From a row of gaps to the next higher one, where the gaps upwards are known.
-#[inline(never)]
-fn step_up<G: Gap>(row: &mut [G], upwards: &[G], pixels: &[u8]) {
+wide! {
+    /// From a row of gaps to the next higher one, where the gaps upwards are known.
+    #[inline(never)]
+    fn step_up[G: Gap](row: &mut [G], upwards: &[G], pixels: &[u8]) = step_up_plain
+}
+
+#[inline(always)]
+fn step_up_plain<G: Gap>(row: &mut [G], upwards: &[G], pixels: &[u8]) {
     let count = row.len().min(upwards.len()).min(pixels.len());
     let (row, upwards, pixels) = (&mut row[..count], &upwards[..count], &pixels[..count]);
     for x in 0..count {
@@ -246,6 +258,28 @@ struct Part {
     start: i64,
 }
 
+wide! {
+    /// The distances of a row.
+    fn finish_row[G: Gap, F: Finish](
+        work: &mut Work,
+        gaps: &[G],
+        pixels: &[u8],
+        finish: F,
+        out: &mut [F::Pixel],
+    ) = finish_row_plain
+}
+
+#[inline(always)]
+fn finish_row_plain<G: Gap, F: Finish>(
+    work: &mut Work,
+    gaps: &[G],
+    pixels: &[u8],
+    finish: F,
+    out: &mut [F::Pixel],
+) {
+    work.finish_row(gaps, pixels, finish, out);
+}
+
 /// Memory for a row.
 struct Work {
     /// The squares of the gaps, none above that of [`FAR`], between margins of [`REACH`] and more.
@@ -261,6 +295,7 @@ impl Work {
         }
     }
 
+    #[inline(always)]
     fn finish_row<G: Gap, F: Finish>(
         &mut self,
         gaps: &[G],
@@ -277,13 +312,13 @@ impl Work {
         while x < width {
             let count = LANES.min(width - x);
             let mut block = [0; LANES];
-            block[..count].copy_from_slice(&pixels[x..x + count]);
+            copy(&mut block[..count], &pixels[x..x + count]);
             if block == [0; LANES] {
                 x += count;
                 continue;
             }
             let best = self.near(x);
-            out[x..x + count].copy_from_slice(&finish.near(best)[..count]);
+            copy(&mut out[x..x + count], &finish.near(best)[..count]);
             let mut deep = [false; LANES];
             for lane in 0..LANES {
                 deep[lane] = (best[lane] > (REACH * REACH) as i16) & (block[lane] != 0);
@@ -305,6 +340,7 @@ impl Work {
     }
 
     /// The squared distances of a block of pixels, right where they are at most the square of [`REACH`].
+    #[inline(always)]
     fn near(&self, x: usize) -> [i16; LANES] {
         let window = &self.squares[x..][..REACH + LANES + REACH];
         let mut best: [i16; LANES] = std::array::from_fn(|lane| window[REACH + lane]);
@@ -374,6 +410,15 @@ impl Work {
                 finish.far(begin - part.column, part.square, out);
             }
         }
+    }
+}
+
+/// Copies a block; a whole one, as most are, without asking how long it is.
+#[inline(always)]
+fn copy<T: Copy>(to: &mut [T], from: &[T]) {
+    match (to.first_chunk_mut::<LANES>(), from.first_chunk::<LANES>()) {
+        (Some(to), Some(from)) => *to = *from,
+        _ => to.copy_from_slice(from),
     }
 }
 

@@ -136,6 +136,29 @@ proptest! {
     }
 
     #[test]
+    fn wide_registers_change_nothing((width, height, pixels) in masks(), outside in any::<f32>()) {
+        let finish = Root { outside };
+        let (mut work, mut plain_work) = (Work::new(width), Work::new(width));
+        let (mut gaps, mut plain_gaps) = (vec![u16::NONE; width], vec![u16::NONE; width]);
+        for y in 0..height {
+            let row = &pixels[y * width..][..width];
+            let above = gaps.clone();
+            step_down(&mut gaps, &above, row);
+            step_down_plain(&mut plain_gaps, &above, row);
+            prop_assert_eq!(&gaps, &plain_gaps);
+            let (mut up, mut plain_up) = (above.clone(), above);
+            step_up(&mut up, &gaps, row);
+            step_up_plain(&mut plain_up, &gaps, row);
+            prop_assert_eq!(&up, &plain_up);
+            let (mut out, mut plain_out) = (vec![0.0; width], vec![0.0; width]);
+            finish_row(&mut work, &up, row, finish, &mut out);
+            finish_row_plain(&mut plain_work, &up, row, finish, &mut plain_out);
+            let bits = |row: &[f32]| row.iter().map(|pixel| pixel.to_bits()).collect::<Vec<_>>();
+            prop_assert_eq!(bits(&out), bits(&plain_out));
+        }
+    }
+
+    #[test]
     fn roots_are_correctly_rounded(bits in 1u32..60, square in any::<u64>(), near in -1i64..2) {
         let square = square >> (64 - bits);
         prop_assert_eq!(root(square), exact_root(square));

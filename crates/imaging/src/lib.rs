@@ -13,7 +13,7 @@
 //! | `normalize`, `compare`, `overlay`, `synth` | before and after the segmentation |
 //! | `files`, `mosaic` | image files, slides in tiles, a slide's mask from its tiles' |
 //! | `operations` | all of it as operations of a workflow |
-//! | `room`, `naive` | memory for large images; plain definitions for tests |
+//! | `room`, `wide`, `naive` | memory for large images; wide registers; plain definitions for tests |
 //!
 //! Read `plane.rs` first, then `nuclei.rs`.
 //!
@@ -45,6 +45,7 @@ mod select;
 mod spans;
 mod synth;
 mod watershed;
+mod wide;
 
 pub use bits::Bitmap;
 pub use compare::{

@@ -14,6 +14,7 @@
 
 use std::ops::Range;
 
+use crate::wide::{Bytes, wide};
 use crate::{Connectivity, Plane, Spans, View};
 
 /// A grey value that [`reconstruct`] understands: `u8`, or `f32` without NaN.
@@ -43,11 +44,13 @@ impl Grey for u8 {
     const LOWEST: u8 = u8::MIN;
     const HIGHEST: u8 = u8::MAX;
     type Levels = Buckets;
+    #[inline(always)]
     fn chain_right(row: &mut [u8], mask: &[u8], span: Range<usize>) {
-        chain_right::<16, false, u8>(row, mask, span);
+        chain_bytes_right(row, mask, span);
     }
+    #[inline(always)]
     fn chain_left(row: &mut [u8], mask: &[u8], span: Range<usize>) {
-        chain_left::<16, false, u8>(row, mask, span);
+        chain_bytes_left(row, mask, span);
     }
 }
 
@@ -55,11 +58,13 @@ impl Grey for f32 {
     const LOWEST: f32 = f32::NEG_INFINITY;
     const HIGHEST: f32 = f32::INFINITY;
     type Levels = Radix;
+    #[inline(always)]
     fn chain_right(row: &mut [f32], mask: &[f32], span: Range<usize>) {
-        chain_right::<8, true, f32>(row, mask, span);
+        chain_right::<8, f32>(row, mask, span);
     }
+    #[inline(always)]
     fn chain_left(row: &mut [f32], mask: &[f32], span: Range<usize>) {
-        chain_left::<8, true, f32>(row, mask, span);
+        chain_left::<8, f32>(row, mask, span);
     }
 }
 
@@ -194,8 +199,7 @@ pub fn reconstruct_in_place<T: Grey>(
     connectivity: Connectivity,
 ) {
     same_size((marker.width(), marker.height()), mask);
-    let whole = [(0, mask.width() as u32)];
-    run(marker, mask, connectivity, |_| &whole, SWEEPS);
+    run(marker, mask, connectivity, None, SWEEPS);
 }
 
 /// Like [`reconstruct_in_place`] where marker and mask are equal outside of the spans: only pixels in spans are
@@ -211,7 +215,7 @@ pub fn reconstruct_in_spans<T: Grey>(
 ) {
     same_size((marker.width(), marker.height()), mask);
     same_size((spans.width(), spans.height()), mask);
-    run(marker, mask, connectivity, |y| spans.row(y), SWEEPS);
+    run(marker, mask, connectivity, Some(spans), SWEEPS);
 }
 
 fn same_size<T>(size: (usize, usize), mask: View<T>) {
@@ -225,14 +229,28 @@ fn same_size<T>(size: (usize, usize), mask: View<T>) {
     );
 }
 
-fn run<'a, T: Grey>(
+wide! {
+    /// Raises what can be raised within spans, or anywhere.
+    fn run[T: Grey](
+        marker: &mut Plane<T>,
+        mask: View<'_, T>,
+        connectivity: Connectivity,
+        spans: Option<&Spans>,
+        sweeps: usize,
+    ) = run_plain
+}
+
+#[inline(always)]
+fn run_plain<T: Grey>(
     marker: &mut Plane<T>,
-    mask: View<T>,
+    mask: View<'_, T>,
     connectivity: Connectivity,
-    spans: impl Fn(usize) -> &'a [(u32, u32)],
+    spans: Option<&Spans>,
     sweeps: usize,
 ) {
     let (width, height) = (mask.width(), mask.height());
+    let whole = [(0, width as u32)];
+    let spans = |y| spans.map_or(&whole[..], |spans| spans.row(y));
     if width == 0 || height == 0 {
         return;
     }
@@ -241,7 +259,7 @@ fn run<'a, T: Grey>(
         let (row, above) = with_neighbour(pixels, width, y, y.checked_sub(1));
         for &(start, end) in spans(y) {
             let span = start as usize..end as usize;
-            lift(row, mask.row(y), above, span.clone(), connectivity);
+            lift_span(row, mask.row(y), above, span.clone(), connectivity);
             T::chain_right(row, mask.row(y), span);
         }
     }
@@ -253,7 +271,7 @@ fn run<'a, T: Grey>(
         for &(start, end) in spans(y).iter().rev() {
             let span = start as usize..end as usize;
             if below.is_some() {
-                lift(row, mask.row(y), below, span.clone(), connectivity);
+                lift_span(row, mask.row(y), below, span.clone(), connectivity);
             }
             T::chain_left(row, mask.row(y), span.clone());
             T::chain_right(row, mask.row(y), span);
@@ -289,15 +307,18 @@ fn run<'a, T: Grey>(
         };
         let (row, other) = with_neighbour(pixels, width, y, other);
         let Some(other) = other else { continue };
-        marks.each(y, |block| {
-            for x in block {
-                let value = lesser(mask.row(y)[x], touching(other, x, connectivity));
-                if value > row[x] {
-                    row[x] = value;
-                    levels.push(value, (y * width + x) as u32);
+        for (at, word) in marks.words(y).iter().enumerate() {
+            let mut word = *word;
+            while word != 0 {
+                for x in marks.take(at, &mut word) {
+                    let value = lesser(mask.row(y)[x], touching(other, x, connectivity));
+                    if value > row[x] {
+                        row[x] = value;
+                        levels.push(value, (y * width + x) as u32);
+                    }
                 }
             }
-        });
+        }
     }
     drain(levels, pixels, mask, connectivity);
 }
@@ -309,6 +330,7 @@ const SWEEPS: usize = 8;
 
 /// Passes the rows in one direction, with an eye on marked blocks alone. Gives what the sweep back has to look at,
 /// and how many blocks were raised.
+#[inline(always)]
 fn sweep<T: Grey>(
     pixels: &mut [T],
     mask: View<T>,
@@ -330,16 +352,19 @@ fn sweep<T: Grey>(
         let Some(other) = other else { continue };
         let limits = mask.row(y);
         groups.clear();
-        marks.each(y, |block| {
-            if raisable(row, limits, other, block.clone(), connectivity) {
-                raised += 1;
-                lift(row, limits, Some(other), block.clone(), connectivity);
-                match groups.last_mut() {
-                    Some(group) if group.end == block.start => group.end = block.end,
-                    _ => groups.push(block),
+        for (at, word) in marks.words(y).iter().enumerate() {
+            let mut word = *word;
+            while word != 0 {
+                let block = marks.take(at, &mut word);
+                if lift_block(row, limits, other, block.clone(), connectivity) {
+                    raised += 1;
+                    match groups.last_mut() {
+                        Some(group) if group.end == block.start => group.end = block.end,
+                        _ => groups.push(block),
+                    }
                 }
             }
-        });
+        }
         chain_groups(row, limits, &mut groups);
         for group in &groups {
             let blocks =
@@ -370,29 +395,30 @@ impl Marks {
         }
     }
 
+    #[inline(always)]
     fn set(&mut self, y: usize, blocks: Range<usize>) {
         for block in blocks {
             self.words[y * self.stride + block / 64] |= 1 << (block % 64);
         }
     }
 
-    /// The pixels of each marked block of a row, from left to right.
-    fn each(&self, y: usize, mut visit: impl FnMut(Range<usize>)) {
-        for (at, word) in self.words[y * self.stride..][..self.stride]
-            .iter()
-            .enumerate()
-        {
-            let mut word = *word;
-            while word != 0 {
-                let block = at * 64 + word.trailing_zeros() as usize;
-                word &= word - 1;
-                visit(block * BLOCK..self.width.min((block + 1) * BLOCK));
-            }
-        }
+    /// The marked blocks of a row from left to right, 64 to a word.
+    #[inline(always)]
+    fn words(&self, y: usize) -> &[u64] {
+        &self.words[y * self.stride..][..self.stride]
+    }
+
+    /// The first block of a word that is not 0, which is taken from it.
+    #[inline(always)]
+    fn take(&self, at: usize, word: &mut u64) -> Range<usize> {
+        let block = at * 64 + word.trailing_zeros() as usize;
+        *word &= *word - 1;
+        block * BLOCK..self.width.min((block + 1) * BLOCK)
     }
 }
 
 /// A row to be changed, and one beside it.
+#[inline(always)]
 fn with_neighbour<T>(
     pixels: &mut [T],
     width: usize,
@@ -412,6 +438,7 @@ fn with_neighbour<T>(
 }
 
 /// Whether a neighbouring row can raise a pixel of a block.
+#[inline(always)]
 fn raisable<T: Grey>(
     row: &[T],
     mask: &[T],
@@ -447,8 +474,53 @@ fn raisable<T: Grey>(
     any
 }
 
+/// Raises the pixels of a block to what a neighbouring row allows, and says whether that changed any.
+#[inline(always)]
+fn lift_block<T: Grey>(
+    row: &mut [T],
+    mask: &[T],
+    other: &[T],
+    block: Range<usize>,
+    connectivity: Connectivity,
+) -> bool {
+    if block.len() < BLOCK || block.start == 0 || block.end == row.len() {
+        let any = raisable(row, mask, other, block.clone(), connectivity);
+        lift(row, mask, Some(other), block, connectivity);
+        return any;
+    }
+    let mut touching = piece::<BLOCK, T>(other, block.start);
+    if connectivity == Connectivity::Eight {
+        let (left, right) = (
+            piece::<BLOCK, T>(other, block.start - 1),
+            piece::<BLOCK, T>(other, block.start + 1),
+        );
+        for at in 0..BLOCK {
+            touching[at] = greater(greater(left[at], right[at]), touching[at]);
+        }
+    }
+    let before = piece(row, block.start);
+    let lifted = clamp((before, piece(mask, block.start)), touching);
+    let mut any = false;
+    for at in 0..BLOCK {
+        any |= lifted[at] > before[at];
+    }
+    if any {
+        row[block].copy_from_slice(&lifted);
+    }
+    any
+}
+
+/// So many pixels of a row.
+#[inline(always)]
+fn piece<const N: usize, T: Grey>(row: &[T], start: usize) -> [T; N] {
+    let mut piece = [T::LOWEST; N];
+    piece.copy_from_slice(&row[start..start + N]);
+    piece
+}
+
 /// Carries values along a row of which only the groups were raised since it could last raise itself. The groups
 /// grow to what was raised.
+#[inline(always)]
 fn chain_groups<T: Grey>(row: &mut [T], mask: &[T], groups: &mut [Range<usize>]) {
     for at in 0..groups.len() {
         let group = groups[at].clone();
@@ -482,15 +554,18 @@ fn chain_groups<T: Grey>(row: &mut [T], mask: &[T], groups: &mut [Range<usize>])
     }
 }
 
+#[inline(always)]
 fn greater<T: PartialOrd>(a: T, b: T) -> T {
     if a > b { a } else { b }
 }
 
+#[inline(always)]
 fn lesser<T: PartialOrd>(a: T, b: T) -> T {
     if a < b { a } else { b }
 }
 
 /// The highest of the pixels of a neighbouring row that touch pixel `x`.
+#[inline(always)]
 fn touching<T: Grey>(other: &[T], x: usize, connectivity: Connectivity) -> T {
     match connectivity {
         Connectivity::Four => other[x],
@@ -502,6 +577,7 @@ fn touching<T: Grey>(other: &[T], x: usize, connectivity: Connectivity) -> T {
 }
 
 /// Raises the pixels of a span to what a neighbouring row allows, and clips them to the mask.
+#[inline(always)]
 fn lift<T: Grey>(
     row: &mut [T],
     mask: &[T],
@@ -547,13 +623,45 @@ fn lift<T: Grey>(
     }
 }
 
-/// Carries values from left to right along a span, `N` pixels at a time; with `LOOK` those that will not change
-/// are passed over, which pays where carrying is dear.
-fn chain_right<const N: usize, const LOOK: bool, T: Grey>(
+/// Like [`lift`] for a span beyond which the marker is the mask: pixels there may be lifted too, which leaves them as
+/// they are, so that short spans need not be done one pixel at a time.
+#[inline(always)]
+fn lift_span<T: Grey>(
     row: &mut [T],
     mask: &[T],
-    span: Range<usize>,
+    other: Option<&[T]>,
+    mut span: Range<usize>,
+    connectivity: Connectivity,
 ) {
+    const N: usize = 8;
+    if let Some(other) = other
+        && span.start > 0
+        && span.len() < row.len()
+    {
+        while span.start < span.end && span.start + N < row.len() {
+            let x = span.start;
+            let mut touching = piece::<N, T>(other, x);
+            if connectivity == Connectivity::Eight {
+                let (left, right) = (piece::<N, T>(other, x - 1), piece::<N, T>(other, x + 1));
+                for at in 0..N {
+                    touching[at] = greater(greater(left[at], right[at]), touching[at]);
+                }
+            }
+            let lifted = clamp((piece(row, x), piece(mask, x)), touching);
+            row[x..x + N].copy_from_slice(&lifted);
+            span.start += N;
+        }
+        if span.start >= span.end {
+            return;
+        }
+    }
+    lift(row, mask, other, span, connectivity);
+}
+
+/// Carries values from left to right along a span, `N` pixels at a time; those that will not change are passed over,
+/// which pays because carrying is dear.
+#[inline(always)]
+fn chain_right<const N: usize, T: Grey>(row: &mut [T], mask: &[T], span: Range<usize>) {
     // The first pixel of a row has nothing to its left but itself.
     let mut x = span.start;
     let mut carried = row[x.saturating_sub(1)];
@@ -562,7 +670,7 @@ fn chain_right<const N: usize, const LOOK: bool, T: Grey>(
         let mut limits = block;
         block.copy_from_slice(&row[x..x + N]);
         limits.copy_from_slice(&mask[x..x + N]);
-        if !LOOK || x == 0 || raises(&row[x - 1..][..N], &block, &limits) {
+        if x == 0 || raises(&row[x - 1..][..N], &block, &limits) {
             block = carry_right(block, limits, carried);
             row[x..x + N].copy_from_slice(&block);
         }
@@ -576,11 +684,8 @@ fn chain_right<const N: usize, const LOOK: bool, T: Grey>(
 }
 
 /// Carries values from right to left along a span, `N` pixels at a time.
-fn chain_left<const N: usize, const LOOK: bool, T: Grey>(
-    row: &mut [T],
-    mask: &[T],
-    span: Range<usize>,
-) {
+#[inline(always)]
+fn chain_left<const N: usize, T: Grey>(row: &mut [T], mask: &[T], span: Range<usize>) {
     // The last pixel of a row has nothing to its right but itself.
     let mut end = span.end;
     let mut carried = row[end.min(row.len() - 1)];
@@ -590,7 +695,7 @@ fn chain_left<const N: usize, const LOOK: bool, T: Grey>(
         let mut limits = block;
         block.copy_from_slice(&row[x..end]);
         limits.copy_from_slice(&mask[x..end]);
-        if !LOOK || end == row.len() || raises(&row[x + 1..][..N], &block, &limits) {
+        if end == row.len() || raises(&row[x + 1..][..N], &block, &limits) {
             block = carry_left(block, limits, carried);
             row[x..end].copy_from_slice(&block);
         }
@@ -604,6 +709,71 @@ fn chain_left<const N: usize, const LOOK: bool, T: Grey>(
     }
 }
 
+/// [`chain_right`] for bytes, which are carried more quickly than looked at.
+#[inline(always)]
+fn chain_bytes_right(row: &mut [u8], mask: &[u8], span: Range<usize>) {
+    let (row, mask) = (&mut row[..span.end], &mask[..span.end]);
+    let mut x = span.start;
+    let mut carried = Bytes::all(row[x.saturating_sub(1)]);
+    while x + 16 <= row.len() {
+        let clamps = (Bytes::read(row, x), Bytes::read(mask, x));
+        let clamps = join_bytes(clamps, |low| low.on::<1>(0), |high| high.on::<1>(255));
+        let clamps = join_bytes(clamps, |low| low.on::<2>(0), |high| high.on::<2>(255));
+        let clamps = join_bytes(clamps, |low| low.on::<4>(0), |high| high.on::<4>(255));
+        let clamps = join_bytes(clamps, |low| low.on::<8>(0), |high| high.on::<8>(255));
+        let block = clamp_bytes(clamps, carried);
+        block.write(row, x);
+        carried = block.last();
+        x += 16;
+    }
+    let mut carried = carried.byte();
+    for (value, limit) in row[x..].iter_mut().zip(&mask[x..]) {
+        carried = lesser(*limit, greater(*value, carried));
+        *value = carried;
+    }
+}
+
+/// [`chain_left`] for bytes, which are carried more quickly than looked at.
+#[inline(always)]
+fn chain_bytes_left(row: &mut [u8], mask: &[u8], span: Range<usize>) {
+    let mut end = span.end;
+    let mut carried = Bytes::all(row[end.min(row.len() - 1)]);
+    while end >= span.start + 16 {
+        let x = end - 16;
+        let clamps = (Bytes::read(row, x), Bytes::read(mask, x));
+        let clamps = join_bytes(clamps, |low| low.back::<1>(0), |high| high.back::<1>(255));
+        let clamps = join_bytes(clamps, |low| low.back::<2>(0), |high| high.back::<2>(255));
+        let clamps = join_bytes(clamps, |low| low.back::<4>(0), |high| high.back::<4>(255));
+        let clamps = join_bytes(clamps, |low| low.back::<8>(0), |high| high.back::<8>(255));
+        let block = clamp_bytes(clamps, carried);
+        block.write(row, x);
+        carried = block.first();
+        end = x;
+    }
+    let mut carried = carried.byte();
+    let rest = row[span.start..end].iter_mut().zip(&mask[span.start..end]);
+    for (value, limit) in rest.rev() {
+        carried = lesser(*limit, greater(*value, carried));
+        *value = carried;
+    }
+}
+
+/// Puts before each clamp the one that `low` and `high` move to its place.
+#[inline(always)]
+fn join_bytes(
+    clamps: (Bytes, Bytes),
+    low: impl Fn(Bytes) -> Bytes,
+    high: impl Fn(Bytes) -> Bytes,
+) -> (Bytes, Bytes) {
+    let before = (low(clamps.0), high(clamps.1));
+    (clamp_bytes(clamps, before.0), clamp_bytes(clamps, before.1))
+}
+
+#[inline(always)]
+fn clamp_bytes((low, high): (Bytes, Bytes), values: Bytes) -> Bytes {
+    values.max(low).min(high)
+}
+
 /// Whether a pixel beside can raise its pixel of a block.
 #[inline(always)]
 fn raises<const N: usize, T: Grey>(beside: &[T], block: &[T; N], limits: &[T; N]) -> bool {
@@ -614,7 +784,7 @@ fn raises<const N: usize, T: Grey>(beside: &[T], block: &[T; N], limits: &[T; N]
     any
 }
 
-/// Carries a value through a block of at most 16 pixels from left to right.
+/// Carries a value through a block of at most 8 pixels from left to right.
 ///
 /// What a pixel does to a carried value, `min(limit, max(value, carried))`, is a clamp, and two clamps in a row
 /// are a clamp again. So in a few steps each pixel gets the clamp of all up to itself, and the value carried in is
@@ -624,17 +794,15 @@ fn carry_right<const N: usize, T: Grey>(low: [T; N], high: [T; N], carried: T) -
     let mut clamps = join_right::<1, N, T>((low, high));
     clamps = join_right::<2, N, T>(clamps);
     clamps = join_right::<4, N, T>(clamps);
-    clamps = join_right::<8, N, T>(clamps);
     clamp(clamps, [carried; N])
 }
 
-/// Carries a value through a block of at most 16 pixels from right to left.
+/// Carries a value through a block of at most 8 pixels from right to left.
 #[inline(always)]
 fn carry_left<const N: usize, T: Grey>(low: [T; N], high: [T; N], carried: T) -> [T; N] {
     let mut clamps = join_left::<1, N, T>((low, high));
     clamps = join_left::<2, N, T>(clamps);
     clamps = join_left::<4, N, T>(clamps);
-    clamps = join_left::<8, N, T>(clamps);
     clamp(clamps, [carried; N])
 }
 
@@ -677,6 +845,7 @@ fn join_left<const STEP: usize, const N: usize, T: Grey>(clamps: Clamps<T, N>) -
 const BLOCK: usize = 16;
 
 /// Takes pixels from the highest level down and raises their neighbours.
+#[inline(never)]
 fn drain<T: Grey>(
     mut levels: T::Levels,
     pixels: &mut [T],
