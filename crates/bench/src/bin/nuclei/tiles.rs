@@ -23,7 +23,7 @@ use crate::images::Source as Images;
 const TILES: usize = 16;
 const SIDE: usize = 2048;
 /// How many rounds; the best counts.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 11;
 /// A tile begins so many pixels after the one before.
 const STEP: usize = 64;
 
