@@ -330,8 +330,20 @@ mod tests {
             ("folder", "the operation wrote no file `folder`"),
             ("link", "the operation wrote no file `link`"),
         ] {
-            let value = Value::File(Arc::new(case.given(name)));
-            assert_eq!(case.taken(value), Err(format!("output `any`: {expected}")));
+            // As `give_file` makes them, which refuses the first of these itself.
+            let value = FileValue {
+                handle: Handle::Path(own.join(name).into()),
+                ..case.given("none")
+            };
+            let taken = case.taken(Value::File(Arc::new(value)));
+            assert_eq!(taken, Err(format!("output `any`: {expected}")));
+        }
+        for name in ["../../elsewhere", "/elsewhere", ""] {
+            let context = Context {
+                scratch: Some(own.clone()),
+                ..Context::default()
+            };
+            assert!(context.give_file(name).is_err(), "{name}");
         }
         assert!(elsewhere.exists());
         let known = FileValue {

@@ -682,16 +682,16 @@ impl<'a> Shared<'a> {
                 }
                 // A task that was brought back was not compared before it ran. Its record takes the place of an
                 // older one, which must not lose its content key.
-                let compared = enactment.compared_by(task).copied();
-                let key = match compared {
-                    None if self.compares && kept => enactment.content_key(task),
+                let again = enactment.coordinator().is_made_again(task);
+                let key = match enactment.compared_by(task).copied() {
+                    None if again && self.compares && kept => enactment.content_key(task),
                     compared => compared,
                 };
                 let made = Made {
                     contents,
                     key,
                     lease,
-                    again: enactment.coordinator().is_made_again(task),
+                    again,
                     wanted: Ports::These(enactment.requested_ports(task)),
                 };
                 if kept
