@@ -1,4 +1,4 @@
-//! What all benchmark programs share: one line per claim, and an exit code.
+//! What all benchmark programs share: one line per claim, and an exit code; and what the fuzzers share.
 //!
 //! Law: a claim is a measured figure against a bar; a ratio is taken between two measurements of the same
 //! run. A benchmark program ends with 1 if any of its claims falls short.
@@ -104,4 +104,46 @@ pub fn median(mut measurements: Vec<f64>) -> f64 {
         .get(measurements.len() / 2)
         .copied()
         .unwrap_or(f64::NAN)
+}
+
+/// Runs the cases of a fuzzer for as long as its command line says: `[--minutes N | --seed S]`. A case is its seed;
+/// `holds` says whether all is well with it and has told why if not. The tests run the seeds before `first`, the long
+/// mode goes on after them.
+pub fn fuzz(name: &str, first: u64, holds: impl Fn(u64) -> bool) -> ExitCode {
+    /// How many cases run between two looks at the clock.
+    const BATCH: u64 = 1_000;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let number = |text: &str| text.parse::<u64>().ok();
+    let (minutes, only) = match words.as_slice() {
+        [] => (1, None),
+        ["--minutes", minutes] if number(minutes).is_some_and(|minutes| minutes > 0) => {
+            (number(minutes).unwrap_or(1), None)
+        }
+        ["--seed", seed] if number(seed).is_some() => (0, number(seed)),
+        _ => {
+            eprintln!("usage: {name} [--minutes N | --seed S]");
+            return ExitCode::from(2);
+        }
+    };
+    if let Some(seed) = only {
+        return if holds(seed) {
+            println!("seed {seed} breaks nothing");
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        };
+    }
+    let end = Instant::now() + Duration::from_secs(minutes * 60);
+    let mut seed = first;
+    while Instant::now() < end {
+        for _ in 0..BATCH {
+            if !holds(seed) {
+                return ExitCode::FAILURE;
+            }
+            seed += 1;
+        }
+    }
+    println!("{} cases, none breaks a reader", seed - first);
+    ExitCode::SUCCESS
 }
