@@ -230,7 +230,8 @@ fn for_each_word(start: usize, end: usize, mut visit: impl FnMut(usize, u64)) {
 /// 64 bytes of 0 or 1 as the bits of a word.
 ///
 /// The product moves the lowest bit of byte `i` to bit `56 + i`, and no two terms of it meet.
-fn pack(pixels: &[u8]) -> u64 {
+#[inline]
+pub(crate) fn pack(pixels: &[u8]) -> u64 {
     let (eights, _) = pixels.as_chunks::<8>();
     eights.iter().enumerate().fold(0, |word, (place, eight)| {
         let bits = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;

@@ -10,6 +10,7 @@
 //! whichever of the two is decided first, what one region of them does is the same. So every region is flooded by
 //! itself, while its pixels are near at hand.
 
+use crate::bits::pack;
 use crate::{Bitmap, Colour, Plane, View};
 
 /// The label of a pixel where two labels met.
@@ -132,7 +133,7 @@ impl Regions {
         for y in 0..labels.height() {
             let first = regions.runs.len();
             find_bare(labels.row_mut(y), &mut bare);
-            regions.find_runs(y as u32, bare.as_chunks().0.iter().map(bits_of));
+            regions.find_runs(y as u32, bare.chunks_exact(64).map(pack));
             regions.join(above, first);
             above = first;
         }
@@ -349,18 +350,6 @@ fn find_bare(labels: &mut [i32], bare: &mut [u8]) {
     if signs < 0 {
         labels.iter_mut().for_each(|label| *label = (*label).max(0));
     }
-}
-
-/// Sixty-four bytes, each 0 or 1, as bits from the lowest on.
-#[inline]
-fn bits_of(bytes: &[u8; 64]) -> u64 {
-    let mut bits = 0;
-    for (index, &eight) in bytes.as_chunks::<8>().0.iter().enumerate() {
-        // The product brings byte number i to bit 56 + i, and no two of its terms to one bit.
-        let byte = u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        bits |= byte << (8 * index);
-    }
-    bits
 }
 
 /// The greatest difference of a channel.

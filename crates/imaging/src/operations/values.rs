@@ -11,7 +11,7 @@ use headwater_graph::{Array, ElementType, Image, OperationError, Value};
 use super::Call;
 use crate::files::{Picture, read_image, write_png};
 use crate::nuclei::Status;
-use crate::{Bitmap, Colour, Connectivity, Plane, View, label};
+use crate::{Bitmap, Colour, Plane, View, objects_of};
 
 /// An image that came as it is, or was made of something else.
 pub(super) struct Pixels<'a, T: Copy> {
@@ -127,8 +127,7 @@ impl<'a> Call<'a> {
         let mut set = labels.pixels().iter().filter(|label| **label != 0);
         let first = set.next();
         if image.array.element_type() == ElementType::U8 && set.all(|label| Some(label) == first) {
-            let bitmap = Bitmap::from_pixels(labels.view(), |label| label != 0);
-            return Ok(label(&bitmap, Connectivity::Eight).0);
+            return Ok(objects_of(self.mask(name)?.view()));
         }
         Ok(labels)
     }
