@@ -1,0 +1,380 @@
+//! The compact graph: of tasks and stages that are equal in many instances, one.
+//!
+//! Law: a step of an instance is the sequence of its resolved words (operation, parameter values, what it reads), and
+//! equal sequences are one node, whichever instance, stage or template step they come from. A stage instance is the
+//! row of its nodes, and equal rows are one stage. A node that several others read is one node, not one per path.
+//! The cost is O(steps × sets), with one look-up per step.
+//!
+//! The construction is that of Barreiros and Teodoro (2017), algorithm 1, except that hashing the resolved words makes
+//! the search along paths, and the table of pending vertices, unnecessary.
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+
+use crate::Stages;
+
+/// A part of what identifies a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// The same in every instance: an operation, a port, a constant, a file.
+    Fixed(u32),
+    /// The number that the parameter set has in this column.
+    Value(u32),
+    /// The node of an earlier step of the same instance.
+    Node(u32),
+}
+
+/// A task of the template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What identifies it. The first word tells operations apart, and with it how the others are to be read.
+    pub words: Vec<Word>,
+}
+
+/// A stage of the template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Occurrence {
+    /// The position of the stage in the workflow.
+    pub stage: u32,
+    /// The steps that count, in the order of the chain.
+    pub steps: Vec<u32>,
+}
+
+/// The steps of one instance, each after those that it reads, and the stages that they form.
+#[derive(Debug, Clone, Default)]
+pub struct Template {
+    /// The steps.
+    pub steps: Vec<Step>,
+    /// The stages, with a row for each item that they work on. Steps that do not count may be part of none.
+    pub occurrences: Vec<Occurrence>,
+    /// How many stages the workflow has.
+    pub stages: u32,
+}
+
+/// The parameter sets: a table of numbers, in which equal numbers are equal values.
+#[derive(Debug, Clone, Default)]
+pub struct Sets {
+    width: usize,
+    count: usize,
+    values: Vec<u32>,
+}
+
+impl Sets {
+    /// That many sets of `width` values, one after the other.
+    ///
+    /// # Panics
+    ///
+    /// If the values are not that many.
+    pub fn new(width: usize, count: usize, values: Vec<u32>) -> Sets {
+        assert_eq!(values.len(), width * count, "whole sets");
+        Sets {
+            width,
+            count,
+            values,
+        }
+    }
+
+    /// How many sets there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The values of a set.
+    pub fn set(&self, position: usize) -> &[u32] {
+        &self.values[position * self.width..][..self.width]
+    }
+}
+
+/// A node of the compact graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Node<'a> {
+    /// The step of the template that it was first made from.
+    pub step: u32,
+    /// Its words, resolved: for [`Word::Node`] the number of a node, which is smaller than its own.
+    pub words: &'a [u32],
+}
+
+/// The stages of one kind.
+#[derive(Debug, Clone, Default)]
+pub struct StageRows {
+    /// How many instances there are.
+    pub instances: usize,
+    /// Those that differ, as rows of nodes, in order of appearance. Empty where the instances of a stage are not all
+    /// of the same length, which no workflow makes.
+    pub distinct: Stages,
+}
+
+/// What all instances consist of.
+#[derive(Debug, Clone, Default)]
+pub struct Compact {
+    /// (step of the template, beginning of its words).
+    nodes: Vec<(u32, u32)>,
+    words: Vec<u32>,
+    /// By stage of the workflow.
+    pub stages: Vec<StageRows>,
+}
+
+/// Spreads a sequence of words over 64 bits; the same on every machine.
+fn spread(words: &[u32]) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut state = words.len() as u64;
+    for word in words {
+        state = (state.rotate_left(23) ^ u64::from(*word)).wrapping_mul(FACTOR);
+    }
+    state ^= state >> 32;
+    state.wrapping_mul(FACTOR) ^ (state >> 29)
+}
+
+impl Compact {
+    /// Makes the compact graph of all sets.
+    ///
+    /// # Panics
+    ///
+    /// If a step reads a later one, or there are more than 2³² words.
+    pub fn new(template: &Template, sets: &Sets) -> Compact {
+        Compact::with(template, sets, |_, _| {})
+    }
+
+    /// The same, and calls `visit` with each set and the nodes of its steps.
+    ///
+    /// # Panics
+    ///
+    /// As [`Compact::new`].
+    pub fn with(template: &Template, sets: &Sets, mut visit: impl FnMut(usize, &[u32])) -> Compact {
+        let mut making = Making::new(template);
+        let varies = varying(template);
+        let mut nodes = vec![0; template.steps.len()];
+        let (changing, constant): (Vec<usize>, Vec<usize>) =
+            (0..template.steps.len()).partition(|step| varies[*step]);
+        for step in constant {
+            nodes[step] = making.node(step, &[], &nodes);
+        }
+        for set in 0..sets.len() {
+            for step in &changing {
+                nodes[*step] = making.node(*step, sets.set(set), &nodes);
+            }
+            for occurrence in &template.occurrences {
+                making.stage(occurrence, &nodes);
+            }
+            visit(set, &nodes);
+        }
+        making.finish(sets.len())
+    }
+
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// A node.
+    pub fn node(&self, node: u32) -> Node<'_> {
+        let (step, begin) = self.nodes[node as usize];
+        let end = self.nodes.get(node as usize + 1).map(|(_, begin)| *begin);
+        let end = end.map_or(self.words.len(), |end| end as usize);
+        Node {
+            step,
+            words: &self.words[begin as usize..end],
+        }
+    }
+
+    /// All nodes, each after those that it reads.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = Node<'_>> {
+        (0..self.nodes.len() as u32).map(|node| self.node(node))
+    }
+}
+
+/// For each step, whether it differs from set to set.
+fn varying(template: &Template) -> Vec<bool> {
+    let mut varies: Vec<bool> = Vec::with_capacity(template.steps.len());
+    for step in &template.steps {
+        let any = step.words.iter().any(|word| match word {
+            Word::Fixed(_) => false,
+            Word::Value(_) => true,
+            Word::Node(step) => varies[*step as usize],
+        });
+        varies.push(any);
+    }
+    varies
+}
+
+struct Making<'a> {
+    template: &'a Template,
+    compact: Compact,
+    by_words: HashTable<u32>,
+    /// By stage: its distinct rows.
+    rows: Vec<Rows>,
+    key: Vec<u32>,
+}
+
+#[derive(Default, Clone)]
+struct Rows {
+    width: usize,
+    cells: Vec<u32>,
+    by_row: HashTable<u32>,
+    occurrences: usize,
+}
+
+impl Rows {
+    fn insert(&mut self, row: &[u32]) {
+        let (width, cells) = (self.width, &self.cells);
+        let at = |position: &u32| &cells[*position as usize * width..][..width];
+        let same = |position: &u32| at(position) == row;
+        let entry = self
+            .by_row
+            .entry(spread(row), same, |position| spread(at(position)));
+        if let Entry::Vacant(place) = entry {
+            place.insert((cells.len() / width) as u32);
+            self.cells.extend_from_slice(row);
+        }
+    }
+}
+
+impl<'a> Making<'a> {
+    fn new(template: &'a Template) -> Making<'a> {
+        let mut rows = vec![Rows::default(); template.stages as usize];
+        for occurrence in &template.occurrences {
+            let stage = &mut rows[occurrence.stage as usize];
+            stage.width = occurrence.steps.len();
+            stage.occurrences += 1;
+        }
+        Making {
+            template,
+            compact: Compact::default(),
+            by_words: HashTable::new(),
+            rows,
+            key: Vec::new(),
+        }
+    }
+
+    /// The node of a step, given the values of the set and the nodes of the steps before it.
+    fn node(&mut self, step: usize, set: &[u32], nodes: &[u32]) -> u32 {
+        let resolve = |word: &Word| match word {
+            Word::Fixed(number) => *number,
+            Word::Value(column) => set[*column as usize],
+            Word::Node(earlier) => {
+                assert!((*earlier as usize) < step, "a step reads an earlier one");
+                nodes[*earlier as usize]
+            }
+        };
+        self.key.clear();
+        let words = self.template.steps[step].words.iter();
+        self.key.extend(words.map(resolve));
+        let (key, compact) = (&self.key, &mut self.compact);
+        let same = |node: &u32| compact.node(*node).words == key;
+        let again = |node: &u32| spread(compact.node(*node).words);
+        match self.by_words.entry(spread(key), same, again) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                let node = compact.nodes.len() as u32;
+                let begin = u32::try_from(compact.words.len()).expect("fewer than 2³² words");
+                place.insert(node);
+                compact.nodes.push((step as u32, begin));
+                compact.words.extend_from_slice(key);
+                node
+            }
+        }
+    }
+
+    fn stage(&mut self, occurrence: &Occurrence, nodes: &[u32]) {
+        self.key.clear();
+        let steps = occurrence.steps.iter();
+        self.key.extend(steps.map(|step| nodes[*step as usize]));
+        if !self.key.is_empty() {
+            self.rows[occurrence.stage as usize].insert(&self.key);
+        }
+    }
+
+    fn finish(self, sets: usize) -> Compact {
+        let mut compact = self.compact;
+        let stage = |rows: Rows| StageRows {
+            instances: rows.occurrences * sets,
+            distinct: match rows.width {
+                0 => Stages::default(),
+                width => Stages::new(width, rows.cells),
+            },
+        };
+        compact.stages = self.rows.into_iter().map(stage).collect();
+        compact
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(words: &[Word]) -> Step {
+        Step {
+            words: words.to_vec(),
+        }
+    }
+
+    /// Figure 6 of the paper: A → B, A → C, {B, C} → D. The second set shares A and B with the first, the third A,
+    /// B and C.
+    #[test]
+    fn three_sets_of_figure_6_are_seven_stages() {
+        use Word::{Fixed, Node, Value};
+        let template = Template {
+            steps: vec![
+                step(&[Fixed(0), Value(0)]),
+                step(&[Fixed(1), Value(1), Node(0)]),
+                step(&[Fixed(2), Value(2), Node(0)]),
+                step(&[Fixed(3), Value(3), Node(1), Node(2)]),
+            ],
+            occurrences: (0..4)
+                .map(|stage| Occurrence {
+                    stage,
+                    steps: vec![stage],
+                })
+                .collect(),
+            stages: 4,
+        };
+        let sets = Sets::new(4, 3, vec![1, 3, 5, 7, 1, 3, 6, 7, 1, 3, 6, 8]);
+        let compact = Compact::new(&template, &sets);
+        let instances: usize = compact.stages.iter().map(|stage| stage.instances).sum();
+        let distinct: usize = compact
+            .stages
+            .iter()
+            .map(|stage| stage.distinct.len())
+            .sum();
+        assert_eq!((instances, distinct), (12, 7));
+        assert_eq!(compact.len(), 7);
+        // The D of the second set reads the B that it shares and its own C.
+        let second_d = compact.stages[3].distinct.row(1)[0];
+        assert_eq!(
+            compact.node(second_d).words[2],
+            compact.stages[1].distinct.row(0)[0]
+        );
+    }
+
+    #[test]
+    fn what_no_parameter_reaches_is_there_once() {
+        use Word::{Fixed, Node, Value};
+        let template = Template {
+            steps: vec![
+                step(&[Fixed(9), Fixed(1)]),
+                step(&[Fixed(5), Fixed(4), Node(0)]),
+                step(&[Fixed(5), Value(0), Node(0)]),
+            ],
+            occurrences: vec![Occurrence {
+                stage: 0,
+                steps: vec![2],
+            }],
+            stages: 1,
+        };
+        let compact = Compact::new(&template, &Sets::new(1, 3, vec![3, 4, 3]));
+        // The value 4 makes the third step equal to the second, which has it as a constant.
+        assert_eq!(compact.len(), 3);
+        assert_eq!(compact.stages[0].instances, 3);
+        assert_eq!(compact.stages[0].distinct.len(), 2);
+    }
+}
