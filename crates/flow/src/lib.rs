@@ -16,7 +16,8 @@
 //! | `validate`, `schema` | the two readers of shapes: one checks trees, one prints JSON Schema |
 //! | `workflow`, `stage`, `parameter`, `operation`, `template` | the parts of a workflow file |
 //! | `places` | from problems of a workflow to places in its file |
-//! | `data`, `csv`, `data_write` | data files |
+//! | `data`, `data_write` | data files |
+//! | `csv` | data files as CSV, and [`TextTable`]: tables of anything |
 //! | `name`, `scalar`, `quantity`, `suggest` | names, single values, times and sizes, what may have been meant |
 //! | `report`, `render` | diagnostics while reading, and as text |
 //!
@@ -53,6 +54,7 @@ mod tree;
 mod validate;
 mod workflow;
 
+pub use csv::{TextTable, read_table};
 pub use data::{
     DataColumn, DataFile, DataFormat, DataRow, DataShape, DataValue, Datum, DatumValue,
     ParameterSetting, read_data,
