@@ -47,6 +47,7 @@ mod schema;
 mod shape;
 mod source;
 mod stage;
+mod study;
 mod suggest;
 mod syntax;
 mod template;
@@ -63,5 +64,10 @@ pub use data_write::write_data;
 pub use parameter::{SettingError, fit_parameter, read_scalar_setting};
 pub use render::render;
 pub use report::Read;
-pub use schema::{data_schema, workflow_schema};
+pub use schema::{data_schema, study_schema, workflow_schema};
+pub use study::{
+    DEFAULT_SEED, Domain, Levels, Method, MoatMethod, Override, Placed, ResolvedStudy, Sampler,
+    Setting, Step, StudiedParameter, StudyFile, StudyInput, StudyParameters, StudyValue, VbdMethod,
+    Walk, read_study, resolve,
+};
 pub use workflow::{WorkflowFile, read_workflow};
