@@ -153,7 +153,8 @@ pub fn pooled(
             weights.fill([0.0; WIDE]);
             for lane in 0..group.len() {
                 for _ in 0..drawn.len() {
-                    weights[draws.below(drawn.len())][lane] += 1.0;
+                    let weights = &mut weights[draws.below(drawn.len())];
+                    weights[lane] += 1.0;
                 }
             }
             panels.weigh(&weights, group);
