@@ -4,7 +4,7 @@
 //! computed for each instance on its own from the template, which knows nothing of merging, and compared with what
 //! the merged graph, and the buckets one by one, come to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use headwater_merge::{Compact, Node, Template, Tree, Weight, Word};
@@ -74,6 +74,10 @@ proptest! {
         distinct.sort_unstable();
         distinct.dedup();
         prop_assert_eq!(distinct.len(), merged.len());
+        for stage in &compact.stages {
+            let rows: BTreeSet<&[u32]> = stage.distinct.rows().collect();
+            prop_assert_eq!(rows.len(), stage.distinct.len());
+        }
     }
 
     #[test]
