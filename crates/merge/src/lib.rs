@@ -24,10 +24,15 @@
 
 mod buckets;
 mod compact;
+mod order;
+mod schedule;
 mod stages;
 mod tree;
+mod trtma;
 
 pub use buckets::{Buckets, Load, Merge, Sharing};
 pub use compact::{Compact, Node, Occurrence, Sets, StageRows, Step, Template, Word};
+pub use schedule::{Unit, lower_bound, makespan, makespan_of};
 pub use stages::{Stages, Weight};
 pub use tree::{Tree, TreeNode};
+pub use trtma::Trtma;
