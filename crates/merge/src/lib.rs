@@ -28,15 +28,20 @@
 mod buckets;
 mod compact;
 mod naive;
+mod order;
 mod rtma;
+mod schedule;
 mod smart_cut;
 mod stages;
 mod tree;
+mod trtma;
 
 pub use buckets::{Buckets, Load, Merge, Sharing};
 pub use compact::{Compact, Node, Occurrence, Sets, StageRows, Step, Template, Word};
 pub use naive::Naive;
 pub use rtma::Rtma;
+pub use schedule::{Unit, lower_bound, makespan, makespan_of};
 pub use smart_cut::SmartCut;
 pub use stages::{Stages, Weight};
 pub use tree::{Tree, TreeNode};
+pub use trtma::Trtma;
