@@ -184,7 +184,7 @@ proptest! {
         // The variance of the rows A and B, computed apart.
         let rows = 2 * parameters + 2;
         let weight = |outputs: &[Option<f64>]| {
-            let ends = |row: &usize| row % rows == 0 || row % rows == rows - 1;
+            let ends = |row: &usize| [0, rows - 1].contains(&(row % rows));
             let ends: Vec<f64> = (0..outputs.len()).filter(ends).filter_map(|row| outputs[row]).collect();
             let mean = ends.iter().sum::<f64>() / ends.len() as f64;
             ends.iter().map(|end| (end - mean) * (end - mean)).sum::<f64>()

@@ -19,6 +19,8 @@ const TOLERANCE: f64 = 1e-9;
 /// An index by its name in SALib, and the positions of its parameters.
 type Named = (String, usize, usize, f64);
 
+type Function<'a> = &'a dyn Fn(&[f64]) -> f64;
+
 /// A design of either kind.
 enum Design {
     Vbd(VbdDesign),
@@ -215,7 +217,7 @@ fn salib_itself_agrees() {
         a: vec![0.0, 0.5, 3.0, 9.0, 99.0],
     };
     let turn = core::f64::consts::PI;
-    let cases: [(Design, &dyn Fn(&[f64]) -> f64); 3] = [
+    let cases: [(Design, Function<'_>); 3] = [
         (
             Design::Vbd(support::vbd(3, 1000, false, (-turn, turn), 1)),
             &shifted,
