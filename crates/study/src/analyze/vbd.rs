@@ -183,11 +183,7 @@ impl Layout {
     fn of(design: &VbdDesign) -> Result<Layout, AnalyzeError> {
         let parameters = design.points.width();
         let second_order = design.second_order;
-        let rows = if second_order {
-            2 * parameters + 2
-        } else {
-            parameters + 2
-        };
+        let rows = design.group();
         let expected = u64::from(design.samples) * rows as u64;
         if expected != design.points.len() as u64 {
             return Err(AnalyzeError::Rows {
