@@ -24,6 +24,7 @@
 
 mod buckets;
 mod compact;
+mod cost_balanced;
 mod order;
 mod schedule;
 mod stages;
@@ -32,6 +33,7 @@ mod trtma;
 
 pub use buckets::{Buckets, Load, Merge, Sharing};
 pub use compact::{Compact, Node, Occurrence, Sets, StageRows, Step, Template, Word};
+pub use cost_balanced::CostBalanced;
 pub use schedule::{Unit, lower_bound, makespan, makespan_of};
 pub use stages::{Stages, Weight};
 pub use tree::{Tree, TreeNode};
