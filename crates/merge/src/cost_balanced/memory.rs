@@ -170,6 +170,6 @@ mod tests {
             &weights,
             Sharing::Graph,
         );
-        assert_eq!(buckets.stages, [vec![0], vec![1], vec![2]]);
+        assert_eq!(buckets.stages, [vec![0], vec![1, 2]]);
     }
 }
