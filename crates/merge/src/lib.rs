@@ -27,6 +27,7 @@
 
 mod buckets;
 mod compact;
+mod cost_balanced;
 mod naive;
 mod order;
 mod rtma;
@@ -38,6 +39,7 @@ mod trtma;
 
 pub use buckets::{Buckets, Load, Merge, Sharing};
 pub use compact::{Compact, Node, Occurrence, Sets, StageRows, Step, Template, Word};
+pub use cost_balanced::CostBalanced;
 pub use naive::Naive;
 pub use rtma::Rtma;
 pub use schedule::{Unit, lower_bound, makespan, makespan_of};

@@ -13,6 +13,8 @@ pub(crate) struct Order {
     pub(crate) places: Vec<u32>,
     /// By place: the stage.
     pub(crate) stages: Vec<u32>,
+    /// By node: after the last place below it, and how many there are.
+    below: Vec<(u32, u32)>,
 }
 
 impl Order {
@@ -41,7 +43,22 @@ impl Order {
         for (stage, place) in places.iter().enumerate() {
             stages[*place as usize] = stage as u32;
         }
-        Order { places, stages }
+        // A leaf has no children that would have moved it on.
+        for leaf in tree.leaves() {
+            next[*leaf as usize] += 1;
+        }
+        let below = next.into_iter().zip(below).collect();
+        Order {
+            places,
+            stages,
+            below,
+        }
+    }
+
+    /// The stages below a node.
+    pub(crate) fn below(&self, node: u32) -> &[u32] {
+        let (end, count) = self.below[node as usize];
+        &self.stages[(end - count) as usize..end as usize]
     }
 }
 
@@ -120,6 +137,9 @@ mod tests {
         let order = Order::new(&Tree::new(&stages));
         assert_eq!(order.stages, [0, 4, 2, 1, 3]);
         assert_eq!(order.places, [0, 3, 2, 4, 1]);
+        assert_eq!(order.below(0), order.stages);
+        assert_eq!(order.below(1), [0, 4, 2]);
+        assert_eq!(order.below(3), [0]);
     }
 
     #[test]
