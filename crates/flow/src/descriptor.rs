@@ -223,6 +223,7 @@ impl Reader<'_> {
     fn region(&mut self, argument: &Argument<'_>) {
         let name = &argument.name;
         if argument.word != "dr" {
+            self.regions.insert(Arc::clone(name), Direction::Forward);
             let message = format!(
                 "`{name}` is {}, and a stage lists data regions",
                 argument.word
