@@ -18,7 +18,8 @@
 //! | `study` | study files, and what they mean for their workflow |
 //! | `descriptor` | stage descriptors: JSON that others write, read as a workflow of one stage |
 //! | `places` | from problems of a workflow to places in its file |
-//! | `data`, `csv`, `data_write` | data files |
+//! | `data`, `data_write` | data files |
+//! | `csv` | data files as CSV, and [`TextTable`]: tables of anything |
 //! | `name`, `scalar`, `quantity`, `suggest` | names, single values, times and sizes, what may have been meant |
 //! | `report`, `render` | diagnostics while reading, and as text |
 //!
@@ -57,6 +58,7 @@ mod tree;
 mod validate;
 mod workflow;
 
+pub use csv::{TextTable, read_table};
 pub use data::{
     DataColumn, DataFile, DataFormat, DataRow, DataShape, DataValue, Datum, DatumValue,
     ParameterSetting, read_data,

@@ -18,6 +18,13 @@ impl Points {
         }
     }
 
+    /// Rows one after the other; what does not fill a row is left out.
+    pub(crate) fn from_values(width: usize, mut values: Vec<f64>) -> Points {
+        let whole = values.len() - values.len().checked_rem(width).unwrap_or(values.len());
+        values.truncate(whole);
+        Points { width, values }
+    }
+
     /// How many values a row has.
     pub fn width(&self) -> usize {
         self.width

@@ -2,8 +2,85 @@
 //!
 //! Law: a design is a function of its arguments and the seed, the same bits on every machine.
 
+mod draw;
+mod error;
+mod halton;
+mod joe_kuo;
+mod sobol;
+mod table;
+mod unit;
+
 pub mod moat;
 pub mod vbd;
 
+pub use error::SampleError;
 pub use moat::{Levels, Moat, MoatDesign, Move, Walk};
+pub use unit::unit;
 pub use vbd::{Sampler, Vbd, VbdDesign};
+
+use crate::{Points, Space};
+use std::sync::Arc;
+use table::Table;
+
+/// Points of a space without further structure: each row is one draw of all parameters.
+///
+/// # Errors
+///
+/// If the space has no parameters or one without values, if no rows are wanted, or if no sequence of that kind is
+/// known in so many dimensions.
+pub fn plain(space: &Space, sampler: Sampler, rows: u32, seed: u64) -> Result<Points, SampleError> {
+    check(space)?;
+    if rows == 0 {
+        return Err(SampleError::Nothing { what: "samples" });
+    }
+    let tables = Table::shares(space);
+    let cube = unit(sampler, rows, space.len(), seed)?;
+    let mut values = Vec::with_capacity(rows as usize * space.len());
+    for row in cube.rows() {
+        values.extend(tables.iter().zip(row).map(|(table, unit)| table.at(*unit)));
+    }
+    Ok(Points::from_values(space.len(), values))
+}
+
+/// Whether every parameter has values.
+fn check(space: &Space) -> Result<(), SampleError> {
+    if space.is_empty() {
+        return Err(SampleError::NoParameters);
+    }
+    match space
+        .parameters
+        .iter()
+        .find(|parameter| !parameter.domain.is_sound())
+    {
+        None => Ok(()),
+        Some(parameter) => Err(SampleError::Domain {
+            parameter: parameter.name.clone(),
+        }),
+    }
+}
+
+/// Whether so many groups of rows can be counted; how many rows that are.
+fn count_rows(groups: u32, group: usize, what: &'static str) -> Result<u32, SampleError> {
+    if groups == 0 {
+        return Err(SampleError::Nothing { what });
+    }
+    let rows = u64::from(groups).saturating_mul(group as u64);
+    u32::try_from(rows).map_err(|_| SampleError::TooMany {
+        rows,
+        limit: u64::from(u32::MAX),
+        what,
+    })
+}
+
+/// Whether all values are numbers; columns are called by `name`.
+fn check_finite(points: &Points, name: impl Fn(usize) -> Arc<str>) -> Result<(), SampleError> {
+    for (row, values) in points.rows().enumerate() {
+        if let Some(column) = values.iter().position(|value| !value.is_finite()) {
+            return Err(SampleError::NotFinite {
+                row: row + 1,
+                column: name(column),
+            });
+        }
+    }
+    Ok(())
+}

@@ -85,15 +85,87 @@ impl Domain {
         }
     }
 
+    /// The position of a value of a discrete domain; `None` for an interval and for what is not a value of it.
+    pub fn position(&self, value: f64) -> Option<u32> {
+        let last = self.count()?.checked_sub(1)?;
+        let (low, high) = self.bounds();
+        let guess = match last {
+            0 => 0,
+            _ => libm::floor((value - low) / (high - low) * f64::from(last) + 0.5) as u32,
+        };
+        (guess <= last && self.value(guess) == value).then_some(guess)
+    }
+
+    /// How far two values are apart, with sign, where the smallest and the largest are 1 apart.
+    pub fn step(&self, from: f64, to: f64) -> f64 {
+        match (self.count(), self.position(from), self.position(to)) {
+            (Some(count), Some(from), Some(to)) => {
+                (f64::from(to) - f64::from(from)) / f64::from(count.saturating_sub(1))
+            }
+            _ => {
+                let (low, high) = self.bounds();
+                (to - from) / (high - low)
+            }
+        }
+    }
+
+    /// Whether there is at least one value, and every value is a number.
+    pub fn is_sound(&self) -> bool {
+        match self {
+            Domain::Interval { low, high } => low <= high && (high - low).is_finite(),
+            Domain::Grid { low, step, count } => {
+                let (_, last) = self.bounds();
+                *count > 0 && *step != 0.0 && low.is_finite() && last.is_finite()
+            }
+            Domain::Choice { count } => *count > 0,
+        }
+    }
+
+    /// Whether there is a single value, so that the parameter cannot be varied.
+    pub fn is_fixed(&self) -> bool {
+        match self {
+            Domain::Interval { low, high } => low == high,
+            Domain::Grid { count, .. } | Domain::Choice { count } => *count <= 1,
+        }
+    }
+
+    /// Rounding never leads out of an interval.
     fn stretch(&self, unit: f64) -> f64 {
         let (low, high) = self.bounds();
-        low + unit * (high - low)
+        (low + unit * (high - low)).min(high).max(low)
     }
 }
 
 /// The nearest number of 15 significant digits.
 fn as_written(value: f64) -> f64 {
-    format!("{value:.14e}").parse().unwrap_or(value)
+    quickly_as_written(value).unwrap_or_else(|| format!("{value:.14e}").parse().unwrap_or(value))
+}
+
+/// The same without a detour through text, where it is certain: the digits before the point of `value × 10^n` are a
+/// whole number and 10^n is exact, so that their quotient is the double nearest to that decimal. Only which whole
+/// number is nearest can be in doubt, and then there is no answer.
+fn quickly_as_written(value: f64) -> Option<f64> {
+    const FIFTEEN: f64 = 1e15;
+    let size = value.abs();
+    if size < FIFTEEN && libm::trunc(size) == size {
+        return Some(value);
+    }
+    if !(1e-6..FIFTEEN).contains(&size) {
+        return None;
+    }
+    // The first power of ten that makes fifteen digits before the point; powers up to 10^22 are exact.
+    let mut power = 1.0;
+    while size * power < FIFTEEN / 10.0 {
+        power *= 10.0;
+    }
+    let digits = size * power;
+    let whole = libm::floor(digits);
+    let part = digits - whole;
+    if (0.25..=0.75).contains(&part) || digits >= FIFTEEN - 1.0 {
+        return None;
+    }
+    let whole = if part < 0.5 { whole } else { whole + 1.0 };
+    Some((whole / power).copysign(value))
 }
 
 /// A parameter that is varied.
@@ -137,6 +209,69 @@ mod tests {
         };
         assert_eq!(grid.value(2).to_bits(), 0.3_f64.to_bits());
         assert_eq!(grid.bounds(), (0.1, 1.0));
+    }
+
+    #[test]
+    fn the_quick_way_to_write_a_number_is_the_way_through_text() {
+        let mut quick = 0;
+        for step in [0.1, 0.001, 0.05, 0.7, 1.0 / 3.0, 12.34, 1e-5, 1e9 + 0.1] {
+            for position in -2000..2000 {
+                let value = 0.3 + step * f64::from(position);
+                let text: f64 = format!("{value:.14e}").parse().unwrap();
+                assert_eq!(as_written(value).to_bits(), text.to_bits(), "{value:e}");
+                quick += u32::from(quickly_as_written(value).is_some());
+            }
+        }
+        assert!(quick > 20_000, "{quick} of 32,000");
+    }
+
+    #[test]
+    fn positions_lead_back_from_values() {
+        let grid = Domain::Grid {
+            low: 2.5,
+            step: 0.1,
+            count: 11,
+        };
+        for position in 0..11 {
+            assert_eq!(grid.position(grid.value(position)), Some(position));
+        }
+        for stranger in [2.4, 2.55, 3.6, f64::NAN, f64::INFINITY] {
+            assert_eq!(grid.position(stranger), None);
+        }
+        assert_eq!(grid.step(2.6, 3.3), 0.7);
+        assert_eq!(grid.step(3.3, 2.6), -0.7);
+        let down = Domain::Grid {
+            low: 5.0,
+            step: -1.0,
+            count: 3,
+        };
+        assert_eq!(down.position(3.0), Some(2));
+        let interval = Domain::Interval {
+            low: -1.0,
+            high: 3.0,
+        };
+        assert_eq!(interval.position(0.0), None);
+        assert_eq!(interval.step(0.0, 1.0), 0.25);
+    }
+
+    #[test]
+    fn domains_without_values_and_with_one_are_told() {
+        let interval = |low, high| Domain::Interval { low, high };
+        let grid = |step, count| Domain::Grid {
+            low: 1.0,
+            step,
+            count,
+        };
+        assert!(!interval(2.0, 1.0).is_sound());
+        assert!(!interval(f64::NAN, 1.0).is_sound());
+        assert!(!interval(-f64::MAX, f64::MAX).is_sound());
+        assert!(!grid(0.0, 3).is_sound());
+        assert!(!grid(1.0, 0).is_sound());
+        assert!(!grid(f64::INFINITY, 3).is_sound());
+        assert!(!Domain::Choice { count: 0 }.is_sound());
+        assert!(interval(1.0, 1.0).is_sound() && interval(1.0, 1.0).is_fixed());
+        assert!(grid(1.0, 1).is_sound() && grid(1.0, 1).is_fixed());
+        assert!(!grid(1.0, 2).is_fixed());
     }
 
     #[test]

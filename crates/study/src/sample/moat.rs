@@ -3,14 +3,24 @@
 //! Law: a design says of each step which parameter it changed and by how much in the unit cube, so that whoever
 //! analyses it need not know how it was made.
 
-use crate::Points;
+mod axis;
+mod own;
+mod radial;
+mod spread;
+mod trajectory;
+
+use super::{SampleError, check, count_rows};
+use crate::{Points, Space};
+use axis::Axis;
+use trajectory::{Drawn, Trajectory};
 
 /// How many values a parameter takes in a design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Levels {
     /// As many for every parameter; an even number. A discrete parameter takes the nearest of its own values.
     Each(u32),
-    /// As many as the parameter has values; a step jumps half of them, and effects are per actual step.
+    /// As many as the parameter has values; a step jumps half of them, and effects are per actual step. An interval
+    /// has no values of its own and takes 20.
     Grid,
 }
 
@@ -20,9 +30,10 @@ pub enum Walk {
     /// At random.
     #[default]
     Random,
-    /// At random, and of many such those that lie furthest apart (Campolongo et al. 2007).
+    /// At random, and of ten times as many those that lie furthest apart (Campolongo et al. 2007).
     Spread,
-    /// From base points of a quasi-random sequence, one step in each direction (Campolongo et al. 2011).
+    /// From base points of a quasi-random sequence, one step in each direction (Campolongo et al. 2011). Steps are as
+    /// long as the sequence makes them: there are no levels, [`Moat::levels`] is not looked at.
     Radial,
 }
 
@@ -59,4 +70,122 @@ pub struct MoatDesign {
     pub moves: Vec<Move>,
     /// How many trajectories there are.
     pub trajectories: u32,
+}
+
+/// A design of trajectories: r(k+1) rows. Costs O(rows × parameters); [`Walk::Spread`] costs
+/// O(trajectories × 500 × parameters²) besides.
+///
+/// # Errors
+///
+/// If the space has no parameters, or one without values or with a single one; if there are too many rows or none; if
+/// the number of levels is odd or less than 2; if a radial design has more parameters than the sequence has
+/// dimensions for.
+pub fn design(space: &Space, wanted: &Moat, seed: u64) -> Result<MoatDesign, SampleError> {
+    check_movable(space)?;
+    let group = space.len() + 1;
+    let rows = count_rows(wanted.trajectories, group, "trajectories")?;
+    if wanted.walk == Walk::Radial {
+        return radial::design(space, wanted.trajectories, rows, seed);
+    }
+    if let Levels::Each(levels) = wanted.levels
+        && (levels < 2 || levels % 2 == 1)
+    {
+        return Err(SampleError::Levels { levels });
+    }
+    let axes = axis::axes(space, wanted.levels);
+    let mut drawn = Drawn::new(&axes, seed);
+    let mut rows = Rows::new(&axes, wanted.trajectories, rows);
+    if wanted.walk == Walk::Spread {
+        for batch in spread::batches(wanted.trajectories) {
+            let candidates = (0..batch * spread::CANDIDATES_EACH)
+                .map(|_| drawn.next().clone())
+                .collect::<Vec<Trajectory>>();
+            for chosen in spread::choose(&candidates, batch, &axes) {
+                rows.push(&candidates[chosen]);
+            }
+        }
+    } else {
+        for _ in 0..wanted.trajectories {
+            rows.push(drawn.next());
+        }
+    }
+    Ok(rows.into_design(wanted.trajectories))
+}
+
+impl MoatDesign {
+    /// Per parameter, how many steps land on the value they came from, so that they say nothing about it.
+    pub fn stuck(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.points.width()];
+        for step in &self.moves {
+            let parameter = step.parameter as usize;
+            let value = |row: u32| self.points.row(row as usize)[parameter];
+            if value(step.from) == value(step.to) {
+                counts[parameter] += 1;
+            }
+        }
+        counts
+    }
+}
+
+/// Whether every parameter can be changed.
+fn check_movable(space: &Space) -> Result<(), SampleError> {
+    check(space)?;
+    match space
+        .parameters
+        .iter()
+        .find(|parameter| parameter.domain.is_fixed())
+    {
+        None => Ok(()),
+        Some(parameter) => Err(SampleError::OneValue {
+            parameter: parameter.name.clone(),
+        }),
+    }
+}
+
+/// Rows and steps of the trajectories so far.
+struct Rows<'a> {
+    axes: &'a [Axis],
+    values: Vec<f64>,
+    moves: Vec<Move>,
+    row: Vec<f64>,
+}
+
+impl Rows<'_> {
+    fn new(axes: &[Axis], trajectories: u32, rows: u32) -> Rows<'_> {
+        Rows {
+            axes,
+            values: Vec::with_capacity(rows as usize * axes.len()),
+            moves: Vec::with_capacity(trajectories as usize * axes.len()),
+            row: Vec::with_capacity(axes.len()),
+        }
+    }
+
+    fn push(&mut self, trajectory: &Trajectory) {
+        let first = (self.values.len() / self.axes.len()) as u32;
+        self.row.clear();
+        let base = self.axes.iter().zip(&trajectory.base);
+        self.row.extend(base.map(|(axis, at)| axis.value(*at)));
+        self.values.extend_from_slice(&self.row);
+        for (row, parameter) in (first..).zip(&trajectory.order) {
+            let position = *parameter as usize;
+            let axis = &self.axes[position];
+            let (from, to) = (trajectory.base[position], trajectory.after[position]);
+            self.row[position] = axis.value(to);
+            self.values.extend_from_slice(&self.row);
+            self.moves.push(Move {
+                from: row,
+                to: row + 1,
+                parameter: *parameter,
+                delta: axis.delta(from, to),
+            });
+        }
+    }
+
+    fn into_design(self, trajectories: u32) -> MoatDesign {
+        MoatDesign {
+            points: Points::from_values(self.axes.len(), self.values),
+            moves: self.moves,
+            trajectories,
+        }
+    }
 }
