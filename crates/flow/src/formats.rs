@@ -511,7 +511,7 @@ pub(crate) static DATA_SHAPE: Shape = Shape::Record(&DATA);
 
 /// What a study says about one parameter.
 pub(crate) static OVERRIDE: Table = Table::new(
-    "what a study says about a parameter",
+    "a parameter of a study",
     &[
         Field::new(
             "range",
@@ -729,7 +729,7 @@ pub(crate) static STUDY: Table = Table::new(
                 Shape::Map {
                     names: NameRule::Common,
                     of: &Shape::Maybe(&Shape::Record(&OVERRIDE)),
-                    what: "a mapping of parameter names to what is said about them",
+                    what: "a mapping of parameter names to ranges or values",
                 },
             ]),
             "which parameters are varied; by default all that have a range or values",
@@ -750,3 +750,95 @@ pub(crate) static STUDY: Table = Table::new(
 
 /// The shape of a study file.
 pub(crate) static STUDY_SHAPE: Shape = Shape::Record(&STUDY);
+
+/// The types of arguments in stage descriptors.
+pub(crate) const DESCRIPTOR_TYPES: &[&str] = &[
+    "dr",
+    "uchar",
+    "int",
+    "double",
+    "float",
+    "float_array",
+    "mat",
+    "mat_vect",
+];
+/// The directions of arguments in stage descriptors.
+pub(crate) const DESCRIPTOR_DIRECTIONS: &[&str] = &["input", "output", "forward"];
+
+/// An argument in a stage descriptor.
+pub(crate) static DESCRIPTOR_ARGUMENT: Table = Table::new(
+    "an argument",
+    &[
+        Field::required("name", DATA_NAME, "its name"),
+        Field::required(
+            "type",
+            Shape::Leaf(Leaf::Word(DESCRIPTOR_TYPES)),
+            "its type",
+        ),
+        Field::new(
+            "io",
+            Shape::Leaf(Leaf::Word(DESCRIPTOR_DIRECTIONS)),
+            "whether it is read, made, or passed on",
+        ),
+        Field::new(
+            "default",
+            LITERAL,
+            "the value of a scalar when none is given",
+        ),
+    ],
+);
+
+const DESCRIPTOR_ARGUMENTS: Shape = Shape::List {
+    of: &Shape::Record(&DESCRIPTOR_ARGUMENT),
+    what: "a list of arguments",
+    least: 0,
+    most: usize::MAX,
+};
+
+/// A task in a stage descriptor.
+pub(crate) static DESCRIPTOR_TASK: Table = Table::new(
+    "a task",
+    &[
+        Field::required(
+            "call",
+            Shape::Leaf(Leaf::Text("the name of a function")),
+            "the function it calls, such as `::library::Group::function`",
+        ),
+        Field::new("args", DESCRIPTOR_ARGUMENTS, "scalars and data regions"),
+        Field::new(
+            "intertask_args",
+            DESCRIPTOR_ARGUMENTS,
+            "what tasks of the stage give each other",
+        ),
+    ],
+);
+
+/// A stage descriptor.
+pub(crate) static DESCRIPTOR: Table = Table::new(
+    "a stage descriptor",
+    &[
+        Field::required(
+            "name",
+            Shape::Leaf(Leaf::Name(NameRule::Address, "the name of the stage")),
+            "the name of the stage",
+        ),
+        Field::new(
+            "includes",
+            TEXT,
+            "what its source code includes; it is not used",
+        ),
+        Field::new(
+            "dr_args",
+            DESCRIPTOR_ARGUMENTS,
+            "the data regions that it reads and makes",
+        ),
+        Field::required(
+            "tasks",
+            Shape::list(&Shape::Record(&DESCRIPTOR_TASK), "a list of tasks"),
+            "what the stage does",
+        ),
+    ],
+);
+
+/// The shape of a stage descriptor.
+pub(crate) static DESCRIPTOR_SHAPE: Shape = Shape::Record(&DESCRIPTOR);

@@ -264,7 +264,8 @@ fn vbd(node: &Node, report: &mut Report) -> Option<VbdMethod> {
         report.error_with(span, message, hint);
     } else if sampler == Sampler::Sobol && !samples.is_power_of_two() {
         let next = u64::from(samples).next_power_of_two();
-        let message = format!("{samples} is no power of two, and Sobol' points are even only then");
+        let message =
+            format!("{samples} is no power of two; Sobol' points are evenly spread only for one");
         let hint = format!(
             "write `samples: {}` or `samples: {next}`, or take another sampler",
             next / 2

@@ -408,7 +408,11 @@ impl<'a> Resolver<'a> {
                 (None, Step::Declared) => None,
             };
             if let Some((field, span)) = wrong {
-                let message = format!("`{name}` is no number to be varied over a {field}");
+                let kind = match parameter.values.as_slice() {
+                    [] => parameter.scalar_type.name(),
+                    _ => "choice",
+                };
+                let message = format!("`{name}` is a {kind}, which has no `{field}`");
                 let hint = format!("list its values: `{name}: {{values: [a, b]}}`");
                 self.report.error_with(span, message, hint);
                 return None;
@@ -582,8 +586,11 @@ impl<'a> Resolver<'a> {
             Method::Moat(moat) => Some(moat),
             Method::TwoPhase { screen, keep, .. } => {
                 if keep.value as usize > studied.len() && !studied.is_empty() {
-                    let (keep, count) = (keep, studied.len());
-                    let message = format!("{} cannot be kept, {count} are varied", keep.value);
+                    let count = studied.len();
+                    let message = format!(
+                        "{} parameters are to be kept, and {count} varied",
+                        keep.value
+                    );
                     let hint = format!("write `keep: {count}`, or less");
                     self.report.error_with(keep.span, message, hint);
                 }
