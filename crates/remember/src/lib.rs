@@ -48,6 +48,7 @@
 //! | `database` | the three ways of using the records, and what happens when they are damaged |
 //! | `connections`, `schema` | connections to one file, what their errors mean, tables and the format number |
 //! | `journal`, `rebuild` | the journal, and making the records again from it |
+//! | [`tables`] | tables of samples and results: CSV, Parquet, Dakota |
 //! | `disk` | the few system calls that the standard library does not have |
 //!
 //! **Invariants:** a record is visible only when its objects are durable. Nothing is acknowledged before the commit
@@ -75,6 +76,7 @@ mod records;
 mod runs;
 mod schema;
 mod store;
+pub mod tables;
 mod verify;
 mod worth;
 mod writer;
