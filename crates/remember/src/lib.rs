@@ -38,6 +38,7 @@
 //! | `aliases` | [`Alias`]: recipes that were found to be equal to a product |
 //! | `leases` | [`Leases`]: who is making what, so that nothing is made twice at once |
 //! | `queries` | what people ask: lists of products, what came before, what a version stands for |
+//! | `costs` | what executions of an operation have cost |
 //! | `objects` | placing, finding and verifying bytes |
 //! | `collect` | [`Collected`]: taking bytes away when they are too many |
 //! | `verify` | [`Verified`]: reading everything |
@@ -61,6 +62,7 @@ mod aliases;
 mod claims;
 mod collect;
 mod connections;
+mod costs;
 mod database;
 mod details;
 mod digests;

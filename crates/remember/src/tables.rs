@@ -11,6 +11,7 @@
 //! | `column` | [`TableColumn`], [`Cells`]: cells of one type, some of them missing |
 //! | `csv` | writing CSV; it is read by `headwater_flow`, which knows lines and columns |
 //! | `dakota` | Dakota's annotated tabular form, both ways |
+//! | `parquet` | Parquet, both ways |
 //! | `file` | [`replace_file`]: a file that is whole or not there |
 
 use std::collections::BTreeSet;
@@ -22,11 +23,13 @@ mod column;
 mod csv;
 mod dakota;
 mod file;
+mod parquet;
 
 pub use column::{CellType, Cells, TableColumn};
 pub use csv::write_csv;
 pub use dakota::{read_dakota, write_dakota};
 pub use file::replace_file;
+pub use parquet::{read_parquet, read_parquet_columns, write_parquet};
 
 /// What keeps columns from being a table, or a table from being read or written.
 #[derive(Debug, thiserror::Error)]

@@ -105,6 +105,16 @@ impl TableColumn {
         }
     }
 
+    /// A column with one answer per cell to whether it is missing; such cells are zero, false or empty.
+    pub(super) fn with_missing(name: &str, cells: Cells, missing: Vec<bool>) -> TableColumn {
+        let any = missing.contains(&true);
+        TableColumn {
+            name: name.into(),
+            cells,
+            missing: if any { missing } else { Vec::new() },
+        }
+    }
+
     /// A column of texts that came from a file of texts: of whole numbers if all texts are, else of numbers, else of
     /// truth values (`true`, `True`, `TRUE` and their like), else of texts. Where all are missing they are numbers.
     pub fn from_texts<I, S>(name: impl Into<Arc<str>>, texts: I) -> TableColumn
