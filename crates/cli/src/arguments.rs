@@ -52,9 +52,9 @@ pub(crate) enum Command {
     /// Tasks whose products are remembered are not run again; giving the same command again after a failure
     /// or a crash continues where it stopped. A task that fails stops only what needs its results.
     Run(Box<Run>),
-    /// Say everything that is wrong with a workflow file
+    /// Say everything that is wrong with a workflow file, or with a study file and the files that it names
     Check {
-        /// The workflow file (YAML or JSON)
+        /// The file (YAML or JSON)
         file: PathBuf,
     },
     /// Print the JSON Schema of a kind of file, for editors
@@ -101,6 +101,8 @@ pub(crate) enum SchemaKind {
     Workflow,
     /// Data files (--inputs)
     Data,
+    /// Study files
+    Study,
 }
 
 #[derive(Debug, Args)]

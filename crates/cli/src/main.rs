@@ -32,6 +32,7 @@ fn main() -> ExitCode {
             let schema = match kind {
                 SchemaKind::Workflow => headwater::workflow_schema(),
                 SchemaKind::Data => headwater::data_schema(),
+                SchemaKind::Study => headwater::study_schema(),
             };
             show::line(&serde_json::to_string_pretty(&schema).unwrap_or_default());
             Ok(ExitCode::SUCCESS)

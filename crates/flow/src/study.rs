@@ -147,6 +147,12 @@ pub enum Step {
     Of(Placed<f64>),
 }
 
+/// Whether a file is meant as a study: it has `study` at its top level.
+pub fn is_study(text: &str) -> bool {
+    let tree = parse(&Source::new(text), &mut Report::default());
+    tree.root.is_some_and(|root| root.get("study").is_some())
+}
+
 /// Reads a study file, YAML or JSON.
 pub fn read_study(text: &str) -> Read<StudyFile> {
     let source = Source::new(text);

@@ -17,6 +17,7 @@
 //! | `plan` | from a request to a planned run; dry runs |
 //! | `run` | one run, from plan to report |
 //! | `progress` | how far a run is |
+//! | `study_file` | a study file together with the workflow, data and table that it names |
 //! | `deliver` | writes outputs where the user finds them |
 //! | `notes` | what a run notes for those who ask later |
 //! | `explain` | why a task ran or what it reused; two runs side by side |
@@ -41,6 +42,7 @@ mod products;
 mod progress;
 mod report;
 mod run;
+mod study_file;
 mod thrift;
 
 pub use error::Error;
@@ -57,7 +59,7 @@ pub use headwater_remember::{
 };
 pub use identifier::date;
 pub use keep::StoreKeeper;
-pub use load::{Checked, Loaded, check_file, load};
+pub use load::{Checked, CheckedFile, Loaded, check_file, load};
 pub use native::{NativeRun, run_graph, run_graph_with};
 pub use place::{StorePlace, open_store};
 pub use plan::{DryRun, StagePlan, dry_run};

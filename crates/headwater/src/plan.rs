@@ -90,6 +90,9 @@ pub(crate) fn prepare(
 ) -> Result<Prepared, Error> {
     // Mistakes in the files are told before a store is made.
     let parsed = crate::load::parse(&request.flow, libraries)?;
+    if run.is_some() {
+        parsed.runnable()?;
+    }
     let data = crate::data::bind(
         &parsed.workflow,
         libraries,

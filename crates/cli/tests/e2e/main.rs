@@ -25,4 +25,5 @@ mod place;
 mod protect;
 mod restore;
 mod reuse;
+mod study;
 mod traps;
