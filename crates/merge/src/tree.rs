@@ -4,10 +4,8 @@
 //! tasks are the same. Below the last level but one every stage has a leaf of its own. Children are in the order of
 //! the stages that brought them. Building it costs one look-up per task.
 
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
-
 use crate::Stages;
+use crate::known::{Known, spread};
 
 /// No node.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -26,19 +24,14 @@ pub struct TreeNode {
     next: u32,
 }
 
-/// Stages by their common beginnings. Node 0 is the root.
+/// Stages by their common beginnings. Node 0 is the root; nodes come level by level, each level in the order of the
+/// stages that brought them, so that a node has a smaller number than what is below it.
 #[derive(Debug, Clone)]
 pub struct Tree {
     nodes: Vec<TreeNode>,
     /// The leaf of each stage.
     leaves: Vec<u32>,
     depth: u32,
-}
-
-fn spread(parent: u32, task: u32) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mixed = (u64::from(parent) << 32 | u64::from(task)).wrapping_mul(FACTOR);
-    (mixed ^ mixed >> 32).wrapping_mul(FACTOR)
 }
 
 impl Tree {
@@ -57,28 +50,26 @@ impl Tree {
             leaves: Vec::with_capacity(stages.len()),
             depth: stages.width() as u32,
         };
-        let mut by_task: HashTable<u32> = HashTable::new();
-        for row in stages.rows() {
-            let mut at = 0;
-            let (last, beginning) = row.split_last().expect("a stage has tasks");
-            for task in beginning {
-                let nodes = &tree.nodes;
-                let same = |node: &u32| {
-                    nodes[*node as usize].parent == at && nodes[*node as usize].task == *task
+        let mut known = Known::default();
+        // Where the stages are, level by level: their look-ups do not wait for each other.
+        let mut at = vec![0; stages.len()];
+        for level in 1..stages.width() {
+            known.clear();
+            for (at, row) in at.iter_mut().zip(stages.rows()) {
+                let (parent, task) = (*at, row[level - 1]);
+                let same = |known: u32| {
+                    let known = &tree.nodes[known as usize];
+                    known.parent == parent && known.task == task
                 };
-                let again =
-                    |node: &u32| spread(nodes[*node as usize].parent, nodes[*node as usize].task);
-                at = match by_task.entry(spread(at, *task), same, again) {
-                    Entry::Occupied(known) => *known.get(),
-                    Entry::Vacant(place) => {
-                        let node = tree.nodes.len() as u32;
-                        place.insert(node);
-                        tree.add(at, *task);
-                        node
-                    }
-                };
+                let new = tree.nodes.len() as u32;
+                *at = known.number(spread(&[parent, task]), same, new);
+                if *at == new {
+                    tree.add(parent, task);
+                }
             }
-            let leaf = tree.add(at, *last);
+        }
+        for (at, row) in at.into_iter().zip(stages.rows()) {
+            let leaf = tree.add(at, row[stages.width() - 1]);
             tree.leaves.push(leaf);
         }
         tree
