@@ -24,8 +24,8 @@ pub struct TreeNode {
     next: u32,
 }
 
-/// Stages by their common beginnings. Node 0 is the root; nodes come level by level, each level in the order of the
-/// stages that brought them, so that a node has a smaller number than what is below it.
+/// Stages by their common beginnings. Node 0 is the root. A node has a smaller number than what is below it, and those
+/// that a stage brought stand side by side: what climbs from leaves to the root is quick.
 #[derive(Debug, Clone)]
 pub struct Tree {
     nodes: Vec<TreeNode>,
@@ -51,25 +51,22 @@ impl Tree {
             depth: stages.width() as u32,
         };
         let mut known = Known::default();
-        // Where the stages are, level by level: their look-ups do not wait for each other.
-        let mut at = vec![0; stages.len()];
-        for level in 1..stages.width() {
-            known.clear();
-            for (at, row) in at.iter_mut().zip(stages.rows()) {
-                let (parent, task) = (*at, row[level - 1]);
+        for row in stages.rows() {
+            let mut at = 0;
+            let (last, beginning) = row.split_last().expect("a stage has tasks");
+            for task in beginning {
                 let same = |known: u32| {
                     let known = &tree.nodes[known as usize];
-                    known.parent == parent && known.task == task
+                    known.parent == at && known.task == *task
                 };
                 let new = tree.nodes.len() as u32;
-                *at = known.number(spread(&[parent, task]), same, new);
-                if *at == new {
-                    tree.add(parent, task);
+                let node = known.number(spread(&[at, *task]), same, new);
+                if node == new {
+                    tree.add(at, *task);
                 }
+                at = node;
             }
-        }
-        for (at, row) in at.into_iter().zip(stages.rows()) {
-            let leaf = tree.add(at, row[stages.width() - 1]);
+            let leaf = tree.add(at, *last);
             tree.leaves.push(leaf);
         }
         tree
