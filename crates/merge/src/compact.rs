@@ -8,10 +8,11 @@
 //! The construction is that of Barreiros and Teodoro (2017), algorithm 1, except that hashing the resolved words makes
 //! the search along paths, and the table of pending vertices, unnecessary.
 
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
-
 use crate::Stages;
+use crate::known::{Known, spread};
+
+/// How many sets go through the steps side by side: their look-ups do not wait for each other.
+const SIDE_BY_SIDE: usize = 256;
 
 /// A part of what identifies a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,17 +122,6 @@ pub struct Compact {
     pub stages: Vec<StageRows>,
 }
 
-/// Spreads a sequence of words over 64 bits; the same on every machine.
-fn spread(words: &[u32]) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut state = words.len() as u64;
-    for word in words {
-        state = (state.rotate_left(23) ^ u64::from(*word)).wrapping_mul(FACTOR);
-    }
-    state ^= state >> 32;
-    state.wrapping_mul(FACTOR) ^ (state >> 29)
-}
-
 impl Compact {
     /// Makes the compact graph of all sets.
     ///
@@ -150,20 +140,26 @@ impl Compact {
     pub fn with(template: &Template, sets: &Sets, mut visit: impl FnMut(usize, &[u32])) -> Compact {
         let mut making = Making::new(template);
         let varies = varying(template);
-        let mut nodes = vec![0; template.steps.len()];
-        let (changing, constant): (Vec<usize>, Vec<usize>) =
+        let mut constant = vec![0; template.steps.len()];
+        let (changing, fixed): (Vec<usize>, Vec<usize>) =
             (0..template.steps.len()).partition(|step| varies[*step]);
-        for step in constant {
-            nodes[step] = making.node(step, &[], &nodes);
+        for step in fixed {
+            constant[step] = making.node(step, &[], &constant);
         }
-        for set in 0..sets.len() {
+        let mut block = vec![constant; SIDE_BY_SIDE.min(sets.len())];
+        for begin in (0..sets.len()).step_by(SIDE_BY_SIDE) {
+            let sides = || begin..sets.len().min(begin + SIDE_BY_SIDE);
             for step in &changing {
-                nodes[*step] = making.node(*step, sets.set(set), &nodes);
+                for (set, nodes) in sides().zip(&mut block) {
+                    nodes[*step] = making.node(*step, sets.set(set), nodes);
+                }
             }
-            for occurrence in &template.occurrences {
-                making.stage(occurrence, &nodes);
+            for (set, nodes) in sides().zip(&block) {
+                for occurrence in &template.occurrences {
+                    making.stage(occurrence, nodes);
+                }
+                visit(set, nodes);
             }
-            visit(set, &nodes);
         }
         making.finish(sets.len())
     }
@@ -219,7 +215,7 @@ fn varying(template: &Template) -> Vec<bool> {
 struct Making<'a> {
     template: &'a Template,
     compact: Compact,
-    by_words: HashTable<u32>,
+    by_words: Known,
     /// By stage: its distinct rows.
     rows: Vec<Rows>,
     key: Vec<u32>,
@@ -229,20 +225,16 @@ struct Making<'a> {
 struct Rows {
     width: usize,
     cells: Vec<u32>,
-    by_row: HashTable<u32>,
+    by_row: Known,
     occurrences: usize,
 }
 
 impl Rows {
     fn insert(&mut self, row: &[u32]) {
         let (width, cells) = (self.width, &self.cells);
-        let at = |position: &u32| &cells[*position as usize * width..][..width];
-        let same = |position: &u32| at(position) == row;
-        let entry = self
-            .by_row
-            .entry(spread(row), same, |position| spread(at(position)));
-        if let Entry::Vacant(place) = entry {
-            place.insert((cells.len() / width) as u32);
+        let same = |known: u32| &cells[known as usize * width..][..width] == row;
+        let new = (cells.len() / width) as u32;
+        if self.by_row.number(spread(row), same, new) == new {
             self.cells.extend_from_slice(row);
         }
     }
@@ -259,7 +251,7 @@ impl<'a> Making<'a> {
         Making {
             template,
             compact: Compact::default(),
-            by_words: HashTable::new(),
+            by_words: Known::default(),
             rows,
             key: Vec::new(),
         }
@@ -279,19 +271,15 @@ impl<'a> Making<'a> {
         let words = self.template.steps[step].words.iter();
         self.key.extend(words.map(resolve));
         let (key, compact) = (&self.key, &mut self.compact);
-        let same = |node: &u32| compact.node(*node).words == key;
-        let again = |node: &u32| spread(compact.node(*node).words);
-        match self.by_words.entry(spread(key), same, again) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(place) => {
-                let node = compact.nodes.len() as u32;
-                let begin = u32::try_from(compact.words.len()).expect("fewer than 2³² words");
-                place.insert(node);
-                compact.nodes.push((step as u32, begin));
-                compact.words.extend_from_slice(key);
-                node
-            }
+        let same = |known: u32| compact.node(known).words == key;
+        let new = compact.nodes.len() as u32;
+        let node = self.by_words.number(spread(key), same, new);
+        if node == new {
+            let begin = u32::try_from(compact.words.len()).expect("fewer than 2³² words");
+            compact.nodes.push((step as u32, begin));
+            compact.words.extend_from_slice(key);
         }
+        node
     }
 
     fn stage(&mut self, occurrence: &Occurrence, nodes: &[u32]) {

@@ -4,10 +4,8 @@
 //! tasks are the same. Below the last level but one every stage has a leaf of its own. Children are in the order of
 //! the stages that brought them. Building it costs one look-up per task.
 
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
-
 use crate::Stages;
+use crate::known::{Known, spread};
 
 /// No node.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -26,19 +24,14 @@ pub struct TreeNode {
     next: u32,
 }
 
-/// Stages by their common beginnings. Node 0 is the root.
+/// Stages by their common beginnings. Node 0 is the root. A node has a smaller number than what is below it, and those
+/// that a stage brought stand side by side: what climbs from leaves to the root is quick.
 #[derive(Debug, Clone)]
 pub struct Tree {
     nodes: Vec<TreeNode>,
     /// The leaf of each stage.
     leaves: Vec<u32>,
     depth: u32,
-}
-
-fn spread(parent: u32, task: u32) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mixed = (u64::from(parent) << 32 | u64::from(task)).wrapping_mul(FACTOR);
-    (mixed ^ mixed >> 32).wrapping_mul(FACTOR)
 }
 
 impl Tree {
@@ -57,26 +50,21 @@ impl Tree {
             leaves: Vec::with_capacity(stages.len()),
             depth: stages.width() as u32,
         };
-        let mut by_task: HashTable<u32> = HashTable::new();
+        let mut known = Known::default();
         for row in stages.rows() {
             let mut at = 0;
             let (last, beginning) = row.split_last().expect("a stage has tasks");
             for task in beginning {
-                let nodes = &tree.nodes;
-                let same = |node: &u32| {
-                    nodes[*node as usize].parent == at && nodes[*node as usize].task == *task
+                let same = |known: u32| {
+                    let known = &tree.nodes[known as usize];
+                    known.parent == at && known.task == *task
                 };
-                let again =
-                    |node: &u32| spread(nodes[*node as usize].parent, nodes[*node as usize].task);
-                at = match by_task.entry(spread(at, *task), same, again) {
-                    Entry::Occupied(known) => *known.get(),
-                    Entry::Vacant(place) => {
-                        let node = tree.nodes.len() as u32;
-                        place.insert(node);
-                        tree.add(at, *task);
-                        node
-                    }
-                };
+                let new = tree.nodes.len() as u32;
+                let node = known.number(spread(&[at, *task]), same, new);
+                if node == new {
+                    tree.add(at, *task);
+                }
+                at = node;
             }
             let leaf = tree.add(at, *last);
             tree.leaves.push(leaf);
