@@ -50,7 +50,7 @@ pub use explain::{
 };
 pub use headwater_enact as enact;
 pub use headwater_execute::{Failure, FailureKind, Stop, inherited_environment};
-pub use headwater_flow::{data_schema, render, workflow_schema};
+pub use headwater_flow::{data_schema, render, study_schema, workflow_schema};
 pub use headwater_graph as graph;
 pub use headwater_remember::{
     Collected, FoundRun, RunRecord, RunStatus, RunTask, Store, TaskState, Verified,

@@ -115,6 +115,8 @@ pub struct Compact {
     /// (step of the template, beginning of its words).
     nodes: Vec<(u32, u32)>,
     words: Vec<u32>,
+    /// By step of the template, which of its words are nodes.
+    reads: Vec<Vec<u32>>,
     /// By stage of the workflow.
     pub stages: Vec<StageRows>,
 }
@@ -185,6 +187,13 @@ impl Compact {
             step,
             words: &self.words[begin as usize..end],
         }
+    }
+
+    /// The nodes that a node reads; one that it reads twice comes twice.
+    pub fn reads(&self, node: u32) -> impl Iterator<Item = u32> {
+        let Node { step, words } = self.node(node);
+        let places = self.reads[step as usize].iter();
+        places.map(move |place| words[*place as usize])
     }
 
     /// All nodes, each after those that it reads.
@@ -296,6 +305,12 @@ impl<'a> Making<'a> {
 
     fn finish(self, sets: usize) -> Compact {
         let mut compact = self.compact;
+        let is_node = |(_, word): &(u32, &Word)| matches!(word, Word::Node(_));
+        let reads = |step: &Step| {
+            let words = (0..).zip(&step.words).filter(is_node);
+            words.map(|(place, _)| place).collect()
+        };
+        compact.reads = self.template.steps.iter().map(reads).collect();
         let stage = |rows: Rows| StageRows {
             instances: rows.occurrences * sets,
             distinct: match rows.width {

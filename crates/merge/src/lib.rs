@@ -14,6 +14,9 @@
 //! | `stages` | the stages to be cut, and what their tasks cost |
 //! | `tree` | the reuse tree: stages by their common beginnings |
 //! | `buckets` | a partition of stages, and what it costs |
+//! | `naive` | runs of stages in the order given |
+//! | `smart_cut` | cheapest cuts of the graph of what stages share |
+//! | `rtma` | full buckets from the leaves up |
 //!
 //! Read `compact.rs` first, then `tree.rs`.
 //!
@@ -24,10 +27,23 @@
 
 mod buckets;
 mod compact;
+mod cost_balanced;
+mod naive;
+mod order;
+mod rtma;
+mod schedule;
+mod smart_cut;
 mod stages;
 mod tree;
+mod trtma;
 
 pub use buckets::{Buckets, Load, Merge, Sharing};
 pub use compact::{Compact, Node, Occurrence, Sets, StageRows, Step, Template, Word};
+pub use cost_balanced::CostBalanced;
+pub use naive::Naive;
+pub use rtma::Rtma;
+pub use schedule::{Unit, lower_bound, makespan, makespan_of};
+pub use smart_cut::SmartCut;
 pub use stages::{Stages, Weight};
 pub use tree::{Tree, TreeNode};
+pub use trtma::Trtma;

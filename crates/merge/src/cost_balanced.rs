@@ -1,0 +1,271 @@
+//! Buckets that take equally long and fit into memory: what the paper leaves for later.
+//!
+//! Law: each stage is in one bucket; there are at most `max_buckets`, and none needs more than `max_bytes` while it
+//! runs, unless it is a single stage. Memory goes before number: stages that do not fit together are not put together
+//! even if there are then more buckets. Buckets come in the order in which workers should take them, the dearest
+//! first. Of the ways of cutting that were tried the one is taken that ends first on `workers` workers when task
+//! costs are not quite what was expected. Time and memory grow with the number of tasks: what is tried beyond the
+//! first few ways is bounded by a constant amount of work.
+//!
+//! The README in the folder of this module explains problem, algorithm and figures.
+
+mod bins;
+mod judge;
+mod memory;
+mod parts;
+mod refine;
+
+use crate::order::Order;
+use crate::{Buckets, Merge, Sharing, Stages, Tree, Weight};
+use judge::Judge;
+use parts::Parts;
+
+/// How much work is done beyond the first few ways, in steps of some nanoseconds.
+const WORK: u64 = 4_000_000;
+
+/// The algorithm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CostBalanced {
+    /// How many buckets there may be.
+    pub max_buckets: usize,
+    /// How many workers take them.
+    pub workers: usize,
+    /// How many bytes a bucket may need while it runs: see [`crate::Buckets::peaks`].
+    pub max_bytes: Option<u64>,
+    /// What the stages of a bucket share.
+    pub sharing: Sharing,
+}
+
+impl CostBalanced {
+    /// For so many workers, with three buckets for each.
+    pub fn new(workers: usize, max_bytes: Option<u64>, sharing: Sharing) -> CostBalanced {
+        CostBalanced {
+            max_buckets: 3 * workers,
+            workers,
+            max_bytes,
+            sharing,
+        }
+    }
+}
+
+impl Merge for CostBalanced {
+    fn name(&self) -> &'static str {
+        "cost-balanced"
+    }
+
+    fn merge(&self, stages: &Stages, tree: &Tree, weights: &[Weight]) -> Buckets {
+        if stages.is_empty() {
+            return Buckets::default();
+        }
+        if self.sharing == Sharing::Nothing {
+            // Nothing is gained by any tree.
+            let flat = Stages::new(1, (0..stages.len() as u32).collect());
+            let sums: Vec<Weight> = stages.rows().map(|row| sum(row, weights)).collect();
+            let chain = CostBalanced {
+                sharing: Sharing::Chain,
+                ..*self
+            };
+            return chain.merge(&flat, &Tree::new(&flat), &sums);
+        }
+        let (alone, others) = self.by_size(stages, weights);
+        let limit = self.max_buckets.saturating_sub(alone.len()).max(1);
+        let mut best = if alone.is_empty() {
+            self.best(stages, tree, weights, limit)
+        } else {
+            let rows = others.iter().flat_map(|stage| stages.row(*stage));
+            let rest = Stages::new(stages.width(), rows.copied().collect());
+            let mut best = self.best(&rest, &Tree::new(&rest), weights, limit);
+            for stage in best.stages.iter_mut().flatten() {
+                *stage = others[*stage as usize];
+            }
+            best
+        };
+        best.stages
+            .extend(alone.into_iter().map(|stage| vec![stage]));
+        if let Some(bytes) = self.max_bytes {
+            memory::keep_to(&mut best, bytes, stages, tree, weights, self.sharing);
+        }
+        best.stages.retain(|bucket| !bucket.is_empty());
+        judge::dearest_first(&mut best, stages, tree, weights, self.sharing);
+        best
+    }
+}
+
+fn sum(row: &[u32], weights: &[Weight]) -> Weight {
+    let mut sum = Weight::default();
+    for task in row {
+        sum.cost += weights[*task as usize].cost;
+        sum.bytes += weights[*task as usize].bytes;
+    }
+    sum
+}
+
+impl CostBalanced {
+    /// The stages that need more than there is, each by itself, and the others.
+    fn by_size(&self, stages: &Stages, weights: &[Weight]) -> (Vec<u32>, Vec<u32>) {
+        let Some(bytes) = self.max_bytes else {
+            return (Vec::new(), Vec::new());
+        };
+        (0..stages.len() as u32).partition(|stage| sum(stages.row(*stage), weights).bytes > bytes)
+    }
+
+    /// The best buckets, without regard to memory.
+    fn best(&self, stages: &Stages, tree: &Tree, weights: &[Weight], limit: usize) -> Buckets {
+        if stages.is_empty() {
+            return Buckets::default();
+        }
+        let mut search = Search {
+            limit,
+            workers: self.workers.max(1),
+            sharing: self.sharing,
+            stages,
+            tree,
+            weights,
+            judge: Judge::new(stages, weights, self.workers.max(1)),
+            best: None,
+            spent: 0,
+        };
+        if stages.len() <= limit {
+            search.consider(Buckets::single(stages));
+        }
+        match self.sharing {
+            Sharing::Graph => {
+                let by_count = columns(stages);
+                let natural: Vec<usize> = (0..stages.width()).collect();
+                let sorted = reordered(stages, &by_count);
+                search.cuts(&sorted, &Tree::new(&sorted));
+                if by_count != natural && !search.exhausted() {
+                    search.cuts(stages, tree);
+                }
+            }
+            Sharing::Chain | Sharing::Nothing => search.cuts(stages, tree),
+        }
+        search.refined()
+    }
+}
+
+/// The columns of the stages, those with few different tasks first.
+fn columns(stages: &Stages) -> Vec<usize> {
+    let tasks = stages
+        .rows()
+        .flatten()
+        .max()
+        .map_or(0, |task| *task as usize + 1);
+    let mut last_seen = vec![u32::MAX; tasks];
+    let mut counts = Vec::with_capacity(stages.width());
+    for column in 0..stages.width() {
+        let mut count = 0usize;
+        for row in stages.rows() {
+            let seen = &mut last_seen[row[column] as usize];
+            count += usize::from(*seen != column as u32);
+            *seen = column as u32;
+        }
+        counts.push(count);
+    }
+    let mut columns: Vec<usize> = (0..stages.width()).collect();
+    columns.sort_by_key(|column| counts[*column]);
+    columns
+}
+
+/// The same stages with their tasks in another order.
+fn reordered(stages: &Stages, columns: &[usize]) -> Stages {
+    let rows = stages.rows();
+    let cells = rows.flat_map(|row| columns.iter().map(|column| row[*column]));
+    Stages::new(stages.width(), cells.collect())
+}
+
+struct Search<'a> {
+    limit: usize,
+    workers: usize,
+    sharing: Sharing,
+    stages: &'a Stages,
+    tree: &'a Tree,
+    weights: &'a [Weight],
+    judge: Judge,
+    /// The best so far, and when it ends.
+    best: Option<(u64, Buckets)>,
+    spent: u64,
+}
+
+impl Search<'_> {
+    fn exhausted(&self) -> bool {
+        self.spent > WORK
+    }
+
+    fn costs(&self, buckets: &Buckets) -> Vec<u64> {
+        let loads = buckets.loads(self.stages, self.tree, self.weights, self.sharing);
+        loads.iter().map(|load| load.cost).collect()
+    }
+
+    fn consider(&mut self, buckets: Buckets) {
+        let end = self.judge.end(self.costs(&buckets));
+        self.consider_at(end, buckets);
+    }
+
+    fn consider_at(&mut self, end: u64, buckets: Buckets) {
+        if self.best.as_ref().is_none_or(|(best, _)| end < *best) {
+            self.best = Some((end, buckets));
+        }
+    }
+
+    /// Tries ways to cut a tree: into parts of at most so much, and those into so many buckets.
+    fn cuts(&mut self, stages: &Stages, tree: &Tree) {
+        let order = Order::new(tree);
+        let parts = Parts::new(tree, self.weights);
+        let share = parts.total().div_ceil(self.workers as u64).max(1);
+        let counts = bucket_counts(self.workers, self.limit);
+        let mut tried_whole = false;
+        // In eighths of what a worker has to do.
+        for eighths in [8, 4, 16, 6, 3, 12, 2, 1] {
+            let cap = (share * eighths / 8).max(1);
+            let split = parts.split(cap);
+            if split.whole && std::mem::replace(&mut tried_whole, true) {
+                continue;
+            }
+            for count in &counts {
+                let buckets = bins::fill(&split, &parts, *count);
+                self.spent += (split.parts.len() * stages.width()) as u64 + 20 * *count as u64;
+                let expand = |roots: &Vec<u32>| {
+                    let below = roots.iter().flat_map(|root| order.below(*root));
+                    below.copied().collect()
+                };
+                let buckets = Buckets {
+                    stages: buckets.iter().map(expand).collect(),
+                };
+                self.spent += (stages.len() * stages.width()) as u64;
+                self.consider(buckets);
+                if self.exhausted() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The best so far, or what becomes of it if its dearest bucket gives to others.
+    fn refined(mut self) -> Buckets {
+        let Some((end, buckets)) = self.best.take() else {
+            return Buckets::single(self.stages);
+        };
+        let mut refined = buckets.clone();
+        refine::refine(
+            &mut refined,
+            self.stages,
+            self.tree,
+            self.weights,
+            self.sharing,
+        );
+        self.best = Some((end, buckets));
+        self.consider(refined);
+        self.best.map(|(_, buckets)| buckets).unwrap_or_default()
+    }
+}
+
+/// How many buckets to try: for each worker one, two, or as many as there may be.
+fn bucket_counts(workers: usize, limit: usize) -> Vec<usize> {
+    let mut counts: Vec<usize> = [limit, 2 * workers, workers]
+        .into_iter()
+        .map(|count| count.min(limit))
+        .collect();
+    counts.dedup();
+    counts
+}
