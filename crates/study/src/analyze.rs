@@ -12,6 +12,21 @@
 //! Where a study has several tiles, `tiles` gives the indices of each and those of all together. Pooling keeps to one
 //! principle: what a parameter does on one tile cannot cancel what it does on another. MOAT takes the effects of all
 //! tiles together; VBD divides the sum of the tiles' effects by the sum of their variances.
+//!
+//! ```
+//! use headwater_study::analyze::{self, Bootstrap};
+//! use headwater_study::functions::Ishigami;
+//! use headwater_study::sample::{self, Sampler, Vbd};
+//!
+//! let function = Ishigami::default();
+//! let wanted = Vbd { samples: 1024, sampler: Sampler::Sobol, second_order: false };
+//! let design = sample::vbd::design(&function.space(), &wanted, 1)?;
+//! let outputs: Vec<Option<f64>> = design.points.rows().map(|row| Some(function.at(row))).collect();
+//! let indices = analyze::vbd::indices(&design, &outputs, &Bootstrap::default())?;
+//! assert_eq!(indices.ranking(), [0, 1, 2]);
+//! assert!(indices.parameters[0].total.covers(0.5576));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod bootstrap;
 pub mod moat;
@@ -20,10 +35,13 @@ pub mod vbd;
 pub use moat::{Effect, MoatIndices};
 pub use vbd::{PairShare, Share, VbdIndices};
 
+/// How many resamples there may be: the indices of each are kept until all are made.
+pub const MOST_RESAMPLES: u32 = 100_000;
+
 /// How confidence intervals are made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bootstrap {
-    /// How many times the sample is drawn again from itself.
+    /// How many times the sample is drawn again from itself; with fewer than two there are no intervals.
     pub resamples: u32,
     /// The level, such as 0.95.
     pub confidence: f64,
@@ -127,6 +145,11 @@ pub enum AnalyzeError {
         /// How many parameters.
         parameters: usize,
     },
+    /// More resamples than anybody needs.
+    #[error(
+        "{0} resamples are more than the {MOST_RESAMPLES} there may be; a hundred to a thousand make good intervals"
+    )]
+    Resamples(u32),
     /// A confidence level that is none.
     #[error("a confidence level lies between 0 and 1, such as 0.95, but this one is {0}")]
     Confidence(f64),

@@ -40,6 +40,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
             process::require_cargo(arguments, hint)?;
         }
     }
+    install_salib()?;
     process::require_cargo(
         &["test", "--workspace", "--locked"],
         "the names of the failed tests stand above; `cargo test --workspace NAME` runs one alone",
@@ -80,6 +81,20 @@ fn install_needed() {
     if !installed {
         eprintln!("note: `{package}` could not be installed; tests that need it will skip");
     }
+}
+
+/// Has the benchmark that compares with SALib install it, for the tests that compare with it too.
+fn install_salib() -> Result<(), Failure> {
+    if !process::is_installed("python3") {
+        eprintln!("note: there is no `python3`; tests that compare with SALib will skip");
+        return Ok(());
+    }
+    let line = "run --quiet --locked --package headwater-bench --bin indices -- --install";
+    let words: Vec<&str> = line.split(' ').collect();
+    if !process::run_cargo(&words)?.success() {
+        eprintln!("note: tests that compare with SALib will skip unless it is there already");
+    }
+    Ok(())
 }
 
 /// The words to put before `apt-get`, or none where packages cannot be installed without asking.

@@ -5,11 +5,14 @@
 
 use core::f64::consts::{PI, SQRT_2};
 
-use super::{AnalyzeError, Bootstrap};
+use super::{AnalyzeError, Bootstrap, MOST_RESAMPLES};
 
 impl Bootstrap {
     /// How many standard deviations half an interval is wide.
     pub(super) fn reach(&self) -> Result<f64, AnalyzeError> {
+        if self.resamples > MOST_RESAMPLES {
+            return Err(AnalyzeError::Resamples(self.resamples));
+        }
         if self.confidence > 0.0 && self.confidence < 1.0 {
             Ok(two_sided(self.confidence))
         } else {

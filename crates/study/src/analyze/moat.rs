@@ -51,7 +51,8 @@ impl MoatIndices {
 ///
 /// # Errors
 ///
-/// If there are not as many outputs as points, a step leads out of the design, or the confidence level is none.
+/// If there are not as many outputs as points, a step leads out of the design, the confidence level is none, or there are
+/// more resamples than [`MOST_RESAMPLES`](super::MOST_RESAMPLES).
 pub fn indices(
     design: &MoatDesign,
     outputs: &[Option<f64>],

@@ -77,8 +77,8 @@ impl VbdIndices {
 ///
 /// # Errors
 ///
-/// If there are not as many outputs as points, the design has not the points it announces, or the confidence level is
-/// none.
+/// If there are not as many outputs as points, the design has not the points it announces, the confidence level is none,
+/// or there are more resamples than [`MOST_RESAMPLES`](super::MOST_RESAMPLES).
 pub fn indices(
     design: &VbdDesign,
     outputs: &[Option<f64>],

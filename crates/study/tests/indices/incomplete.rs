@@ -197,6 +197,12 @@ fn mistakes_are_named() {
         let error = vbd::indices(&design, &outputs, &level).expect_err("no level");
         assert!(matches!(error, AnalyzeError::Confidence(_)), "{error}");
     }
+    let many = Bootstrap {
+        resamples: u32::MAX,
+        ..Bootstrap::default()
+    };
+    let error = vbd::indices(&design, &outputs, &many).expect_err("too many");
+    assert_eq!(error, AnalyzeError::Resamples(u32::MAX));
     let mut design = short();
     design.moves[1].to = 4;
     let error = moat::indices(&design, &[None; 4], &bootstrap(0)).expect_err("out of the design");

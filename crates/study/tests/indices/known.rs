@@ -50,6 +50,19 @@ const MORRIS: [[f64; 5]; 11] = [
 ];
 
 #[test]
+fn morris_by_hand() {
+    // All w are 1: 10 × 20; 15 × −15 for pairs of the first six and −7 for the others; 10 × −10; 5.
+    near(Morris.at(&[1.0; 20]), -127.0, 1e-9, "at the upper end");
+    // All w are −1: what has an odd number of factors turns round.
+    near(Morris.at(&[0.0; 20]), -327.0, 1e-9, "at the lower end");
+    // By the Python program.
+    let point: Vec<f64> = (0..20)
+        .map(|place| f64::from(place * 7 % 20) / 20.0)
+        .collect();
+    near(Morris.at(&point), 16.360_25, 1e-9, "between");
+}
+
+#[test]
 fn morris_is_what_brute_force_says() {
     let exact = Morris.exact();
     let effects = Morris.effects(20);
