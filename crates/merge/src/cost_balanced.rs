@@ -213,18 +213,18 @@ impl Search<'_> {
         let order = Order::new(tree);
         let parts = Parts::new(tree, self.weights);
         let share = parts.total().div_ceil(self.workers as u64).max(1);
-        let counts = bucket_counts(self.workers, self.limit);
+        let shapes = shapes(self.workers, self.limit);
         let mut tried_whole = false;
         // In eighths of what a worker has to do.
-        for eighths in [8, 4, 16, 6, 3, 12, 2, 1] {
+        for eighths in [8, 4, 10, 9, 7, 6, 3, 5, 12, 2, 1] {
             let cap = (share * eighths / 8).max(1);
             let split = parts.split(cap);
             if split.whole && std::mem::replace(&mut tried_whole, true) {
                 continue;
             }
-            for count in &counts {
-                let buckets = bins::fill(&split, &parts, *count);
-                self.spent += (split.parts.len() * stages.width()) as u64 + 20 * *count as u64;
+            for sizes in &shapes {
+                let buckets = bins::fill(&split, &parts, sizes);
+                self.spent += (split.parts.len() * stages.width()) as u64 + 20 * sizes.len() as u64;
                 let expand = |roots: &Vec<u32>| {
                     let below = roots.iter().flat_map(|root| order.below(*root));
                     below.copied().collect()
@@ -260,12 +260,28 @@ impl Search<'_> {
     }
 }
 
-/// How many buckets to try: for each worker one, two, or as many as there may be.
-fn bucket_counts(workers: usize, limit: usize) -> Vec<usize> {
-    let mut counts: Vec<usize> = [limit, 2 * workers, workers]
-        .into_iter()
-        .map(|count| count.min(limit))
-        .collect();
-    counts.dedup();
-    counts
+/// The relative sizes of buckets that are tried, the largest first.
+///
+/// All equal: as many as there may be, or one for each worker. Or graded: one large bucket for each worker, and the
+/// rest from a part of a worker's share down to nothing. The small ones are taken last: whoever is done first takes
+/// the largest that is left, which makes up for what did not take as long as expected.
+fn shapes(workers: usize, limit: usize) -> Vec<Vec<u64>> {
+    const SHARE: u64 = 1 << 20;
+    let mut shapes = vec![vec![SHARE; limit]];
+    if limit > workers {
+        shapes.push(vec![SHARE; workers]);
+        shapes.push(vec![SHARE; limit.min(2 * workers)]);
+        let tiers = (0..limit).map(|place| [4, 2, 1][3 * place / limit] * SHARE);
+        shapes.push(tiers.collect());
+        let small = (limit - workers) as u64;
+        for parts in [2, 8, 4, 16, 1] {
+            let most = SHARE * parts / 64;
+            let graded = (0..small).map(|place| most * (small - place) / small);
+            let tail: u64 = graded.clone().sum();
+            let head = (SHARE * workers as u64).saturating_sub(tail) / workers as u64;
+            let head = std::iter::repeat_n(head.max(most), workers);
+            shapes.push(head.chain(graded).collect());
+        }
+    }
+    shapes
 }

@@ -1,8 +1,8 @@
-//! Parts into so many buckets that all cost about the same.
+//! Parts into so many buckets, of equal or of graded sizes.
 //!
 //! Law: each part is in one bucket, and there are at most as many as said. The dearest part comes first; it goes where
-//! most of its way is there already, if the bucket then costs no more than an even share, and otherwise where there
-//! is least. Few places with shared ways are looked at, so that it costs O(parts × depth).
+//! most of its way is there already, if the bucket then costs no more than it should, and otherwise where most room
+//! is left. Few places with shared ways are looked at, so that it costs O(parts × depth).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -11,20 +11,27 @@ use super::parts::{Parts, Split};
 /// How many buckets that share a way are looked at for one part.
 const LOOKS: usize = 24;
 
-/// The roots of each bucket.
-pub(super) fn fill(split: &Split, parts: &Parts<'_>, count: usize) -> Vec<Vec<u32>> {
+/// The roots of each bucket; `sizes` are their relative sizes, the largest first.
+pub(super) fn fill(split: &Split, parts: &Parts<'_>, sizes: &[u64]) -> Vec<Vec<u32>> {
     let mut sorted: Vec<usize> = (0..split.parts.len()).collect();
     sorted.sort_by_key(|part| std::cmp::Reverse(split.parts[*part].cost));
     let largest = sorted.first().map_or(0, |part| split.parts[*part].cost);
-    let even = parts.total().div_ceil(count as u64);
+    let count = sizes.len();
+    let all = sizes
+        .iter()
+        .map(|size| u128::from(*size))
+        .sum::<u128>()
+        .max(1);
+    let room = |bin: usize| (u128::from(parts.total()) * u128::from(sizes[bin]) / all) as u64;
+    // A little more than needed, since not all ways will be shared.
+    let target = (room(0) + room(0) / 16).max(largest);
+    // Smaller buckets begin as if something were in them already.
+    let loads: Vec<u64> = (0..count).map(|bin| room(0) - room(bin)).collect();
     let mut bins = Bins {
-        // A little more than even, since not all ways will be shared.
-        target: (even + even / 16).max(largest),
-        roots: vec![Vec::new(); count.min(split.parts.len())],
-        by_load: (0..count.min(split.parts.len()))
-            .map(|bin| (0, bin))
-            .collect(),
-        loads: vec![0; count.min(split.parts.len())],
+        target,
+        roots: vec![Vec::new(); count],
+        by_load: (0..count).map(|bin| (loads[bin], bin)).collect(),
+        loads,
         has: HashSet::new(),
         having: HashMap::new(),
     };

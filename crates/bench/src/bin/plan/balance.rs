@@ -139,7 +139,11 @@ pub(crate) fn measure(claims: &mut Claims, seeds: u64) -> Result<(), Box<dyn Err
         for (name, ours) in [("chain", &chain), ("graph", &graph)] {
             let what = format!("{workers} workers, {name} sharing, least speedup of {seeds} seeds");
             claims.claim(&what, summary(ours).0, "times", Bar::AtLeast(1.0));
-            let over: Vec<f64> = ours.iter().zip(&trtma).map(|(one, other)| one / other).collect();
+            let over: Vec<f64> = ours
+                .iter()
+                .zip(&trtma)
+                .map(|(one, other)| one / other)
+                .collect();
             let what = format!("{workers} workers, {name} sharing, least gain over TRTMA");
             claims.claim(&what, summary(&over).0, "times", Bar::AtLeast(1.0));
         }

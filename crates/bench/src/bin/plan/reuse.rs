@@ -44,7 +44,9 @@ pub(crate) fn measure(claims: &mut Claims) -> Result<(), Box<dyn Error>> {
         let (chain, graph) = reuse(&space, &design.points);
         if seed == SEED {
             let what = "chain reuse of 640 MOAT sets, from 33.2%";
-            claims.note(&format!("seed {SEED}: chain {chain:.2}%, graph {graph:.2}%"));
+            claims.note(&format!(
+                "seed {SEED}: chain {chain:.2}%, graph {graph:.2}%"
+            ));
             claims.claim(what, (chain - 33.2).abs(), "points", Bar::AtMost(1.5));
             let what = "graph reuse of 640 MOAT sets, from 50.8%";
             claims.claim(what, (graph - 50.8).abs(), "points", Bar::AtMost(1.5));
