@@ -122,7 +122,7 @@ impl CostBalanced {
             tree,
             weights,
             judge: Judge::new(stages, weights, self.workers.max(1)),
-            best: None,
+            best: Buckets::default(),
             spent: 0,
         };
         if stages.len() <= limit {
@@ -130,15 +130,15 @@ impl CostBalanced {
         }
         match self.sharing {
             Sharing::Graph => {
-                let by_count = columns(stages);
-                let natural: Vec<usize> = (0..stages.width()).collect();
-                let sorted = reordered(stages, &by_count);
-                search.cuts(&sorted, &Tree::new(&sorted));
-                if by_count != natural && !search.exhausted() {
-                    search.cuts(stages, tree);
+                // Half of the work for each.
+                search.cuts(stages, tree, WORK / 2);
+                let columns = columns(stages);
+                if search.spent < WORK && !columns.is_sorted() {
+                    let sorted = reordered(stages, &columns);
+                    search.cuts(&sorted, &Tree::new(&sorted), WORK);
                 }
             }
-            Sharing::Chain | Sharing::Nothing => search.cuts(stages, tree),
+            Sharing::Chain | Sharing::Nothing => search.cuts(stages, tree, WORK),
         }
         search.refined()
     }
@@ -182,41 +182,32 @@ struct Search<'a> {
     tree: &'a Tree,
     weights: &'a [Weight],
     judge: Judge,
-    /// The best so far, and when it ends.
-    best: Option<(u64, Buckets)>,
+    /// The best so far.
+    best: Buckets,
     spent: u64,
 }
 
 impl Search<'_> {
-    fn exhausted(&self) -> bool {
-        self.spent > WORK
-    }
-
     fn costs(&self, buckets: &Buckets) -> Vec<u64> {
         let loads = buckets.loads(self.stages, self.tree, self.weights, self.sharing);
         loads.iter().map(|load| load.cost).collect()
     }
 
     fn consider(&mut self, buckets: Buckets) {
-        let end = self.judge.end(self.costs(&buckets));
-        self.consider_at(end, buckets);
-    }
-
-    fn consider_at(&mut self, end: u64, buckets: Buckets) {
-        if self.best.as_ref().is_none_or(|(best, _)| end < *best) {
-            self.best = Some((end, buckets));
+        if self.judge.is_better(self.costs(&buckets)) {
+            self.best = buckets;
         }
     }
 
     /// Tries ways to cut a tree: into parts of at most so much, and those into so many buckets.
-    fn cuts(&mut self, stages: &Stages, tree: &Tree) {
+    fn cuts(&mut self, stages: &Stages, tree: &Tree, work: u64) {
         let order = Order::new(tree);
         let parts = Parts::new(tree, self.weights);
         let share = parts.total().div_ceil(self.workers as u64).max(1);
         let shapes = shapes(self.workers, self.limit);
         let mut tried_whole = false;
         // In eighths of what a worker has to do.
-        for eighths in [8, 4, 10, 9, 7, 6, 3, 5, 12, 2, 1] {
+        for eighths in [8, 4, 9, 7, 6, 10, 3, 2, 12, 5, 1] {
             let cap = (share * eighths / 8).max(1);
             let split = parts.split(cap);
             if split.whole && std::mem::replace(&mut tried_whole, true) {
@@ -234,7 +225,7 @@ impl Search<'_> {
                 };
                 self.spent += (stages.len() * stages.width()) as u64;
                 self.consider(buckets);
-                if self.exhausted() {
+                if self.spent > work {
                     return;
                 }
             }
@@ -243,10 +234,7 @@ impl Search<'_> {
 
     /// The best so far, or what becomes of it if its dearest bucket gives to others.
     fn refined(mut self) -> Buckets {
-        let Some((end, buckets)) = self.best.take() else {
-            return Buckets::single(self.stages);
-        };
-        let mut refined = buckets.clone();
+        let mut refined = self.best.clone();
         refine::refine(
             &mut refined,
             self.stages,
@@ -254,9 +242,8 @@ impl Search<'_> {
             self.weights,
             self.sharing,
         );
-        self.best = Some((end, buckets));
         self.consider(refined);
-        self.best.map(|(_, buckets)| buckets).unwrap_or_default()
+        self.best
     }
 }
 
