@@ -122,7 +122,7 @@ impl CostBalanced {
             tree,
             weights,
             judge: Judge::new(stages, weights, self.workers.max(1)),
-            best: None,
+            best: Buckets::default(),
             spent: 0,
         };
         if stages.len() <= limit {
@@ -130,15 +130,15 @@ impl CostBalanced {
         }
         match self.sharing {
             Sharing::Graph => {
-                let by_count = columns(stages);
-                let natural: Vec<usize> = (0..stages.width()).collect();
-                let sorted = reordered(stages, &by_count);
-                search.cuts(&sorted, &Tree::new(&sorted));
-                if by_count != natural && !search.exhausted() {
-                    search.cuts(stages, tree);
+                // Half of the work for each.
+                search.cuts(stages, tree, WORK / 2);
+                let columns = columns(stages);
+                if search.spent < WORK && !columns.is_sorted() {
+                    let sorted = reordered(stages, &columns);
+                    search.cuts(&sorted, &Tree::new(&sorted), WORK);
                 }
             }
-            Sharing::Chain | Sharing::Nothing => search.cuts(stages, tree),
+            Sharing::Chain | Sharing::Nothing => search.cuts(stages, tree, WORK),
         }
         search.refined()
     }
@@ -182,49 +182,40 @@ struct Search<'a> {
     tree: &'a Tree,
     weights: &'a [Weight],
     judge: Judge,
-    /// The best so far, and when it ends.
-    best: Option<(u64, Buckets)>,
+    /// The best so far.
+    best: Buckets,
     spent: u64,
 }
 
 impl Search<'_> {
-    fn exhausted(&self) -> bool {
-        self.spent > WORK
-    }
-
     fn costs(&self, buckets: &Buckets) -> Vec<u64> {
         let loads = buckets.loads(self.stages, self.tree, self.weights, self.sharing);
         loads.iter().map(|load| load.cost).collect()
     }
 
     fn consider(&mut self, buckets: Buckets) {
-        let end = self.judge.end(self.costs(&buckets));
-        self.consider_at(end, buckets);
-    }
-
-    fn consider_at(&mut self, end: u64, buckets: Buckets) {
-        if self.best.as_ref().is_none_or(|(best, _)| end < *best) {
-            self.best = Some((end, buckets));
+        if self.judge.is_better(self.costs(&buckets)) {
+            self.best = buckets;
         }
     }
 
     /// Tries ways to cut a tree: into parts of at most so much, and those into so many buckets.
-    fn cuts(&mut self, stages: &Stages, tree: &Tree) {
+    fn cuts(&mut self, stages: &Stages, tree: &Tree, work: u64) {
         let order = Order::new(tree);
         let parts = Parts::new(tree, self.weights);
         let share = parts.total().div_ceil(self.workers as u64).max(1);
-        let counts = bucket_counts(self.workers, self.limit);
+        let shapes = shapes(self.workers, self.limit);
         let mut tried_whole = false;
         // In eighths of what a worker has to do.
-        for eighths in [8, 4, 16, 6, 3, 12, 2, 1] {
+        for eighths in [8, 4, 9, 7, 6, 10, 3, 2, 12, 5, 1] {
             let cap = (share * eighths / 8).max(1);
             let split = parts.split(cap);
             if split.whole && std::mem::replace(&mut tried_whole, true) {
                 continue;
             }
-            for count in &counts {
-                let buckets = bins::fill(&split, &parts, *count);
-                self.spent += (split.parts.len() * stages.width()) as u64 + 20 * *count as u64;
+            for sizes in &shapes {
+                let buckets = bins::fill(&split, &parts, sizes);
+                self.spent += (split.parts.len() * stages.width()) as u64 + 20 * sizes.len() as u64;
                 let expand = |roots: &Vec<u32>| {
                     let below = roots.iter().flat_map(|root| order.below(*root));
                     below.copied().collect()
@@ -234,7 +225,7 @@ impl Search<'_> {
                 };
                 self.spent += (stages.len() * stages.width()) as u64;
                 self.consider(buckets);
-                if self.exhausted() {
+                if self.spent > work {
                     return;
                 }
             }
@@ -243,10 +234,7 @@ impl Search<'_> {
 
     /// The best so far, or what becomes of it if its dearest bucket gives to others.
     fn refined(mut self) -> Buckets {
-        let Some((end, buckets)) = self.best.take() else {
-            return Buckets::single(self.stages);
-        };
-        let mut refined = buckets.clone();
+        let mut refined = self.best.clone();
         refine::refine(
             &mut refined,
             self.stages,
@@ -254,18 +242,33 @@ impl Search<'_> {
             self.weights,
             self.sharing,
         );
-        self.best = Some((end, buckets));
         self.consider(refined);
-        self.best.map(|(_, buckets)| buckets).unwrap_or_default()
+        self.best
     }
 }
 
-/// How many buckets to try: for each worker one, two, or as many as there may be.
-fn bucket_counts(workers: usize, limit: usize) -> Vec<usize> {
-    let mut counts: Vec<usize> = [limit, 2 * workers, workers]
-        .into_iter()
-        .map(|count| count.min(limit))
-        .collect();
-    counts.dedup();
-    counts
+/// The relative sizes of buckets that are tried, the largest first.
+///
+/// All equal: as many as there may be, or one for each worker. Or graded: one large bucket for each worker, and the
+/// rest from a part of a worker's share down to nothing. The small ones are taken last: whoever is done first takes
+/// the largest that is left, which makes up for what did not take as long as expected.
+fn shapes(workers: usize, limit: usize) -> Vec<Vec<u64>> {
+    const SHARE: u64 = 1 << 20;
+    let mut shapes = vec![vec![SHARE; limit]];
+    if limit > workers {
+        shapes.push(vec![SHARE; workers]);
+        shapes.push(vec![SHARE; limit.min(2 * workers)]);
+        let tiers = (0..limit).map(|place| [4, 2, 1][3 * place / limit] * SHARE);
+        shapes.push(tiers.collect());
+        let small = (limit - workers) as u64;
+        for parts in [2, 8, 4, 16, 1] {
+            let most = SHARE * parts / 64;
+            let graded = (0..small).map(|place| most * (small - place) / small);
+            let tail: u64 = graded.clone().sum();
+            let head = (SHARE * workers as u64).saturating_sub(tail) / workers as u64;
+            let head = std::iter::repeat_n(head.max(most), workers);
+            shapes.push(head.chain(graded).collect());
+        }
+    }
+    shapes
 }

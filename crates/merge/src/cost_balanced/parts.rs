@@ -56,6 +56,11 @@ impl<'a> Parts<'a> {
         self.below[0]
     }
 
+    /// What the tasks on the way to a node cost, itself included.
+    pub(super) fn way(&self, node: u32) -> u64 {
+        self.way[node as usize]
+    }
+
     /// What a node itself costs.
     pub(super) fn own(&self, node: u32) -> u64 {
         self.way[node as usize] - self.way[self.tree.node(node).parent as usize]
