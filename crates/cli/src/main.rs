@@ -12,6 +12,7 @@ mod run;
 mod runs;
 mod show;
 mod signals;
+mod study;
 
 use std::process::ExitCode;
 
@@ -39,6 +40,8 @@ fn main() -> ExitCode {
         }
         Command::Runs { command } => runs::runs(command, &arguments.common),
         Command::Explain { run, task } => explain::explain(run, task, &arguments.common),
+        Command::Study { command } => study::study(command, &arguments.common, &libraries),
+        Command::Tune { study } => study::tune(study, &arguments.common, &libraries),
         Command::Imaging { command } => imaging::imaging(command, &arguments.common),
         Command::Products { command } => products::products(command, &arguments.common),
     };

@@ -17,10 +17,10 @@
 //! | `plan` | from a request to a planned run; dry runs |
 //! | `run` | one run, from plan to report |
 //! | `progress` | how far a run is |
-//! | `study_file` | a study file together with the workflow, data and table that it names |
 //! | `deliver` | writes outputs where the user finds them |
 //! | `notes` | what a run notes for those who ask later |
 //! | `explain` | why a task ran or what it reused; two runs side by side |
+//! | `study` | studies: parameter sets, and the plan that shares what they have in common |
 //! | `products` | the products of a store: listed, shown, checked, thrown away |
 //! | `native` | runs a [`TaskGraph`](graph::TaskGraph) of native operations, without files |
 //!
@@ -42,7 +42,7 @@ mod products;
 mod progress;
 mod report;
 mod run;
-mod study_file;
+mod study;
 mod thrift;
 
 pub use error::Error;
@@ -70,6 +70,11 @@ pub use products::{
 pub use progress::{Progress, Snapshot, StageSnapshot};
 pub use report::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};
 pub use run::run;
+pub use study::{
+    AlgorithmPlan, CostSource, Forecast, LaterPhase, ReferencePlan, Reuse, ReusePlan, StudyPlan,
+    StudyPlanRequest, StudyStagePlan, TuneReport, TuneRequest, TunedOperation, plan_study,
+    tune_study,
+};
 
 /// Starts the small helper process that starts programs. Call it first in `main`: in the helper it does not
 /// return. Without it programs are started directly, and their peak memory is not reliable.

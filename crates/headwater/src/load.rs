@@ -20,7 +20,7 @@ use headwater_graph::{
 use headwater_remember::{Store, VersionParts};
 
 use crate::Error;
-use crate::study_file::{ReadStudy, load_study};
+use crate::study::{ReadStudy, load_study};
 
 /// A workflow file that can be run.
 #[derive(Debug)]

@@ -65,7 +65,7 @@ pub(crate) struct Prepared {
     pub(crate) watched: Arc<Watched>,
 }
 
-fn machine_cores() -> usize {
+pub(crate) fn machine_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 

@@ -26,4 +26,5 @@ mod protect;
 mod restore;
 mod reuse;
 mod study;
+mod study_plan;
 mod traps;

@@ -12,24 +12,21 @@ use headwater_flow::{
 };
 use headwater_graph::{Diagnostic, Registry, Span};
 
+use super::table::SampleTable;
 use crate::Error;
 use crate::load::{CheckedFile, Parsed, parse, read_text};
 
 /// A study that can be planned.
 #[derive(Debug)]
-pub(crate) struct Study {
+pub(crate) struct NamedStudy {
     /// What the file says.
-    pub(crate) file: StudyFile,
+    pub(super) file: StudyFile,
     /// What that means for the workflow.
-    pub(crate) resolved: ResolvedStudy,
-    /// The rows of its table, where the method is a table.
-    pub(crate) rows: Option<usize>,
+    pub(super) resolved: ResolvedStudy,
+    /// Its samples, where the method is a table.
+    pub(super) table: Option<SampleTable>,
     /// The workflow.
-    #[expect(
-        dead_code,
-        reason = "checking a study needs its names alone; a plan is made from this"
-    )]
-    pub(crate) workflow: Parsed,
+    pub(super) workflow: Parsed,
 }
 
 /// A study file that was looked at, with everything there is to say.
@@ -38,7 +35,7 @@ pub(crate) struct ReadStudy {
     /// The study file, then the files that it names.
     pub(crate) files: Vec<CheckedFile>,
     /// The study; there unless one of the files has an error.
-    pub(crate) study: Option<Study>,
+    pub(crate) study: Option<NamedStudy>,
 }
 
 /// Reads a study file, whose text is given, and the files that it names.
@@ -80,10 +77,10 @@ struct Reader {
 }
 
 impl Reader {
-    fn study(&mut self, file: StudyFile, libraries: &Registry) -> Option<Study> {
+    fn study(&mut self, file: StudyFile, libraries: &Registry) -> Option<NamedStudy> {
         let workflow = self.workflow(&file, libraries);
         let table = match &file.method {
-            Method::Table(path) => Some(self.data(&path.value, path.span)),
+            Method::Table(path) => Some(self.table(&path.value, path.span)),
             _ => None,
         };
         let data = file
@@ -91,24 +88,20 @@ impl Reader {
             .as_ref()
             .map(|path| self.data(&path.value, path.span));
         let workflow = workflow?;
-        let rows = match &table {
+        let table = match table {
             None => None,
-            Some(found) => Some(row_count(found.as_ref()?)),
+            Some(found) => Some(found?),
         };
-        let columns = table
-            .flatten()
-            .map(|found| names(&found))
-            .unwrap_or_default();
-        let columns: Vec<Arc<str>> = columns.into_iter().map(|(name, _)| name).collect();
+        let columns = table.as_ref().map(SampleTable::names).unwrap_or_default();
         let read = resolve(&file, &workflow.workflow, &columns);
         self.diagnostics.extend(read.diagnostics);
         if let Some(Some(data)) = &data {
             self.bind(&file, &workflow, data);
         }
-        Some(Study {
+        Some(NamedStudy {
             resolved: read.value?,
             file,
-            rows,
+            table,
             workflow,
         })
     }
@@ -143,7 +136,39 @@ impl Reader {
         None
     }
 
-    /// A data file or a table.
+    /// The samples that the study brings.
+    fn table(&mut self, written: &str, span: Span) -> Option<SampleTable> {
+        let path = self.folder.join(written);
+        if !path.is_file() {
+            let missing = Error::usage(format!("there is no file `{}`", path.display()), None);
+            return self.unreadable(&missing, span);
+        }
+        match SampleTable::read(&path) {
+            Ok(table) => Some(table),
+            Err(Error::File {
+                file,
+                text,
+                diagnostics,
+            }) => {
+                self.others.push(CheckedFile {
+                    file,
+                    text,
+                    diagnostics,
+                });
+                None
+            }
+            Err(error) => {
+                let found = Diagnostic::error(span, error.to_string());
+                self.diagnostics.push(match error.hint() {
+                    Some(hint) => found.with_hint(hint),
+                    None => found,
+                });
+                None
+            }
+        }
+    }
+
+    /// A data file.
     fn data(&mut self, written: &str, span: Span) -> Option<DataFile> {
         let path = self.folder.join(written);
         let text = match read_text(&path) {
@@ -242,14 +267,7 @@ fn names(data: &DataFile) -> Vec<(Arc<str>, Span)> {
     }
 }
 
-fn row_count(data: &DataFile) -> usize {
-    match &data.shape {
-        DataShape::Columns(_) => 1,
-        DataShape::Rows { rows, .. } => rows.len(),
-    }
-}
-
-impl Study {
+impl NamedStudy {
     /// What the study is, in one line.
     pub(crate) fn summary(&self) -> String {
         let varied = self.resolved.studied.len();
@@ -267,7 +285,8 @@ impl Study {
             Method::Table(path) => format!("table `{}`", path.value),
         };
         let evaluations = self.file.method.evaluations(varied);
-        let evaluations = evaluations.or(self.rows.map(|rows| rows as u64));
+        let rows = self.table.as_ref().map(SampleTable::rows);
+        let evaluations = evaluations.or(rows.map(|rows| rows as u64));
         let count = |number: u64, noun: &str| {
             format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
         };
