@@ -119,15 +119,35 @@ pub struct Compact {
     pub stages: Vec<StageRows>,
 }
 
-/// Spreads a sequence of words over 64 bits; the same on every machine.
-fn spread(words: &[u32]) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Something in a table, with its mark: so that a table can grow, and most that differ be told apart, without looking
+/// at the words, which lie anywhere in memory.
+#[derive(Debug, Clone, Copy)]
+struct Marked {
+    mark: u32,
+    number: u32,
+}
+
+impl Marked {
+    fn spread(&self) -> u64 {
+        spread(self.mark)
+    }
+}
+
+/// Spreads a mark over 64 bits.
+fn spread(mark: u32) -> u64 {
+    u64::from(mark).wrapping_mul(FACTOR)
+}
+
+/// The mark of a sequence of words; the same on every machine.
+fn mark(words: &[u32]) -> u32 {
     let mut state = words.len() as u64;
     for word in words {
         state = (state.rotate_left(23) ^ u64::from(*word)).wrapping_mul(FACTOR);
     }
     state ^= state >> 32;
-    state.wrapping_mul(FACTOR) ^ (state >> 29)
+    (state.wrapping_mul(FACTOR) >> 32) as u32
 }
 
 impl Compact {
@@ -210,7 +230,7 @@ fn varying(template: &Template) -> Vec<bool> {
 struct Making<'a> {
     template: &'a Template,
     compact: Compact,
-    by_words: HashTable<u32>,
+    by_words: HashTable<Marked>,
     /// By stage: its distinct rows.
     rows: Vec<Rows>,
     key: Vec<u32>,
@@ -220,20 +240,20 @@ struct Making<'a> {
 struct Rows {
     width: usize,
     cells: Vec<u32>,
-    by_row: HashTable<u32>,
+    by_row: HashTable<Marked>,
     occurrences: usize,
 }
 
 impl Rows {
     fn insert(&mut self, row: &[u32]) {
         let (width, cells) = (self.width, &self.cells);
-        let at = |position: &u32| &cells[*position as usize * width..][..width];
-        let same = |position: &u32| at(position) == row;
-        let entry = self
-            .by_row
-            .entry(spread(row), same, |position| spread(at(position)));
+        let at = |position: u32| &cells[position as usize * width..][..width];
+        let mark = mark(row);
+        let same = |known: &Marked| known.mark == mark && at(known.number) == row;
+        let entry = self.by_row.entry(spread(mark), same, Marked::spread);
         if let Entry::Vacant(place) = entry {
-            place.insert((cells.len() / width) as u32);
+            let number = (cells.len() / width) as u32;
+            place.insert(Marked { mark, number });
             self.cells.extend_from_slice(row);
         }
     }
@@ -270,14 +290,14 @@ impl<'a> Making<'a> {
         let words = self.template.steps[step].words.iter();
         self.key.extend(words.map(resolve));
         let (key, compact) = (&self.key, &mut self.compact);
-        let same = |node: &u32| compact.node(*node).words == key;
-        let again = |node: &u32| spread(compact.node(*node).words);
-        match self.by_words.entry(spread(key), same, again) {
-            Entry::Occupied(known) => *known.get(),
+        let mark = mark(key);
+        let same = |known: &Marked| known.mark == mark && compact.node(known.number).words == key;
+        match self.by_words.entry(spread(mark), same, Marked::spread) {
+            Entry::Occupied(known) => known.get().number,
             Entry::Vacant(place) => {
                 let node = compact.nodes.len() as u32;
                 let begin = u32::try_from(compact.words.len()).expect("fewer than 2³² words");
-                place.insert(node);
+                place.insert(Marked { mark, number: node });
                 compact.nodes.push((step as u32, begin));
                 compact.words.extend_from_slice(key);
                 node

@@ -57,23 +57,19 @@ impl Tree {
             leaves: Vec::with_capacity(stages.len()),
             depth: stages.width() as u32,
         };
-        let mut by_task: HashTable<u32> = HashTable::new();
+        // (parent, task, node): the table can be searched and grow without looking at nodes, which lie anywhere.
+        let mut by_task: HashTable<(u32, u32, u32)> = HashTable::new();
         for row in stages.rows() {
             let mut at = 0;
             let (last, beginning) = row.split_last().expect("a stage has tasks");
             for task in beginning {
-                let nodes = &tree.nodes;
-                let same = |node: &u32| {
-                    nodes[*node as usize].parent == at && nodes[*node as usize].task == *task
-                };
-                let again =
-                    |node: &u32| spread(nodes[*node as usize].parent, nodes[*node as usize].task);
+                let same = |known: &(u32, u32, u32)| (known.0, known.1) == (at, *task);
+                let again = |known: &(u32, u32, u32)| spread(known.0, known.1);
                 at = match by_task.entry(spread(at, *task), same, again) {
-                    Entry::Occupied(known) => *known.get(),
+                    Entry::Occupied(known) => known.get().2,
                     Entry::Vacant(place) => {
-                        let node = tree.nodes.len() as u32;
-                        place.insert(node);
-                        tree.add(at, *task);
+                        let node = tree.add(at, *task);
+                        place.insert((at, *task, node));
                         node
                     }
                 };

@@ -8,7 +8,9 @@ use crate::schedule::makespan_of;
 use crate::{Buckets, Sharing, Stages, Tree, Weight};
 
 /// How many draws are added up.
-const DRAWS: u64 = 8;
+const DRAWS: usize = 8;
+/// What is later than the best by one in so many is clearly late.
+const LATE: u64 = 64;
 /// The standard deviation of what a task takes, relative to what it should: ±30%, all equally likely.
 const DEVIATION: f64 = 0.3 / 1.732_050_807_568_877_2;
 
@@ -17,6 +19,10 @@ pub(super) struct Judge {
     workers: usize,
     /// The variance of a bucket per unit of its cost, as it is on average over the stages.
     variance: f64,
+    /// For each draw, by how many standard deviations each bucket differs.
+    draws: Vec<Vec<f64>>,
+    /// The sums up to each draw of what ended first so far.
+    best: Vec<u64>,
 }
 
 impl Judge {
@@ -31,25 +37,39 @@ impl Judge {
         Judge {
             workers,
             variance: ratio * DEVIATION * DEVIATION,
+            draws: vec![Vec::new(); DRAWS],
+            best: vec![u64::MAX; DRAWS],
         }
     }
 
-    /// The sum of the ends over all draws.
-    pub(super) fn end(&self, mut costs: Vec<u64>) -> u64 {
+    /// Whether buckets of these costs end earlier than all before them, by the sum of the ends over all draws. What
+    /// is clearly late after some draws is not given more.
+    pub(super) fn is_better(&mut self, mut costs: Vec<u64>) -> bool {
         costs.sort_unstable_by(|one, other| other.cmp(one));
         let deviations: Vec<f64> = costs
             .iter()
             .map(|cost| (*cost as f64 * self.variance).sqrt())
             .collect();
+        let mut ends: Vec<u64> = Vec::with_capacity(DRAWS);
         let mut end = 0;
-        for draw in 0..DRAWS {
-            let disturbed = costs.iter().enumerate().map(|(place, cost)| {
-                let by = deviations[place] * normal(draw << 32 | place as u64);
-                (*cost as f64 + by).max(0.0) as u64
-            });
+        for (draw, best) in self.draws.iter_mut().zip(&self.best) {
+            for place in draw.len()..costs.len() {
+                draw.push(normal((ends.len() as u64) << 32 | place as u64));
+            }
+            let disturbed = costs.iter().zip(&deviations).zip(draw);
+            let disturbed = disturbed
+                .map(|((cost, deviation), by)| (*cost as f64 + deviation * *by).max(0.0) as u64);
             end += makespan_of(disturbed, self.workers);
+            if end.saturating_sub(end / LATE) > *best {
+                return false;
+            }
+            ends.push(end);
         }
-        end
+        let better = ends.last() < self.best.last();
+        if better {
+            self.best = ends;
+        }
+        better
     }
 }
 
@@ -112,9 +132,11 @@ mod tests {
             };
             64
         ];
-        let judge = Judge::new(&stages, &weights, 4);
-        assert!(judge.end(vec![1_000; 64]) < judge.end(vec![16_000; 4]));
+        let mut judge = Judge::new(&stages, &weights, 4);
+        assert!(judge.is_better(vec![16_000; 4]));
+        assert!(!judge.is_better(vec![16_000; 4]));
         // But not if each of them costs a little more.
-        assert!(judge.end(vec![1_200; 64]) > judge.end(vec![16_000; 4]));
+        assert!(!judge.is_better(vec![1_200; 64]));
+        assert!(judge.is_better(vec![1_000; 64]));
     }
 }
