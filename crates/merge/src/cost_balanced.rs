@@ -5,7 +5,7 @@
 //! even if there are then more buckets. Buckets come in the order in which workers should take them, the dearest
 //! first. Of the ways of cutting that were tried the one is taken that ends first on `workers` workers when task
 //! costs are not quite what was expected. Time and memory grow with the number of tasks: what is tried beyond the
-//! first few ways is bounded by a constant amount of work.
+//! first way is bounded by a constant amount of work.
 //!
 //! The README in the folder of this module explains problem, algorithm and figures.
 
@@ -20,8 +20,10 @@ use crate::{Buckets, Merge, Sharing, Stages, Tree, Weight};
 use judge::Judge;
 use parts::Parts;
 
-/// How much work is done beyond the first few ways, in steps of some nanoseconds.
-const WORK: u64 = 4_000_000;
+/// How much work is done beyond the first way, in steps of some nanoseconds.
+const WORK: u64 = 1_800_000;
+/// How many steps it takes to judge a bucket.
+const JUDGED: usize = 24;
 
 /// The algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -214,17 +216,23 @@ impl Search<'_> {
                 continue;
             }
             for sizes in &shapes {
-                let buckets = bins::fill(&split, &parts, sizes);
-                self.spent += (split.parts.len() * stages.width()) as u64 + 20 * sizes.len() as u64;
+                let filled = bins::fill(&split, &parts, sizes);
+                let steps = 2 * split.parts.len() * stages.width() + JUDGED * sizes.len();
+                self.spent += steps as u64;
                 let expand = |roots: &Vec<u32>| {
                     let below = roots.iter().flat_map(|root| order.below(*root));
                     below.copied().collect()
                 };
-                let buckets = Buckets {
-                    stages: buckets.iter().map(expand).collect(),
+                let buckets = || Buckets {
+                    stages: filled.roots.iter().map(expand).collect(),
                 };
-                self.spent += (stages.len() * stages.width()) as u64;
-                self.consider(buckets);
+                if self.sharing == Sharing::Graph {
+                    // Tasks may be shared that the tree does not know of.
+                    self.spent += (stages.len() * stages.width()) as u64;
+                    self.consider(buckets());
+                } else if self.judge.is_better(filled.costs.clone()) {
+                    self.best = buckets();
+                }
                 if self.spent > work {
                     return;
                 }
@@ -234,6 +242,9 @@ impl Search<'_> {
 
     /// The best so far, or what becomes of it if its dearest bucket gives to others.
     fn refined(mut self) -> Buckets {
+        if (self.stages.len() * self.stages.width()) as u64 > refine::WORK {
+            return self.best;
+        }
         let mut refined = self.best.clone();
         refine::refine(
             &mut refined,
@@ -271,4 +282,152 @@ fn shapes(workers: usize, limit: usize) -> Vec<Vec<u64>> {
         }
     }
     shapes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Trtma, makespan_of};
+
+    /// The costs of table 6 of the paper, in ten-thousandths of a stage.
+    const COSTS: [u64; 7] = [1_203, 2_090, 692, 349, 802, 3_959, 905];
+
+    /// Stages by the level at which each leaves the one before it, 0 for a new first task.
+    fn leaving(levels: &[usize]) -> (Stages, Vec<Weight>) {
+        let mut weights: Vec<Weight> = Vec::new();
+        let mut row = [0; 7];
+        let mut cells = Vec::new();
+        for level in levels {
+            for (column, task) in row.iter_mut().enumerate().skip(*level) {
+                *task = weights.len() as u32;
+                weights.push(Weight {
+                    cost: COSTS[column],
+                    bytes: 1,
+                });
+            }
+            cells.extend(row);
+        }
+        (Stages::new(7, cells), weights)
+    }
+
+    fn ends(buckets: &Buckets, stages: &Stages, weights: &[Weight], workers: usize) -> u64 {
+        let loads = buckets.loads(stages, &Tree::new(stages), weights, Sharing::Chain);
+        makespan_of(loads.iter().map(|load| load.cost), workers)
+    }
+
+    /// Figure 24: nine tasks each, but the second bucket takes a quarter longer than the first.
+    #[test]
+    fn figure_24_counts_are_not_enough() {
+        let (stages, weights) = leaving(&[0, 6, 6, 0, 5]);
+        let buckets = Buckets {
+            stages: vec![vec![0, 1, 2], vec![3, 4]],
+        };
+        let loads = buckets.loads(&stages, &Tree::new(&stages), &weights, Sharing::Chain);
+        assert_eq!([loads[0].tasks, loads[1].tasks], [9, 9]);
+        assert_eq!([loads[0].cost, loads[1].cost], [11_810, 14_864]);
+    }
+
+    /// Four buckets of figure 24 on two workers: by counts it does not matter which two run on the same worker, and
+    /// TRTMA keeps four alike; by costs a dear one goes with a cheap one.
+    #[test]
+    fn dear_buckets_are_paired_with_cheap_ones() {
+        let (stages, weights) = leaving(&[0, 6, 6, 0, 6, 6, 0, 5, 0, 5]);
+        let tree = Tree::new(&stages);
+        let by_count = Trtma {
+            max_buckets: 2,
+            paper: false,
+        };
+        let by_cost = CostBalanced {
+            max_buckets: 2,
+            workers: 2,
+            max_bytes: None,
+            sharing: Sharing::Chain,
+        };
+        let [counted, costed] = [&by_count as &dyn Merge, &by_cost].map(|algorithm| {
+            ends(
+                &algorithm.merge(&stages, &tree, &weights),
+                &stages,
+                &weights,
+                2,
+            )
+        });
+        assert_eq!(costed, 11_810 + 14_864);
+        assert!(costed <= counted);
+    }
+
+    #[test]
+    fn many_workers_and_few_stages_are_not_merged() {
+        let (stages, weights) = leaving(&[0, 5, 5, 5]);
+        let tree = Tree::new(&stages);
+        let buckets = CostBalanced::new(4, None, Sharing::Chain).merge(&stages, &tree, &weights);
+        assert_eq!(buckets.len(), 4);
+        let buckets = CostBalanced::new(1, None, Sharing::Chain).merge(&stages, &tree, &weights);
+        let loads = buckets.loads(&stages, &tree, &weights, Sharing::Chain);
+        let total: u64 = loads.iter().map(|load| load.cost).sum();
+        assert_eq!(total, 10_000 + 3 * (3_959 + 905), "all is shared");
+    }
+
+    #[test]
+    fn shapes_of_all_sizes_are_cut() {
+        let none = CostBalanced::new(4, None, Sharing::Chain);
+        assert!(
+            none.merge(&Stages::default(), &Tree::new(&Stages::default()), &[])
+                .is_empty()
+        );
+        for levels in [vec![0], vec![0; 40], vec![6; 40], vec![3; 2]] {
+            // The first stage has all of its tasks.
+            let mut levels = levels;
+            levels[0] = 0;
+            let (stages, weights) = leaving(&levels);
+            let tree = Tree::new(&stages);
+            for sharing in [Sharing::Nothing, Sharing::Chain, Sharing::Graph] {
+                for workers in [1, 3, 200] {
+                    let algorithm = CostBalanced::new(workers, None, sharing);
+                    let buckets = algorithm.merge(&stages, &tree, &weights);
+                    let all: usize = buckets.stages.iter().map(Vec::len).sum();
+                    assert_eq!(all, stages.len());
+                    assert!(buckets.len() <= 3 * workers);
+                }
+            }
+        }
+    }
+
+    /// Figure 16, the worst case for balancing: the work stays bounded and the result even.
+    #[test]
+    fn a_star_is_cut_evenly() {
+        let mut levels = vec![0; 100];
+        levels.extend(vec![3; 20_000]);
+        let (stages, weights) = leaving(&levels);
+        let tree = Tree::new(&stages);
+        for sharing in [Sharing::Chain, Sharing::Graph] {
+            let algorithm = CostBalanced::new(32, None, sharing);
+            let buckets = algorithm.merge(&stages, &tree, &weights);
+            assert!(buckets.len() <= 96);
+            let loads = buckets.loads(&stages, &tree, &weights, Sharing::Chain);
+            let total: u64 = loads.iter().map(|load| load.cost).sum();
+            let end = ends(&buckets, &stages, &weights, 32);
+            assert!(end * 32 < total * 102 / 100, "{end} of {total}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_alone() {
+        let (stages, mut weights) = leaving(&[0, 6, 6, 6]);
+        // The second stage alone has more than there is.
+        weights[stages.row(1)[6] as usize].bytes = 100;
+        let tree = Tree::new(&stages);
+        let algorithm = CostBalanced::new(1, Some(10), Sharing::Chain);
+        let buckets = algorithm.merge(&stages, &tree, &weights);
+        assert!(buckets.stages.contains(&vec![1]), "{:?}", buckets.stages);
+        let peaks = buckets.peaks(&stages, &tree, &weights, Sharing::Chain);
+        let fits = |(bucket, peak): (&Vec<u32>, &u64)| bucket.len() == 1 || *peak <= 10;
+        assert!(buckets.stages.iter().zip(&peaks).all(fits));
+    }
+
+    #[test]
+    fn columns_with_few_tasks_come_first() {
+        let stages = Stages::new(3, vec![0, 10, 20, 1, 10, 21, 2, 10, 20, 3, 10, 21]);
+        assert_eq!(columns(&stages), [1, 2, 0]);
+        assert_eq!(reordered(&stages, &[1, 2, 0]).row(3), [10, 21, 3]);
+    }
 }

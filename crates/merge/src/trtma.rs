@@ -322,15 +322,16 @@ impl<'a> Balance<'a> {
                 big.places.partition_point(|other| other < next)
             });
             if let Some(first) = big.places.get(after) {
+                // How far down the next one to the right is shared.
                 let mut level = self.ground.meet(*place, *first);
-                for right in after..next {
-                    if right > after {
-                        level = level.min(big.meets[right]);
-                    }
+                let between = shared[after..next].iter_mut();
+                let meets = big.meets[after..next].iter().skip(1).chain([&0]);
+                for (shared, following) in between.zip(meets) {
                     if level == 0 {
                         break;
                     }
-                    shared[right] = shared[right].max(level);
+                    *shared = (*shared).max(level);
+                    level = level.min(*following);
                 }
             }
             if after > before {

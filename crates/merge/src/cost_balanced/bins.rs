@@ -13,8 +13,17 @@ use super::parts::{Part, Parts, Split};
 /// How many buckets that share a way are looked at for one part.
 const LOOKS: usize = 16;
 
-/// The roots of each bucket; `sizes` are their relative sizes, the largest first.
-pub(super) fn fill(split: &Split, parts: &Parts<'_>, sizes: &[u64]) -> Vec<Vec<u32>> {
+/// The subtrees of each bucket, and what they cost together.
+#[derive(Debug)]
+pub(super) struct Filled {
+    /// By bucket: the roots of its subtrees.
+    pub(super) roots: Vec<Vec<u32>>,
+    /// By bucket: what it costs in the tree.
+    pub(super) costs: Vec<u64>,
+}
+
+/// Buckets of these relative sizes, the largest first.
+pub(super) fn fill(split: &Split, parts: &Parts<'_>, sizes: &[u64]) -> Filled {
     let mut sorted: Vec<&Part> = split.parts.iter().collect();
     sorted.sort_by_key(|part| Reverse(part.cost));
     let largest = sorted.first().map_or(0, |part| part.cost);
@@ -45,7 +54,13 @@ pub(super) fn fill(split: &Split, parts: &Parts<'_>, sizes: &[u64]) -> Vec<Vec<u
         let bin = bins.place(part.cost, &way);
         bins.put(bin, part, &way);
     }
-    bins.roots
+    let costs = bins.loads.iter().enumerate();
+    Filled {
+        costs: costs
+            .map(|(bin, load)| load + room(bin) - room(0))
+            .collect(),
+        roots: bins.roots,
+    }
 }
 
 struct Bins<'a> {
@@ -169,7 +184,7 @@ mod tests {
             stages.sort_unstable();
             stages
         };
-        bins.iter().map(stages_of).collect()
+        bins.roots.iter().map(stages_of).collect()
     }
 
     const ROWS: [[u32; 3]; 6] = [
@@ -192,7 +207,7 @@ mod tests {
 
     #[test]
     fn single_stages_find_those_that_begin_alike() {
-        let buckets = filled(&ROWS, 1, &[1, 1, 1, 1]);
+        let buckets = filled(&ROWS, 1, &[1, 1, 1]);
         assert!(buckets.contains(&vec![0, 1]), "{buckets:?}");
         assert!(buckets.contains(&vec![2, 3]), "{buckets:?}");
     }

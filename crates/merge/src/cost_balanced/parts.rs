@@ -4,6 +4,7 @@
 //! subtree fits, together with the way to it, is never cut. Where one does not fit, what its children leave is put
 //! together again as long as it fits, from the lowest nodes up; but never at the root, where nothing is shared.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::{Tree, Weight};
@@ -125,7 +126,7 @@ impl<'a> Parts<'a> {
 
 /// Puts parts together up to a capacity: the dearest first, each where it leaves least room.
 fn pack(mut parts: Vec<Part>, capacity: u64) -> Vec<Part> {
-    parts.sort_by(|one, other| other.cost.cmp(&one.cost));
+    parts.sort_by_key(|part| Reverse(part.cost));
     let mut packed: Vec<Part> = Vec::new();
     // (room, position).
     let mut rooms: BTreeSet<(u64, usize)> = BTreeSet::new();

@@ -8,7 +8,7 @@ use crate::order::{Branch, Order, branches, meet};
 use crate::{Buckets, Sharing, Stages, Tree, Weight};
 
 /// How many tasks are looked at in all.
-const WORK: u64 = 4_000_000;
+pub(super) const WORK: u64 = 1_000_000;
 
 pub(super) fn refine(
     buckets: &mut Buckets,
@@ -215,5 +215,68 @@ impl Refining<'_> {
         }
         self.there = there;
         best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refined(
+        rows: &[[u32; 3]],
+        sharing: Sharing,
+        buckets: &[&[u32]],
+    ) -> (Vec<Vec<u32>>, Vec<u64>) {
+        let stages = Stages::new(3, rows.concat());
+        let tree = Tree::new(&stages);
+        let weights = vec![Weight { cost: 1, bytes: 0 }; 30];
+        let mut buckets = Buckets {
+            stages: buckets.iter().map(|bucket| bucket.to_vec()).collect(),
+        };
+        refine(&mut buckets, &stages, &tree, &weights, sharing);
+        let loads = buckets.loads(&stages, &tree, &weights, sharing);
+        for bucket in &mut buckets.stages {
+            bucket.sort_unstable();
+        }
+        (buckets.stages, loads.iter().map(|load| load.cost).collect())
+    }
+
+    /// Figure 18 b: the dearest bucket cannot give to the cheapest, but to one between that begins alike.
+    #[test]
+    fn every_other_bucket_is_considered() {
+        let rows = [
+            [1, 4, 11],
+            [1, 4, 12],
+            [1, 4, 13],
+            [1, 5, 14],
+            [1, 5, 15],
+            [1, 4, 16],
+            [1, 6, 17],
+            [1, 6, 18],
+            [2, 7, 19],
+            [2, 8, 20],
+        ];
+        let before: [&[u32]; 3] = [&[0, 1, 2, 3, 4], &[5, 6, 7], &[8, 9]];
+        let (buckets, costs) = refined(&rows, Sharing::Chain, &before);
+        // From 8, 6 and 5.
+        assert_eq!(costs, [7, 7, 5]);
+        assert_eq!(buckets[2], [8, 9]);
+    }
+
+    #[test]
+    fn tasks_that_are_equal_anywhere_count_under_graph_sharing() {
+        // The last tasks of the second and the third stage are the same.
+        let rows = [[1, 2, 10], [1, 3, 11], [4, 5, 11], [1, 2, 12]];
+        let (buckets, costs) = refined(&rows, Sharing::Graph, &[&[0, 1, 3], &[2]]);
+        assert_eq!(buckets, [vec![0, 3], vec![1, 2]]);
+        assert_eq!(costs, [4, 5]);
+    }
+
+    #[test]
+    fn what_is_even_stays() {
+        let rows = [[1, 2, 10], [1, 2, 11], [3, 4, 12], [3, 4, 13]];
+        let (buckets, costs) = refined(&rows, Sharing::Chain, &[&[0, 1], &[2, 3]]);
+        assert_eq!(buckets, [[0, 1], [2, 3]]);
+        assert_eq!(costs, [4, 4]);
     }
 }

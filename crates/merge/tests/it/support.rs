@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_merge::{
-    Buckets, Compact, Merge, Naive, Occurrence, Rtma, Sets, Sharing, SmartCut, Stages, Step,
-    Template, Tree, Weight, Word,
+    Buckets, Compact, CostBalanced, Merge, Naive, Occurrence, Rtma, Sets, Sharing, SmartCut,
+    Stages, Step, Template, Tree, Trtma, Weight, Word,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -16,6 +16,8 @@ use proptest::test_runner::TestCaseError;
 pub(crate) struct Limits {
     pub(crate) max_bucket_size: Option<usize>,
     pub(crate) max_buckets: Option<usize>,
+    /// Bytes while a bucket runs, and what its stages share then; single stages may need more.
+    pub(crate) max_bytes: Option<(u64, Sharing)>,
 }
 
 /// Every algorithm, with a limit of `limit` in whatever it limits.
@@ -29,7 +31,42 @@ pub(crate) fn algorithms(limit: usize) -> Vec<(Box<dyn Merge>, Limits)> {
         max_bucket_size,
         paper,
     };
+    let by_count = Limits {
+        max_buckets: Some(limit),
+        ..Limits::default()
+    };
+    let trtma = |paper| Trtma {
+        max_buckets: limit,
+        paper,
+    };
+    let workers = limit.div_ceil(3);
+    let balanced = |sharing| CostBalanced {
+        max_buckets: limit,
+        workers,
+        max_bytes: None,
+        sharing,
+    };
+    // Memory goes before the number of buckets.
+    let bytes = 3 * limit as u64;
+    let small = |sharing| {
+        let algorithm = CostBalanced {
+            max_bytes: Some(bytes),
+            ..balanced(sharing)
+        };
+        let limits = Limits {
+            max_bytes: Some((bytes, sharing)),
+            ..Limits::default()
+        };
+        (Box::new(algorithm) as Box<dyn Merge>, limits)
+    };
     vec![
+        (Box::new(trtma(false)), by_count),
+        (Box::new(trtma(true)), by_count),
+        (Box::new(balanced(Sharing::Nothing)), by_count),
+        (Box::new(balanced(Sharing::Chain)), by_count),
+        (Box::new(balanced(Sharing::Graph)), by_count),
+        small(Sharing::Chain),
+        small(Sharing::Graph),
         (Box::new(Naive { max_bucket_size }), by_size),
         (Box::new(SmartCut { max_bucket_size }), by_size),
         (Box::new(rtma(false)), by_size),
@@ -201,6 +238,11 @@ pub(crate) fn check(
     }
     if let Some(most) = limits.max_buckets {
         prop_assert!(buckets.len() <= most);
+    }
+    if let Some((most, sharing)) = limits.max_bytes {
+        let peaks = buckets.peaks(stages, &tree, weights, sharing);
+        let mut sized = buckets.stages.iter().zip(peaks);
+        prop_assert!(sized.all(|(bucket, peak)| bucket.len() == 1 || peak <= most));
     }
 
     // What is computed is what would be computed without buckets.
