@@ -1,7 +1,7 @@
-//! Python packages that a benchmark compares with.
+//! Python packages that benchmarks and tests compare with.
 //!
 //! Law: packages live in a folder of the build, one per set, made at the first use. Whoever asks gets a Python that
-//! can import them, or the reason why there is none.
+//! can import them, or the reason why there is none. `cargo xtask` compiles this file too, so it uses `std` alone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,13 @@ pub struct Packages {
     /// A line of Python that fails unless they are there.
     pub check: &'static str,
 }
+
+/// What sensitivity indices are compared with.
+pub const SALIB: Packages = Packages {
+    folder: "salib",
+    wanted: &["SALib==1.6.0"],
+    check: "import SALib.analyze.sobol, importlib.metadata as m; assert m.version('SALib') == '1.6.0'",
+};
 
 /// The folder of the build that benchmarks may write to, beside the one this program lies in.
 pub fn scratch() -> Result<PathBuf, String> {

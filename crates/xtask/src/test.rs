@@ -8,6 +8,13 @@ use std::process::{Command, ExitCode};
 use crate::failure::Failure;
 use crate::process;
 
+#[path = "../../bench/src/python.rs"]
+#[expect(
+    unreachable_pub,
+    reason = "the benchmarks have this file as a module of their library"
+)]
+mod python;
+
 /// A program that some tests call, and the Debian package it comes from.
 const NEEDED: (&str, &str) = ("montage", "imagemagick");
 
@@ -35,12 +42,12 @@ const CHECKS: &[(&[&str], &str)] = &[
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
     let quick = parse(arguments)?;
     install_needed();
+    install_salib();
     if !quick {
         for (arguments, hint) in CHECKS {
             process::require_cargo(arguments, hint)?;
         }
     }
-    install_salib()?;
     process::require_cargo(
         &["test", "--workspace", "--locked"],
         "the names of the failed tests stand above; `cargo test --workspace NAME` runs one alone",
@@ -83,18 +90,11 @@ fn install_needed() {
     }
 }
 
-/// Has the benchmark that compares with SALib install it, for the tests that compare with it too.
-fn install_salib() -> Result<(), Failure> {
-    if !process::is_installed("python3") {
-        eprintln!("note: there is no `python3`; tests that compare with SALib will skip");
-        return Ok(());
+/// Installs SALib into the build folder, for the tests that compare with it.
+fn install_salib() {
+    if let Err(message) = python::SALIB.python(|note| eprintln!("== {note}")) {
+        eprintln!("note: tests that compare with SALib will skip ({message})");
     }
-    let line = "run --quiet --locked --package headwater-bench --bin indices -- --install";
-    let words: Vec<&str> = line.split(' ').collect();
-    if !process::run_cargo(&words)?.success() {
-        eprintln!("note: tests that compare with SALib will skip unless it is there already");
-    }
-    Ok(())
 }
 
 /// The words to put before `apt-get`, or none where packages cannot be installed without asking.

@@ -1,25 +1,17 @@
 //! Sobol' indices with bootstrap intervals beside SALib.
 //!
 //! Law: both sides read the same outputs in the same run, each on one thread, and only the analysis is timed.
-//! `--install` measures nothing: it installs SALib for the tests of `crates/study`, and never fails.
 
 use std::error::Error;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use headwater_bench::python::{Packages, scratch};
+use headwater_bench::python::{SALIB, scratch};
 use headwater_bench::{Bar, Claims, median, timed};
 use headwater_study::analyze::{Bootstrap, VbdIndices, vbd};
 use headwater_study::functions::SobolG;
 use headwater_study::sample::{self, Sampler, Vbd, VbdDesign};
 use serde_json::Value;
-
-/// What the tests of `crates/study` compare with.
-const SALIB: Packages = Packages {
-    folder: "salib",
-    wanted: &["SALib==1.6.0"],
-    check: "import SALib.analyze.sobol, importlib.metadata as m; assert m.version('SALib') == '1.6.0'",
-};
 
 /// Reads a file of outputs; prints seconds of each run, indices and intervals.
 const SCRIPT: &str = "
@@ -54,12 +46,6 @@ const OUR_RUNS: usize = 25;
 const THEIR_RUNS: usize = 5;
 
 fn main() -> ExitCode {
-    if std::env::args().any(|argument| argument == "--install") {
-        if let Err(message) = SALIB.python(|note| eprintln!("== {note}")) {
-            eprintln!("note: tests that compare with SALib will skip ({message})");
-        }
-        return ExitCode::SUCCESS;
-    }
     let mut claims = Claims::new("indices");
     match measure(&mut claims) {
         Ok(()) => claims.finish(),
