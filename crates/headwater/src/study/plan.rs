@@ -15,7 +15,7 @@ use super::buckets::{AlgorithmPlan, Cutting, Limits};
 use super::costs::{CostSource, Costing};
 use super::count::{StageCount, Weights, nodes_of_stages, percent};
 use super::design::{self, Design};
-use super::instances::{Instances, Unfit, Varied};
+use super::instances::{Instances, Unfit};
 use super::load::{Study, StudyData};
 use crate::{CheckedFile, Error, Loaded, StorePlace};
 
@@ -496,16 +496,4 @@ fn misfit(study: &Study, unfit: &Unfit) -> Error {
         ),
         "give it a step that fits, or have the operation declare `truncate`",
     )
-}
-
-impl Varied {
-    /// How the first so many sets look, for tests and messages.
-    #[cfg(test)]
-    pub(super) fn set(&self, position: usize) -> Vec<&Scalar> {
-        let cells = &self.cells[position * self.names.len()..][..self.names.len()];
-        let values = self.values.iter().zip(cells);
-        values
-            .map(|(values, cell)| &values[*cell as usize])
-            .collect()
-    }
 }
