@@ -119,6 +119,8 @@ pub struct Compact {
     pub stages: Vec<StageRows>,
 }
 
+/// One in so many sets is seen before the size of tables is guessed.
+const SAMPLE: usize = 16;
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Something in a table, with its mark: so that a table can grow, and most that differ be told apart, without looking
@@ -175,6 +177,9 @@ impl Compact {
             nodes[step] = making.node(step, &[], &nodes);
         }
         for set in 0..sets.len() {
+            if set > 0 && set == sets.len() / SAMPLE {
+                making.reserve();
+            }
             for step in &changing {
                 nodes[*step] = making.node(*step, sets.set(set), &nodes);
             }
@@ -273,6 +278,17 @@ impl<'a> Making<'a> {
             by_words: HashTable::new(),
             rows,
             key: Vec::new(),
+        }
+    }
+
+    /// Makes room for as much as all sets will bring if the others bring as much as those so far: a large table is slow
+    /// to grow, since each of its entries then moves to another place in memory.
+    fn reserve(&mut self) {
+        let more = |known: usize| known * (SAMPLE - 1);
+        self.by_words
+            .reserve(more(self.by_words.len()), Marked::spread);
+        for rows in &mut self.rows {
+            rows.by_row.reserve(more(rows.by_row.len()), Marked::spread);
         }
     }
 

@@ -21,7 +21,7 @@ use judge::Judge;
 use parts::Parts;
 
 /// How much work is done beyond the first way, in steps of some nanoseconds.
-const WORK: u64 = 1_800_000;
+const WORK: u64 = 2_000_000;
 /// How many steps it takes to judge a bucket.
 const JUDGED: usize = 24;
 
@@ -209,7 +209,7 @@ impl Search<'_> {
         let shapes = shapes(self.workers, self.limit);
         let mut tried_whole = false;
         // In eighths of what a worker has to do.
-        for eighths in [8, 4, 9, 7, 6, 10, 3, 2, 12, 5, 1] {
+        for eighths in [8, 4, 9, 3, 7, 6, 2, 10, 12, 5, 1] {
             let cap = (share * eighths / 8).max(1);
             let split = parts.split(cap);
             if split.whole && std::mem::replace(&mut tried_whole, true) {

@@ -9,6 +9,9 @@ use hashbrown::hash_table::Entry;
 
 use crate::Stages;
 
+/// One in so many stages is seen before the size of the table is guessed.
+const SAMPLE: usize = 16;
+
 /// No node.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -59,7 +62,12 @@ impl Tree {
         };
         // (parent, task, node): the table can be searched and grow without looking at nodes, which lie anywhere.
         let mut by_task: HashTable<(u32, u32, u32)> = HashTable::new();
-        for row in stages.rows() {
+        for (stage, row) in stages.rows().enumerate() {
+            if stage > 0 && stage == stages.len() / SAMPLE {
+                // The others will bring about as much: growing a large table is slow.
+                let more = by_task.len() * (SAMPLE - 1);
+                by_task.reserve(more, |known| spread(known.0, known.1));
+            }
             let mut at = 0;
             let (last, beginning) = row.split_last().expect("a stage has tasks");
             for task in beginning {

@@ -605,13 +605,14 @@ mod tests {
         assert_eq!(merged(&Stages::default(), 4, false).0.len(), 0);
     }
 
-    /// Figure 16: all stages but a few begin alike, and go one by one where there is least.
+    /// Figure 16: half of the buckets that there may be for so many stages have one each, and those of the last one, which
+    /// begin alike, go one by one where there is least.
     #[test]
     fn a_star_is_spread_evenly() {
-        let (leaves, buckets) = (20_000, 100);
+        let (leaves, buckets) = (20_000, 10_000);
         let alone =
             (0..buckets - 1).flat_map(|stage| [1 + 3 * stage, 2 + 3 * stage, 3 + 3 * stage]);
-        let star = (0..leaves).flat_map(|leaf| [0, 1_000 + 2 * leaf, 1_001 + 2 * leaf]);
+        let star = (0..leaves).flat_map(|leaf| [0, 100_000 + 2 * leaf, 100_001 + 2 * leaf]);
         let stages = Stages::new(3, alone.chain(star).collect());
         let (buckets, costs) = merged(&stages, buckets as usize, false);
         assert_eq!(buckets.iter().map(Vec::len).sum::<usize>(), stages.len());
