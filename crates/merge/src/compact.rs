@@ -119,6 +119,8 @@ pub struct Compact {
     pub stages: Vec<StageRows>,
 }
 
+/// No node, or no row.
+const NONE: u32 = u32::MAX;
 /// One in so many sets is seen before the size of tables is guessed.
 const SAMPLE: usize = 16;
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -235,6 +237,10 @@ fn varying(template: &Template) -> Vec<bool> {
 struct Making<'a> {
     template: &'a Template,
     compact: Compact,
+    /// By node: the first that was made of those whose latest read node it is. Most nodes are read by one, so that the
+    /// table has few.
+    first_reader: Vec<u32>,
+    /// The other nodes.
     by_words: HashTable<Marked>,
     /// By stage: its distinct rows.
     rows: Vec<Rows>,
@@ -245,6 +251,9 @@ struct Making<'a> {
 struct Rows {
     width: usize,
     cells: Vec<u32>,
+    /// By node: the first row that ends with it. Most nodes end one row, so that the table has few.
+    by_last: Vec<u32>,
+    /// The other rows.
     by_row: HashTable<Marked>,
     occurrences: usize,
 }
@@ -253,6 +262,19 @@ impl Rows {
     fn insert(&mut self, row: &[u32]) {
         let (width, cells) = (self.width, &self.cells);
         let at = |position: u32| &cells[position as usize * width..][..width];
+        let last = row[width - 1] as usize;
+        if self.by_last.len() <= last {
+            self.by_last.resize(last + 1, NONE);
+        }
+        match self.by_last[last] {
+            NONE => {
+                self.by_last[last] = (cells.len() / width) as u32;
+                self.cells.extend_from_slice(row);
+                return;
+            }
+            known if at(known) == row => return,
+            _ => {}
+        }
         let mark = mark(row);
         let same = |known: &Marked| known.mark == mark && at(known.number) == row;
         let entry = self.by_row.entry(spread(mark), same, Marked::spread);
@@ -275,6 +297,7 @@ impl<'a> Making<'a> {
         Making {
             template,
             compact: Compact::default(),
+            first_reader: Vec::new(),
             by_words: HashTable::new(),
             rows,
             key: Vec::new(),
@@ -304,21 +327,36 @@ impl<'a> Making<'a> {
         };
         self.key.clear();
         let words = self.template.steps[step].words.iter();
-        self.key.extend(words.map(resolve));
+        self.key.extend(words.clone().map(resolve));
+        // The latest node that it reads. Equal words are read alike, so that it is the same for equal steps.
+        let read = words.filter_map(|word| match word {
+            Word::Node(earlier) => Some(nodes[*earlier as usize]),
+            Word::Fixed(_) | Word::Value(_) => None,
+        });
         let (key, compact) = (&self.key, &mut self.compact);
-        let mark = mark(key);
-        let same = |known: &Marked| known.mark == mark && compact.node(known.number).words == key;
-        match self.by_words.entry(spread(mark), same, Marked::spread) {
-            Entry::Occupied(known) => known.get().number,
-            Entry::Vacant(place) => {
-                let node = compact.nodes.len() as u32;
-                let begin = u32::try_from(compact.words.len()).expect("fewer than 2³² words");
-                place.insert(Marked { mark, number: node });
-                compact.nodes.push((step as u32, begin));
-                compact.words.extend_from_slice(key);
-                node
+        let number = compact.nodes.len() as u32;
+        match read
+            .max()
+            .map(|latest| &mut self.first_reader[latest as usize])
+        {
+            // Nothing has read it: this is new, and the table need not know.
+            Some(first) if *first == NONE => *first = number,
+            Some(first) if compact.node(*first).words == key => return *first,
+            _ => {
+                let mark = mark(key);
+                let same =
+                    |known: &Marked| known.mark == mark && compact.node(known.number).words == key;
+                match self.by_words.entry(spread(mark), same, Marked::spread) {
+                    Entry::Occupied(known) => return known.get().number,
+                    Entry::Vacant(place) => place.insert(Marked { mark, number }),
+                };
             }
         }
+        let begin = u32::try_from(compact.words.len()).expect("fewer than 2³² words");
+        compact.nodes.push((step as u32, begin));
+        compact.words.extend_from_slice(key);
+        self.first_reader.push(NONE);
+        number
     }
 
     fn stage(&mut self, occurrence: &Occurrence, nodes: &[u32]) {

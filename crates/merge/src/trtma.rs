@@ -441,7 +441,7 @@ mod tests {
         // Far from equal: TRTMA counts tasks.
         (0..last)
             .map(|task| Weight {
-                cost: u64::from(task * task),
+                cost: u64::from(task).pow(2),
                 bytes: 1,
             })
             .collect()
