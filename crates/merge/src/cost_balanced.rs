@@ -20,8 +20,8 @@ use crate::{Buckets, Merge, Sharing, Stages, Tree, Weight};
 use judge::Judge;
 use parts::Parts;
 
-/// How much work is done beyond the first way, in steps of some nanoseconds.
-const WORK: u64 = 2_000_000;
+/// How much work is done on a tree beyond the first way, in steps of some nanoseconds.
+const WORK: u64 = 1_500_000;
 /// How many steps it takes to judge a bucket.
 const JUDGED: usize = 24;
 
@@ -132,12 +132,11 @@ impl CostBalanced {
         }
         match self.sharing {
             Sharing::Graph => {
-                // Half of the work for each.
-                search.cuts(stages, tree, WORK / 2);
+                search.cuts(stages, tree, WORK);
                 let columns = columns(stages);
-                if search.spent < WORK && !columns.is_sorted() {
+                if search.spent < 2 * WORK && !columns.is_sorted() {
                     let sorted = reordered(stages, &columns);
-                    search.cuts(&sorted, &Tree::new(&sorted), WORK);
+                    search.cuts(&sorted, &Tree::new(&sorted), 2 * WORK);
                 }
             }
             Sharing::Chain | Sharing::Nothing => search.cuts(stages, tree, WORK),

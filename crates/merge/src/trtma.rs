@@ -19,6 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::order::{Order, branches, meet};
 use crate::{Buckets, Merge, Stages, Tree, Weight};
 
+/// How many of the cheapest buckets are looked at for what they share with the dearest.
+const LOOKS: usize = 64;
+
 /// The algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trtma {
@@ -250,7 +253,8 @@ impl<'a> Balance<'a> {
         }
     }
 
-    /// Of the cheapest buckets the one that shares most tasks with `big`, and of those the last.
+    /// Of the cheapest buckets the one that shares most tasks with `big`, and of those the last. Of many that share
+    /// something with it, some are looked at.
     fn cheapest(&self, big: u32) -> Option<u32> {
         let least = self.by_cost.first()?.0;
         let equal = (least, 0)..=(least, u32::MAX);
@@ -258,8 +262,9 @@ impl<'a> Balance<'a> {
         let mut sharing = BTreeSet::new();
         for top in &self.tops[big as usize] {
             let beside = self.by_top.get(top).into_iter();
-            let beside = beside.flat_map(|buckets| buckets.range(equal.clone()));
-            sharing.extend(beside.map(|(_, bucket)| *bucket));
+            let beside = beside.flat_map(|buckets| buckets.range(equal.clone()).rev());
+            let left = LOOKS - sharing.len();
+            sharing.extend(beside.take(left).map(|(_, bucket)| *bucket));
         }
         let most = sharing
             .into_iter()
