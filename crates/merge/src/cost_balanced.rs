@@ -227,7 +227,7 @@ impl Search<'_> {
                 };
                 if self.sharing == Sharing::Graph {
                     // Tasks may be shared that the tree does not know of.
-                    self.spent += (stages.len() * stages.width()) as u64;
+                    self.spent += 2 * (stages.len() * stages.width()) as u64;
                     self.consider(buckets());
                 } else if self.judge.is_better(filled.costs.clone()) {
                     self.best = buckets();
