@@ -3,6 +3,8 @@
 //! Law: a claim is a measured figure against a bar; a ratio is taken between two measurements of the same
 //! run. A benchmark program ends with 1 if any of its claims falls short.
 
+pub mod python;
+
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 

@@ -52,9 +52,9 @@ pub(crate) enum Command {
     /// Tasks whose products are remembered are not run again; giving the same command again after a failure
     /// or a crash continues where it stopped. A task that fails stops only what needs its results.
     Run(Box<Run>),
-    /// Say everything that is wrong with a workflow file
+    /// Say everything that is wrong with a workflow file, or with a study file and the files that it names
     Check {
-        /// The workflow file (YAML or JSON)
+        /// The file (YAML or JSON)
         file: PathBuf,
     },
     /// Print the JSON Schema of a kind of file, for editors
@@ -83,6 +83,22 @@ Examples:
         /// The task: its address, such as 'segment.watershed[3-1]', or the beginning of its recipe
         task: String,
     },
+    /// Plan a parameter study: what would be computed, and what its parameter sets share
+    Study {
+        #[command(subcommand)]
+        command: StudyCommand,
+    },
+    /// Run one instance of a study, so that its plan knows what tasks cost
+    ///
+    /// The instance has the default parameters and the first item of each input, and runs on one core. Its products
+    /// are remembered like those of any run.
+    #[command(after_help = "\
+Example:
+  headwater tune moat.yaml && headwater study plan moat.yaml --workers 64")]
+    Tune {
+        /// The study file (YAML or JSON)
+        study: PathBuf,
+    },
     /// Look at what is remembered, check it, throw some of it away
     Products {
         #[command(subcommand)]
@@ -101,6 +117,8 @@ pub(crate) enum SchemaKind {
     Workflow,
     /// Data files (--inputs)
     Data,
+    /// Study files
+    Study,
 }
 
 #[derive(Debug, Args)]
@@ -149,6 +167,62 @@ pub(crate) struct Run {
     /// Start a stage only when the stages before it have done all items
     #[arg(long)]
     pub(crate) no_pipelining: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StudyCommand {
+    /// Say what a study would compute, without computing anything
+    ///
+    /// The plan draws the parameter sets, finds the stages and tasks that they share, looks up which products are
+    /// remembered, and cuts the rest into buckets for so many workers. Nothing is executed and nothing is written to
+    /// the store; where there is none, none is made. Times are forecast where tasks of the workflow ran before
+    /// (`headwater tune STUDY` sees to that); otherwise every task counts as one.
+    #[command(after_help = "\
+Examples:
+  headwater study plan moat.yaml                          what is shared, and what is left to do
+  headwater study plan moat.yaml --compare --workers 64   all algorithms that cut it into buckets
+  headwater study plan moat.yaml -o samples               and the parameter sets as CSV, Parquet and for Dakota")]
+    Plan(Box<StudyPlan>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StudyPlan {
+    /// The study file (YAML or JSON)
+    pub(crate) study: PathBuf,
+    /// Show all algorithms that cut stages into buckets, side by side
+    #[arg(long)]
+    pub(crate) compare: bool,
+    /// For how many workers [default: the cores of this machine]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) workers: Option<u32>,
+    /// What parameter sets share besides whole stages
+    #[arg(long, value_enum, default_value_t = ReuseKind::Graph)]
+    pub(crate) reuse: ReuseKind,
+    /// Use the algorithms exactly as they were published, where Headwater's differ
+    #[arg(long)]
+    pub(crate) paper: bool,
+    /// At most so many stages in a bucket (naive, smart cut, RTMA) [default: 7]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) bucket_size: Option<u32>,
+    /// At most so many buckets (TRTMA, cost-balanced) [default: 3 per worker]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) buckets: Option<u32>,
+    /// How much memory the products of a bucket may take while it runs (cost-balanced), such as 4GiB
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
+    /// Write the parameter sets there: samples.csv, samples.parquet and samples.dat (Dakota)
+    #[arg(short, long = "output", value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReuseKind {
+    /// Every task that is the same
+    Graph,
+    /// Tasks whose stages begin alike: a task is shared if all before it in its stage are
+    Chain,
+    /// Nothing
+    None,
 }
 
 #[derive(Debug, Subcommand)]

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use headwater::Error;
 use headwater::graph::{Diagnostic, Registry};
+use headwater::{CheckedFile, Error};
 use serde_json::json;
 
 use crate::arguments::Common;
@@ -12,23 +12,44 @@ use crate::show;
 
 pub(crate) fn check(file: &Path, common: &Common, libraries: &Registry) -> Result<ExitCode, Error> {
     let checked = headwater::check_file(file, libraries)?;
-    let errors = checked
-        .diagnostics
-        .iter()
-        .filter(|diagnostic| diagnostic.is_error())
-        .count();
+    let errors_of = |found: &CheckedFile| {
+        let errors = found.diagnostics.iter().filter(|one| one.is_error());
+        errors.count()
+    };
+    let errors: usize = checked.files.iter().map(errors_of).sum();
     if common.json {
-        let list: Vec<serde_json::Value> = checked.diagnostics.iter().map(describe).collect();
-        show::line(&json!({"file": file, "errors": errors, "diagnostics": list}).to_string());
+        let list = |found: &CheckedFile| -> Vec<serde_json::Value> {
+            found.diagnostics.iter().map(describe).collect()
+        };
+        // The first file is the one that was asked about, the others are those that it names.
+        let (own, named) = match checked.files.split_first() {
+            Some((own, named)) => (list(own), named),
+            None => (Vec::new(), &[][..]),
+        };
+        let mut object = json!({"file": file, "errors": errors, "diagnostics": own});
+        if !named.is_empty() {
+            let named: Vec<serde_json::Value> = named
+                .iter()
+                .map(|found| {
+                    let (errors, list) = (errors_of(found), list(found));
+                    json!({"file": found.file, "errors": errors, "diagnostics": list})
+                })
+                .collect();
+            object["files"] = json!(named);
+        }
+        show::line(&object.to_string());
     } else {
-        show::diagnostics(file, &checked.text, &checked.diagnostics);
+        for found in &checked.files {
+            show::diagnostics(&found.file, &found.text, &found.diagnostics);
+        }
         match &checked.summary {
             Some(summary) => show::line(&format!("{}: {summary}", file.display())),
-            None => show::talk(&format!(
-                "{} in {}",
-                show::count(errors, "mistake"),
-                file.display()
-            )),
+            None => {
+                for found in checked.files.iter().filter(|found| errors_of(found) > 0) {
+                    let count = show::count(errors_of(found), "mistake");
+                    show::talk(&format!("{count} in {}", found.file.display()));
+                }
+            }
         }
     }
     Ok(ExitCode::from(if errors == 0 { 0 } else { 2 }))

@@ -12,6 +12,7 @@ mod run;
 mod runs;
 mod show;
 mod signals;
+mod study;
 
 use std::process::ExitCode;
 
@@ -32,12 +33,15 @@ fn main() -> ExitCode {
             let schema = match kind {
                 SchemaKind::Workflow => headwater::workflow_schema(),
                 SchemaKind::Data => headwater::data_schema(),
+                SchemaKind::Study => headwater::study_schema(),
             };
             show::line(&serde_json::to_string_pretty(&schema).unwrap_or_default());
             Ok(ExitCode::SUCCESS)
         }
         Command::Runs { command } => runs::runs(command, &arguments.common),
         Command::Explain { run, task } => explain::explain(run, task, &arguments.common),
+        Command::Study { command } => study::study(command, &arguments.common, &libraries),
+        Command::Tune { study } => study::tune(study, &arguments.common, &libraries),
         Command::Imaging { command } => imaging::imaging(command, &arguments.common),
         Command::Products { command } => products::products(command, &arguments.common),
     };

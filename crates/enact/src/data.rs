@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use headwater_graph::{Identity, Value};
+use headwater_graph::{Identity, Index, Source, Type, Value};
+
+use crate::shape::Shape;
 
 /// One item from outside.
 #[derive(Debug, Clone)]
@@ -47,16 +49,34 @@ impl Column {
     }
 }
 
+/// The items of a workflow input that tasks of the same graph make: an output of another instance of the workflow,
+/// from [`Expander::products`](crate::Expander::products). They pair with the items that they descend from.
+#[derive(Debug, Clone)]
+pub struct ProductColumn {
+    pub(crate) input: Arc<str>,
+    pub(crate) product_type: Type,
+    pub(crate) shape: Shape,
+    /// `None` where an optional one is absent.
+    pub(crate) items: Vec<(Index, Option<Source>)>,
+}
+
 /// The items of all inputs.
 #[derive(Debug, Clone, Default)]
 pub struct DataSet {
     /// By input; an optional input may have none.
     pub columns: Vec<Column>,
+    /// Inputs that are made rather than given.
+    pub products: Vec<ProductColumn>,
 }
 
 impl DataSet {
     /// The column of an input.
     pub fn column(&self, input: &str) -> Option<&Column> {
         self.columns.iter().find(|column| *column.input == *input)
+    }
+
+    /// The products that are bound to an input.
+    pub(crate) fn product(&self, input: &str) -> Option<&ProductColumn> {
+        self.products.iter().find(|column| *column.input == *input)
     }
 }

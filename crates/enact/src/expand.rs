@@ -6,7 +6,7 @@
 //! outside), and a tolerant synchronisation (its recipe is formed from what arrived). Nothing else waits
 //! for them: what a stage has so far and will need anyway is computed, and kept, meanwhile.
 //!
-//! `prepare` reads the workflow once, `instantiate` and `synchronise` make stage instances, `items` unfolds
+//! `blueprint` expands a workflow without values for its parameters. `prepare` reads the workflow once, `instantiate` and `synchronise` make stage instances, `items` unfolds
 //! lists, `lineage` answers where something comes from.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -21,6 +21,7 @@ use crate::join::{GroupTables, Join, Row};
 use crate::shape::{Map, Shape, ShapeError};
 use crate::{DataSet, Occurrence};
 
+mod blueprint;
 mod implicit;
 mod instantiate;
 mod items;
@@ -28,6 +29,7 @@ mod lineage;
 mod prepare;
 mod synchronise;
 
+pub use blueprint::{Blueprint, BlueprintStage};
 use implicit::item_operation;
 use instantiate::{Instance, TaskPlan};
 
@@ -108,6 +110,8 @@ struct Data {
     holes: Vec<Option<Index>>,
     /// The optional input was not given, or something that it needs was not.
     absent: bool,
+    /// The type of its items, if it is an input that tasks make; they need no decoding.
+    made_as: Option<Type>,
     /// The view of its list items, if some stage reads them one by one.
     view: Option<usize>,
     /// It is a view of this data.

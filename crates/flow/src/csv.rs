@@ -1,17 +1,21 @@
-//! Data files as CSV.
+//! CSV: data files, and tables of anything.
 //!
-//! Law: the first row names the inputs, every other row has one cell for each of them, and every cell knows
+//! Law: the first row names the columns, every other row has one cell for each of them, and every cell knows
 //! its line and column. (The crates for CSV tell where a row begins but not its cells, and take an unclosed
 //! quote for the rest of the file; hence this reader.)
+//!
+//! Cells are places in the text until somebody asks for them: a table of a million rows costs 24 bytes a cell,
+//! and positions are worked out only where there is a mistake to show.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use headwater_graph::{Scalar, Span};
 
 use crate::data::{DataFile, DataRow, DataShape, Datum, DatumValue};
 use crate::name::NameRule;
-use crate::report::Report;
+use crate::report::{Read, Report};
 use crate::source::Source;
 use crate::tree::shorten;
 
@@ -22,50 +26,184 @@ struct Cell {
     span: Span,
 }
 
-/// Reads a CSV text.
-pub(crate) fn read(source: &Source<'_>, report: &mut Report) -> DataFile {
-    let mut reader = Reader {
-        source,
-        at: 0,
-        unclosed: false,
-        report,
-    };
-    let mut rows = reader.rows();
-    if reader.unclosed {
-        // The rest of the file went into one cell; its row has nothing more to say.
-        rows.pop();
-    }
-    let nothing = rows.is_empty() && !reader.unclosed;
-    let mut names = Vec::new();
-    let mut data = Vec::new();
-    if nothing {
-        report.error_with(
-            source.end(),
-            "this file is empty",
-            "its first line names the inputs",
-        );
-    } else if !rows.is_empty() {
-        names = header(rows.remove(0), report);
-        for row in rows {
-            data.push(cells(row, names.len(), report));
+/// How a cell is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// Without quotes.
+    Plain,
+    /// In quotes.
+    Quoted,
+    /// In quotes, with doubled quotes inside.
+    Doubled,
+}
+
+/// Where the text of a cell stands, without blanks around it and without its quotes.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    start: usize,
+    end: usize,
+    style: Style,
+}
+
+impl Place {
+    fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let text = &text[self.start..self.end];
+        match self.style {
+            Style::Plain | Style::Quoted => Cow::Borrowed(text),
+            Style::Doubled => Cow::Owned(text.replace("\"\"", "\"")),
         }
     }
+
+    /// With the quotes.
+    fn span(&self, source: &Source<'_>) -> Span {
+        match self.style {
+            Style::Plain => source.bytes(self.start, self.end),
+            Style::Quoted | Style::Doubled => source.bytes(self.start - 1, self.end + 1),
+        }
+    }
+
+    /// With text and span.
+    fn cell(&self, source: &Source<'_>) -> Cell {
+        Cell {
+            text: self.text(source.text()).into_owned(),
+            span: self.span(source),
+        }
+    }
+}
+
+/// Reads a CSV text.
+pub(crate) fn read(source: &Source<'_>, report: &mut Report) -> DataFile {
+    let mut reader = Reader::new(source.text());
+    let mut names = None;
+    let mut data = Vec::new();
+    let mut row = Vec::new();
+    while reader.next(&mut row) {
+        let row = row.iter().map(|place| place.cell(source)).collect();
+        match &names {
+            None => names = Some(header(row, Some(NameRule::Common), report)),
+            Some(names) => data.push(cells(row, names.len(), report)),
+        }
+    }
+    reader.finish(
+        names.is_none(),
+        source,
+        "its first line names the inputs",
+        report,
+    );
+    let names = names.unwrap_or_default();
     let shape = DataShape::Rows { names, rows: data };
     let parameters = Vec::new();
     DataFile { shape, parameters }
 }
 
-fn header(row: Vec<Cell>, report: &mut Report) -> Vec<(Arc<str>, Span)> {
+/// A table as somebody wrote it: named columns of texts, each of which knows where it stands.
+#[derive(Debug)]
+pub struct TextTable<'a> {
+    text: &'a str,
+    /// Made when the first position is asked for.
+    source: OnceLock<Source<'a>>,
+    names: Vec<(Arc<str>, Span)>,
+    /// Row after row.
+    cells: Vec<Place>,
+}
+
+impl<'a> TextTable<'a> {
+    /// The columns: their names, and where those stand.
+    pub fn names(&self) -> &[(Arc<str>, Span)] {
+        &self.names
+    }
+
+    /// How many rows there are, without the names.
+    pub fn rows(&self) -> usize {
+        self.cells.len().checked_div(self.names.len()).unwrap_or(0)
+    }
+
+    fn place(&self, row: usize, column: usize) -> &Place {
+        assert!(column < self.names.len(), "a column that is not there");
+        &self.cells[row * self.names.len() + column]
+    }
+
+    /// The text of a cell; `None` where nothing is written. (`""` is an empty text.)
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row or column.
+    pub fn cell(&self, row: usize, column: usize) -> Option<Cow<'a, str>> {
+        let place = self.place(row, column);
+        let is_missing = place.style == Style::Plain && place.start == place.end;
+        (!is_missing).then(|| place.text(self.text))
+    }
+
+    /// The cells of a column, from the first row to the last.
+    pub fn column(&self, column: usize) -> impl Iterator<Item = Option<Cow<'a, str>>> + Clone {
+        (0..self.rows()).map(move |row| self.cell(row, column))
+    }
+
+    /// Where a cell stands.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row or column.
+    pub fn span(&self, row: usize, column: usize) -> Span {
+        let source = self.source.get_or_init(|| Source::new(self.text));
+        self.place(row, column).span(source)
+    }
+}
+
+/// Reads a CSV text as a table whose columns may be called anything, but not alike.
+pub fn read_table(text: &str) -> Read<TextTable<'_>> {
+    let source = OnceLock::new();
+    let made = || source.get_or_init(|| Source::new(text));
+    let mut report = Report::default();
+    let mut reader = Reader::new(text);
+    let mut row = Vec::new();
+    let mut places = Vec::new();
+    let mut names = Vec::new();
+    if reader.next(&mut row) {
+        // The names alone do not need the positions of the whole text.
+        let end = reader.at;
+        let first = Source::new(&text[..end]);
+        let first = row.iter().map(|place| place.cell(&first)).collect();
+        names = header(first, None, &mut report);
+        while reader.next(&mut row) {
+            if row.len() == names.len() {
+                places.extend_from_slice(&row);
+            } else {
+                let row = row.iter().map(|place| place.cell(made())).collect();
+                cells(row, names.len(), &mut report);
+            }
+        }
+    }
+    if names.is_empty() || !reader.mistakes.is_empty() {
+        let hint = "its first line names the columns";
+        reader.finish(names.is_empty(), made(), hint, &mut report);
+    }
+    report.finish(Some(TextTable {
+        text,
+        source,
+        names,
+        cells: places,
+    }))
+}
+
+/// The names in the first row: of inputs, which keep to a rule, or of columns, which do not.
+fn header(row: Vec<Cell>, rule: Option<NameRule>, report: &mut Report) -> Vec<(Arc<str>, Span)> {
+    let (one, hint) = match rule {
+        Some(_) => ("an input", "the first line names the inputs"),
+        None => ("a column", "the first line names the columns"),
+    };
+    // A column may be called anything, but a single one with a semicolon is more likely several.
+    let suspect = rule.is_some() || row.len() == 1;
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut names = Vec::new();
     for (position, Cell { text, span }) in row.into_iter().enumerate() {
         if text.is_empty() {
             let message = format!("column {} has no name", position + 1);
-            report.error_with(span, message, "the first line names the inputs");
-        } else if text.contains([';', '\t']) {
-            let message = format!("`{}` is not the name of an input", shorten(&text));
+            report.error_with(span, message, hint);
+        } else if suspect && text.contains([';', '\t']) {
+            let message = format!("`{}` is not the name of {one}", shorten(&text));
             report.error_with(span, message, "cells are separated by commas");
-        } else if let Some((message, hint)) = NameRule::Common.mistake(&text) {
+        } else if let Some((message, hint)) = rule.and_then(|rule| rule.mistake(&text)) {
             report.error_with(span, message, hint);
         } else if let Some(first) = seen.get(&text) {
             let message = format!(
@@ -113,37 +251,66 @@ fn cells(row: Vec<Cell>, wanted: usize, report: &mut Report) -> DataRow {
     DataRow { cells, span }
 }
 
-struct Reader<'a, 'r> {
-    source: &'a Source<'a>,
-    at: usize,
-    unclosed: bool,
-    report: &'r mut Report,
+/// A mistake at some bytes.
+#[derive(Debug)]
+struct Mistake {
+    start: usize,
+    end: usize,
+    message: &'static str,
+    hint: &'static str,
 }
 
-impl Reader<'_, '_> {
-    fn rest(&self) -> &str {
-        &self.source.text()[self.at..]
+/// Walks over the rows of a text.
+#[derive(Debug)]
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    unclosed: bool,
+    mistakes: Vec<Mistake>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Reader<'a> {
+        Reader {
+            text,
+            at: text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len(),
+            unclosed: false,
+            mistakes: Vec::new(),
+        }
     }
 
-    /// All rows; blank lines are none.
-    fn rows(&mut self) -> Vec<Vec<Cell>> {
-        let mut rows = Vec::new();
-        if self.rest().starts_with('\u{feff}') {
-            self.at += '\u{feff}'.len_utf8();
-        }
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// How many bytes there are before the end of the cell or line.
+    fn length(&self) -> usize {
+        let rest = self.rest().as_bytes();
+        let ends = |byte: &u8| matches!(byte, b',' | b'\n' | b'\r');
+        rest.iter().position(ends).unwrap_or(rest.len())
+    }
+
+    /// Gives the next row; blank lines are none.
+    fn next(&mut self, row: &mut Vec<Place>) -> bool {
         while !self.rest().is_empty() {
-            let (_, line) = self.source.line_at(self.at);
-            let blank = line.trim_matches([' ', '\t', '\u{feff}']).is_empty();
-            let row = self.row();
-            if !blank {
-                rows.push(row);
+            self.row(row);
+            if self.unclosed {
+                // The rest of the file went into one cell; its row has nothing more to say.
+                return false;
+            }
+            let blank = |place: &Place| {
+                let text = &self.text[place.start..place.end];
+                place.style == Style::Plain && text.trim_matches([' ', '\t', '\u{feff}']).is_empty()
+            };
+            if row.len() > 1 || !row.iter().all(blank) {
+                return true;
             }
         }
-        rows
+        false
     }
 
-    fn row(&mut self) -> Vec<Cell> {
-        let mut row = Vec::new();
+    fn row(&mut self, row: &mut Vec<Place>) {
+        row.clear();
         loop {
             row.push(self.cell());
             if self.rest().starts_with(',') {
@@ -155,64 +322,78 @@ impl Reader<'_, '_> {
             } else if !self.rest().is_empty() {
                 self.at += 1;
             }
-            return row;
+            return;
         }
     }
 
-    fn cell(&mut self) -> Cell {
+    fn cell(&mut self) -> Place {
         let blanks = self.rest().len() - self.rest().trim_start_matches([' ', '\t']).len();
         if self.rest()[blanks..].starts_with('"') {
             self.at += blanks;
             return self.quoted();
         }
-        let length = self
-            .rest()
-            .find([',', '\n', '\r'])
-            .unwrap_or(self.rest().len());
-        let text = self.rest()[..length].trim_matches([' ', '\t']).to_owned();
+        let length = self.length();
+        let text = self.rest()[..length].trim_matches([' ', '\t']);
         let start = self.at + blanks.min(length);
-        let span = self.source.bytes(start, start + text.len());
         self.at += length;
-        Cell { text, span }
+        Place {
+            start,
+            end: start + text.len(),
+            style: Style::Plain,
+        }
     }
 
-    fn quoted(&mut self) -> Cell {
-        let start = self.at;
-        let mut text = String::new();
-        self.at += 1;
-        loop {
+    fn quoted(&mut self) -> Place {
+        let start = self.at + 1;
+        let mut style = Style::Quoted;
+        self.at = start;
+        let end = loop {
             let Some(length) = self.rest().find('"') else {
-                let span = self.source.bytes(start, start + 1);
-                self.report
-                    .error_with(span, "this quote is never closed", "add the missing quote");
-                text.push_str(self.rest());
-                self.at = self.source.text().len();
+                let (start, end) = (start - 1, start);
+                self.mistake(
+                    start,
+                    end,
+                    "this quote is never closed",
+                    "add the missing quote",
+                );
+                self.at = self.text.len();
                 self.unclosed = true;
-                break;
+                break self.at;
             };
-            text.push_str(&self.rest()[..length]);
             self.at += length + 1;
             if !self.rest().starts_with('"') {
-                break;
+                break self.at - 1;
             }
-            text.push('"');
+            style = Style::Doubled;
             self.at += 1;
-        }
-        let span = self.source.bytes(start, self.at);
-        let length = self
-            .rest()
-            .find([',', '\n', '\r'])
-            .unwrap_or(self.rest().len());
+        };
+        let length = self.length();
         if !self.rest()[..length].trim_matches([' ', '\t']).is_empty() {
-            let after = self.source.bytes(self.at, self.at + length);
+            let message = "nothing may follow the closing quote of a cell";
             let hint = "write two quotes for one inside a cell: \"say \"\"hello\"\"\"";
-            self.report.error_with(
-                after,
-                "nothing may follow the closing quote of a cell",
-                hint,
-            );
+            self.mistake(self.at, self.at + length, message, hint);
         }
         self.at += length;
-        Cell { text, span }
+        Place { start, end, style }
+    }
+
+    fn mistake(&mut self, start: usize, end: usize, message: &'static str, hint: &'static str) {
+        self.mistakes.push(Mistake {
+            start,
+            end,
+            message,
+            hint,
+        });
+    }
+
+    /// Tells the mistakes, and where there is nothing but blank lines, that.
+    fn finish(self, is_empty: bool, source: &Source<'_>, hint: &str, report: &mut Report) {
+        for found in &self.mistakes {
+            let span = source.bytes(found.start, found.end);
+            report.error_with(span, found.message, found.hint);
+        }
+        if is_empty && !self.unclosed {
+            report.error_with(source.end(), "this file is empty", hint);
+        }
     }
 }

@@ -249,18 +249,23 @@ fn foreign(root: &Node) -> Option<Diagnostic> {
 
 fn columns(node: &Node, report: &mut Report) -> Vec<DataColumn> {
     let mut columns = Vec::new();
-    for (key, value) in node.entries().unwrap_or_default() {
+    for (key, node) in node.entries().unwrap_or_default() {
         let Some(name) = leaf::text(key) else {
             continue;
         };
-        let value = match value.items() {
-            Some(items) => DataValue::List(items.iter().map(|item| datum(item, report)).collect()),
-            None => DataValue::Single(datum(value, report)),
-        };
+        let value = value(node, report);
         let span = key.span;
         columns.push(DataColumn { name, span, value });
     }
     columns
+}
+
+/// One item or several.
+pub(crate) fn value(node: &Node, report: &mut Report) -> DataValue {
+    match node.items() {
+        Some(items) => DataValue::List(items.iter().map(|item| datum(item, report)).collect()),
+        None => DataValue::Single(datum(node, report)),
+    }
 }
 
 fn rows(node: &Node, report: &mut Report) -> DataShape {

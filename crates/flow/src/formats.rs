@@ -32,6 +32,31 @@ pub(crate) const WAIT_WORDS: &[&str] = &["all"];
 /// The words that `step` takes.
 pub(crate) const STEP_WORDS: &[&str] = &["none"];
 
+/// The words that `at` takes.
+pub(crate) const AT_WORDS: &[&str] = &["default"];
+/// The words that `levels` takes.
+pub(crate) const LEVEL_WORDS: &[&str] = &["grid"];
+/// The words that `design` takes.
+pub(crate) const DESIGN_WORDS: &[&str] = &["random", "spread", "radial"];
+/// The words that `sampler` takes.
+pub(crate) const SAMPLER_WORDS: &[&str] = &["mc", "lhs", "halton", "sobol"];
+/// The words that `parameters` of a study takes.
+pub(crate) const PARAMETERS_WORDS: &[&str] = &["all"];
+
+const RANGE: Shape = Shape::List {
+    of: &NUMBER,
+    what: "a range such as `[1, 10]`",
+    least: 2,
+    most: 2,
+};
+const STEP: Shape = Shape::Either(&[NUMBER, Shape::Leaf(Leaf::Word(STEP_WORDS))]);
+const VALUES: Shape = Shape::List {
+    of: &LITERAL,
+    what: "a list of values to choose from",
+    least: 1,
+    most: usize::MAX,
+};
+
 /// An input of a workflow.
 pub(crate) static INPUT: Table = Table::new(
     "an input",
@@ -55,32 +80,14 @@ pub(crate) static PARAMETER: Table = Table::new(
     "a parameter",
     &[
         Field::required("type", Shape::Leaf(Leaf::Word(PARAMETER_TYPES)), "its type"),
-        Field::new(
-            "range",
-            Shape::List {
-                of: &NUMBER,
-                what: "a range such as `[1, 10]`",
-                least: 2,
-                most: 2,
-            },
-            "lower and upper end, for studies",
-        ),
+        Field::new("range", RANGE, "lower and upper end, for studies"),
         Field::new(
             "step",
-            Shape::Either(&[NUMBER, Shape::Leaf(Leaf::Word(STEP_WORDS))]),
+            STEP,
             "distance between the values that studies use; `none` for all values in the range",
         ),
         Field::new("default", LITERAL, "the value it has when none is given"),
-        Field::new(
-            "values",
-            Shape::List {
-                of: &LITERAL,
-                what: "a list of values to choose from",
-                least: 1,
-                most: usize::MAX,
-            },
-            "the values of a choice",
-        ),
+        Field::new("values", VALUES, "the values of a choice"),
     ],
 );
 
@@ -501,3 +508,337 @@ pub(crate) static DATA: Table = Table {
 
 /// The shape of a data file.
 pub(crate) static DATA_SHAPE: Shape = Shape::Record(&DATA);
+
+/// What a study says about one parameter.
+pub(crate) static OVERRIDE: Table = Table::new(
+    "a parameter of a study",
+    &[
+        Field::new(
+            "range",
+            RANGE,
+            "lower and upper end, instead of the workflow's",
+        ),
+        Field::new(
+            "step",
+            STEP,
+            "distance between the values, instead of the workflow's; `none` for every number in the range",
+        ),
+        Field::new(
+            "values",
+            VALUES,
+            "the values to choose from, instead of range and step",
+        ),
+        Field::new(
+            "value",
+            LITERAL,
+            "one value for the whole study: the parameter is not varied",
+        ),
+    ],
+);
+
+/// `{output: NAME, at: default}`.
+pub(crate) static REFERENCE: Table = Table::new(
+    "a reference to an output",
+    &[
+        Field::required(
+            "output",
+            Shape::Leaf(Leaf::Name(NameRule::Output, "the name of an output")),
+            "the output of the workflow that the input gets",
+        ),
+        Field::new(
+            "at",
+            Shape::Leaf(Leaf::Word(AT_WORDS)),
+            "at which parameter values; `default` is the only one there is",
+        ),
+    ],
+);
+
+/// The shape of a reference.
+pub(crate) static REFERENCE_SHAPE: Shape = Shape::Record(&REFERENCE);
+
+const BOOTSTRAP: Field = Field::new(
+    "bootstrap",
+    Shape::Leaf(Leaf::Whole(0)),
+    "how many resamples the intervals come from; 0 for no intervals; by default 100",
+);
+const CONFIDENCE: Field = Field::new(
+    "confidence",
+    NUMBER,
+    "the share that the intervals cover, between 0 and 1; by default 0.95",
+);
+
+/// One-at-a-time screening.
+pub(crate) static MOAT: Table = Table::new(
+    "`moat`",
+    &[
+        Field::new(
+            "trajectories",
+            Shape::Leaf(Leaf::Whole(1)),
+            "how many trajectories; by default 10",
+        ),
+        Field::new(
+            "levels",
+            Shape::Either(&[
+                Shape::Leaf(Leaf::Whole(2)),
+                Shape::Leaf(Leaf::Word(LEVEL_WORDS)),
+            ]),
+            "how many values a parameter takes, an even number, or `grid` for as many as it has; by default 20",
+        ),
+        Field::new(
+            "design",
+            Shape::Leaf(Leaf::Word(DESIGN_WORDS)),
+            "how trajectories are chosen; by default `random`",
+        ),
+        BOOTSTRAP,
+        CONFIDENCE,
+    ],
+);
+
+/// Decomposition of variance.
+pub(crate) static VBD: Table = Table::new(
+    "`vbd`",
+    &[
+        Field::required(
+            "samples",
+            Shape::Leaf(Leaf::Whole(1)),
+            "how many base points",
+        ),
+        Field::new(
+            "sampler",
+            Shape::Leaf(Leaf::Word(SAMPLER_WORDS)),
+            "how base points are drawn; by default `sobol`",
+        ),
+        Field::new(
+            "second-order",
+            FLAG,
+            "whether effects of pairs are wanted as well",
+        ),
+        BOOTSTRAP,
+        CONFIDENCE,
+    ],
+);
+
+const MOAT_FIELD: Shape = Shape::Maybe(&Shape::Record(&MOAT));
+
+/// The first of two phases.
+pub(crate) static SCREEN: Table = Table::new(
+    "`screen`",
+    &[Field::required("moat", MOAT_FIELD, "the screening")],
+);
+
+/// The second of two phases.
+pub(crate) static THEN: Table = Table::new(
+    "`then`",
+    &[Field::required(
+        "vbd",
+        Shape::Record(&VBD),
+        "the decomposition of variance",
+    )],
+);
+
+/// Screening, then a decomposition of what matters.
+pub(crate) static TWO_PHASE: Table = Table::new(
+    "`two-phase`",
+    &[
+        Field::required(
+            "screen",
+            Shape::Record(&SCREEN),
+            "the screening of all parameters",
+        ),
+        Field::required(
+            "keep",
+            Shape::Leaf(Leaf::Whole(1)),
+            "how many parameters, those with the largest effects, the second phase keeps",
+        ),
+        Field::required("then", Shape::Record(&THEN), "what is done with those"),
+    ],
+);
+
+/// How a study draws its samples.
+pub(crate) static METHOD: Table = Table {
+    what: "`method`",
+    fields: &[
+        Field::new(
+            "moat",
+            MOAT_FIELD,
+            "screening by changing one parameter at a time",
+        ),
+        Field::new(
+            "vbd",
+            Shape::Record(&VBD),
+            "decomposition of variance (Sobol' indices)",
+        ),
+        Field::new(
+            "two-phase",
+            Shape::Record(&TWO_PHASE),
+            "screening of all, then a decomposition of variance of those that matter",
+        ),
+        Field::new(
+            "table",
+            Shape::Leaf(Leaf::Text("the path of a table")),
+            "samples of your own: a table whose columns are parameters",
+        ),
+    ],
+    one_of: &["moat", "vbd", "two-phase", "table"],
+    one_needed: true,
+    others: None,
+};
+
+/// A study file.
+pub(crate) static STUDY: Table = Table::new(
+    "a study file",
+    &[
+        Field::required("headwater", FORMAT, "the number of the format"),
+        Field::required(
+            "study",
+            Shape::Leaf(Leaf::Name(NameRule::Common, "the name of the study")),
+            "the name of the study",
+        ),
+        Field::required(
+            "workflow",
+            Shape::Leaf(Leaf::Text("the path of a workflow file")),
+            "the path of the workflow file, relative to this file",
+        ),
+        Field::new(
+            "data",
+            Shape::Leaf(Leaf::Text("the path of a data file")),
+            "a data file (YAML, JSON or CSV) for the inputs that `inputs` does not name",
+        ),
+        Field::new(
+            "inputs",
+            Shape::Either(&[
+                Shape::Leaf(Leaf::Text("the path of a data file")),
+                Shape::Map {
+                    names: NameRule::Common,
+                    of: &Shape::Anything,
+                    what: "a mapping of input names to values",
+                },
+            ]),
+            "for each input a value, a list of values, a pattern or `{output: NAME, at: default}`",
+        ),
+        Field::new(
+            "parameters",
+            Shape::Either(&[
+                Shape::Leaf(Leaf::Word(PARAMETERS_WORDS)),
+                Shape::List {
+                    of: &Shape::Leaf(Leaf::Name(NameRule::Common, "the name of a parameter")),
+                    what: "a list of parameter names",
+                    least: 1,
+                    most: usize::MAX,
+                },
+                Shape::Map {
+                    names: NameRule::Common,
+                    of: &Shape::Maybe(&Shape::Record(&OVERRIDE)),
+                    what: "a mapping of parameter names to ranges or values",
+                },
+            ]),
+            "which parameters are varied; by default all that have a range or values",
+        ),
+        Field::required(
+            "objective",
+            Shape::Leaf(Leaf::Name(NameRule::Output, "the name of an output")),
+            "the output of the workflow that is studied",
+        ),
+        Field::required("method", Shape::Record(&METHOD), "how samples are drawn"),
+        Field::new(
+            "seed",
+            Shape::Leaf(Leaf::Whole(0)),
+            "what random choices start from; by default 42",
+        ),
+    ],
+);
+
+/// The shape of a study file.
+pub(crate) static STUDY_SHAPE: Shape = Shape::Record(&STUDY);
+
+/// The types of arguments in stage descriptors.
+pub(crate) const DESCRIPTOR_TYPES: &[&str] = &[
+    "dr",
+    "uchar",
+    "int",
+    "double",
+    "float",
+    "float_array",
+    "mat",
+    "mat_vect",
+];
+/// The directions of arguments in stage descriptors.
+pub(crate) const DESCRIPTOR_DIRECTIONS: &[&str] = &["input", "output", "forward"];
+
+/// An argument in a stage descriptor.
+pub(crate) static DESCRIPTOR_ARGUMENT: Table = Table::new(
+    "an argument",
+    &[
+        Field::required("name", DATA_NAME, "its name"),
+        Field::required(
+            "type",
+            Shape::Leaf(Leaf::Word(DESCRIPTOR_TYPES)),
+            "its type",
+        ),
+        Field::new(
+            "io",
+            Shape::Leaf(Leaf::Word(DESCRIPTOR_DIRECTIONS)),
+            "whether it is read, made, or passed on",
+        ),
+        Field::new(
+            "default",
+            LITERAL,
+            "the value of a scalar when none is given",
+        ),
+    ],
+);
+
+const DESCRIPTOR_ARGUMENTS: Shape = Shape::List {
+    of: &Shape::Record(&DESCRIPTOR_ARGUMENT),
+    what: "a list of arguments",
+    least: 0,
+    most: usize::MAX,
+};
+
+/// A task in a stage descriptor.
+pub(crate) static DESCRIPTOR_TASK: Table = Table::new(
+    "a task",
+    &[
+        Field::required(
+            "call",
+            Shape::Leaf(Leaf::Text("the name of a function")),
+            "the function it calls, such as `::library::Group::function`",
+        ),
+        Field::new("args", DESCRIPTOR_ARGUMENTS, "scalars and data regions"),
+        Field::new(
+            "intertask_args",
+            DESCRIPTOR_ARGUMENTS,
+            "what tasks of the stage give each other",
+        ),
+    ],
+);
+
+/// A stage descriptor.
+pub(crate) static DESCRIPTOR: Table = Table::new(
+    "a stage descriptor",
+    &[
+        Field::required(
+            "name",
+            Shape::Leaf(Leaf::Name(NameRule::Address, "the name of the stage")),
+            "the name of the stage",
+        ),
+        Field::new(
+            "includes",
+            TEXT,
+            "what its source code includes; it is not used",
+        ),
+        Field::new(
+            "dr_args",
+            DESCRIPTOR_ARGUMENTS,
+            "the data regions that it reads and makes",
+        ),
+        Field::required(
+            "tasks",
+            Shape::list(&Shape::Record(&DESCRIPTOR_TASK), "a list of tasks"),
+            "what the stage does",
+        ),
+    ],
+);
+
+/// The shape of a stage descriptor.
+pub(crate) static DESCRIPTOR_SHAPE: Shape = Shape::Record(&DESCRIPTOR);

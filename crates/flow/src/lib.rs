@@ -1,8 +1,8 @@
 //! The file formats of Headwater: from text to positioned trees to own types.
 //!
 //! What comes in: the text of a file that somebody wrote, and the [`Registry`](headwater_graph::Registry) of
-//! what libraries bring. What goes out: a [`WorkflowFile`] or a [`DataFile`], and every mistake of the file
-//! as a [`Diagnostic`](headwater_graph::Diagnostic) with its line and column, which [`render`] shows.
+//! what libraries bring. What goes out: a [`WorkflowFile`], a [`DataFile`] or a [`StudyFile`], and every mistake of the
+//! file as a [`Diagnostic`](headwater_graph::Diagnostic) with its line and column, which [`render`] shows.
 //!
 //! ```text
 //! text ─parse→ Tree ─validate(Shape)→ Fields ─read→ Workflow ─graph::check→ problems ─Places→ Diagnostics
@@ -15,8 +15,11 @@
 //! | `shape`, `leaf`, `formats` | what may be written where; `formats` is the grammar of all files |
 //! | `validate`, `schema` | the two readers of shapes: one checks trees, one prints JSON Schema |
 //! | `workflow`, `stage`, `parameter`, `operation`, `template` | the parts of a workflow file |
+//! | `study` | study files, and what they mean for their workflow |
+//! | `descriptor` | stage descriptors: JSON that others write, read as a workflow of one stage |
 //! | `places` | from problems of a workflow to places in its file |
-//! | `data`, `csv`, `data_write` | data files |
+//! | `data`, `data_write` | data files |
+//! | `csv` | data files as CSV, and [`TextTable`]: tables of anything |
 //! | `name`, `scalar`, `quantity`, `suggest` | names, single values, times and sizes, what may have been meant |
 //! | `report`, `render` | diagnostics while reading, and as text |
 //!
@@ -28,6 +31,7 @@
 mod csv;
 mod data;
 mod data_write;
+mod descriptor;
 mod formats;
 mod leaf;
 #[doc(hidden)]
@@ -46,6 +50,7 @@ mod schema;
 mod shape;
 mod source;
 mod stage;
+mod study;
 mod suggest;
 mod syntax;
 mod template;
@@ -53,6 +58,7 @@ mod tree;
 mod validate;
 mod workflow;
 
+pub use csv::{TextTable, read_table};
 pub use data::{
     DataColumn, DataFile, DataFormat, DataRow, DataShape, DataValue, Datum, DatumValue,
     ParameterSetting, read_data,
@@ -61,5 +67,10 @@ pub use data_write::write_data;
 pub use parameter::{SettingError, fit_parameter, read_scalar_setting};
 pub use render::render;
 pub use report::Read;
-pub use schema::{data_schema, workflow_schema};
-pub use workflow::{WorkflowFile, read_workflow};
+pub use schema::{data_schema, study_schema, workflow_schema};
+pub use study::{
+    DEFAULT_SEED, Domain, Levels, Method, MoatMethod, Override, Placed, ResolvedStudy, Sampler,
+    Setting, Step, StudiedParameter, StudyFile, StudyInput, StudyParameters, StudyValue, VbdMethod,
+    Walk, is_study, read_study, resolve,
+};
+pub use workflow::{WorkflowFile, read_descriptor, read_workflow};

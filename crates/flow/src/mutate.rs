@@ -10,10 +10,13 @@ use headwater_graph::{
     Type, Value,
 };
 
-use crate::{DataFormat, Read, read_data, read_workflow, render, write_data};
+use crate::{
+    DataFormat, Read, read_data, read_descriptor, read_study, read_workflow, render, resolve,
+    write_data,
+};
 
 /// Files that mutation starts from.
-pub const CORPUS: [&str; 7] = [
+pub const CORPUS: [&str; 9] = [
     include_str!("../fixtures/full.yaml"),
     include_str!("../fixtures/text.json"),
     include_str!("../fixtures/anchors.yaml"),
@@ -21,6 +24,8 @@ pub const CORPUS: [&str; 7] = [
     include_str!("../fixtures/columns.yaml"),
     include_str!("../fixtures/rows.yaml"),
     include_str!("../fixtures/rows.csv"),
+    include_str!("../fixtures/study.yaml"),
+    include_str!("../fixtures/segmentation.json"),
 ];
 
 /// Pieces of text that mean something somewhere.
@@ -93,6 +98,19 @@ const TOKENS: &[&str] = &[
     "iterate",
     "rows",
     "study",
+    "objective",
+    "method",
+    "moat",
+    "vbd",
+    "two-phase",
+    "table",
+    "range",
+    "values",
+    "step: none",
+    "dr_args",
+    "intertask_args",
+    "forward",
+    "output",
     "<<",
     "\\",
     "\\u",
@@ -213,6 +231,19 @@ fn swap_words(text: &mut Vec<u8>, random: &mut Random) {
 pub fn exercise(text: &str, registry: &Registry) {
     let workflow = read_workflow(text, registry);
     hold(&workflow, text);
+    let descriptor = read_descriptor(text, registry);
+    hold(&descriptor, text);
+    let study = read_study(text);
+    hold(&study, text);
+    if let Some(study) = &study.value {
+        let known = read_workflow(CORPUS[0], registry);
+        let names = study.parameters.overrides();
+        let columns: Vec<Arc<str>> = names.iter().map(|one| one.name.value.clone()).collect();
+        if let Some(known) = &known.value {
+            let resolved = resolve(study, &known.workflow, &columns);
+            hold(&resolved, text);
+        }
+    }
     for format in [DataFormat::Yaml, DataFormat::Csv] {
         let data = read_data(text, format);
         hold(&data, text);

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::formats::{DATA_SHAPE, WORKFLOW_SHAPE};
+use crate::formats::{DATA_SHAPE, STUDY_SHAPE, WORKFLOW_SHAPE};
 use crate::leaf::Leaf;
 use crate::shape::{Shape, Table};
 
@@ -17,6 +17,11 @@ pub fn workflow_schema() -> Value {
 /// The JSON Schema of data files.
 pub fn data_schema() -> Value {
     document("Headwater data", &DATA_SHAPE)
+}
+
+/// The JSON Schema of study files.
+pub fn study_schema() -> Value {
+    document("Headwater study", &STUDY_SHAPE)
 }
 
 fn document(title: &str, shape: &Shape) -> Value {
@@ -59,6 +64,7 @@ fn schema(shape: &Shape) -> Value {
             let options: Vec<Value> = options.iter().map(schema).collect();
             json!({"anyOf": options})
         }
+        Shape::Maybe(inner) => json!({"anyOf": [schema(inner), {"type": "null"}]}),
         Shape::Anything => json!(true),
     }
 }

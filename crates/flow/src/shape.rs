@@ -37,6 +37,8 @@ pub(crate) enum Shape {
     Record(&'static Table),
     /// One of these. They differ in kind (single value, list, mapping), or are all single values.
     Either(&'static [Shape]),
+    /// This, or nothing at all.
+    Maybe(&'static Shape),
     /// Whatever YAML can say.
     Anything,
 }
@@ -123,6 +125,7 @@ impl Shape {
             Shape::Map { .. } => node.entries().is_some() || node.is_nothing(),
             Shape::Record(_) => node.entries().is_some(),
             Shape::Either(options) => options.iter().any(|option| option.fits(node)),
+            Shape::Maybe(shape) => node.is_nothing() || shape.fits(node),
             Shape::Anything => true,
         }
     }
@@ -148,6 +151,7 @@ impl Shape {
                     _ => words.concat(),
                 }
             }
+            Shape::Maybe(shape) => shape.expects(),
             Shape::Anything => "a value".to_owned(),
         }
     }

@@ -40,6 +40,8 @@ impl Validator<'_, '_> {
     fn node(&mut self, node: &Node, shape: &'static Shape) {
         match shape {
             Shape::Anything => {}
+            Shape::Maybe(_) if node.is_nothing() => {}
+            Shape::Maybe(shape) => self.node(node, shape),
             Shape::Leaf(leaf) => self.leaf(node, leaf),
             Shape::Either(options) => self.either(node, shape, options),
             _ if !shape.fits(node) => self.unexpected(node, shape),

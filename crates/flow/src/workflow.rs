@@ -12,7 +12,8 @@ use headwater_graph::{
     check,
 };
 
-use crate::formats::{IDENTITY_WORDS, INPUT, WORKFLOW, WORKFLOW_SHAPE};
+use crate::descriptor::{descriptor, is_descriptor};
+use crate::formats::{DESCRIPTOR_SHAPE, IDENTITY_WORDS, INPUT, WORKFLOW, WORKFLOW_SHAPE};
 use crate::leaf::{self, Scope};
 use crate::operation::{Operations, operations};
 use crate::parameter::parameters;
@@ -35,10 +36,39 @@ pub struct WorkflowFile {
     pub operations: Vec<Operation>,
     /// Where the parts of the workflow stand in the file.
     pub places: BTreeMap<Place, Span>,
+    /// Which of the operations are known by their ports alone, because the file is a stage descriptor and no library
+    /// has them. Tasks that use them can be planned and not run.
+    pub placeholders: Vec<Arc<str>>,
 }
 
-/// Reads a workflow file, YAML or JSON. `registry` holds the operations and types that libraries bring.
+/// Reads a workflow file, YAML or JSON. `registry` holds the operations and types that libraries bring. A stage
+/// descriptor is known by its shape and read as a workflow of one stage; see
+/// [`read_descriptor`](crate::read_descriptor).
 pub fn read_workflow(text: &str, registry: &Registry) -> Read<WorkflowFile> {
+    read(text, registry, is_descriptor)
+}
+
+/// Reads a stage descriptor: the JSON of the code generator of the region templates framework, which describes one
+/// stage and its tasks. It becomes a workflow of that stage.
+///
+/// - Data regions (`dr`) are inputs and outputs of the workflow, of type `file`. Scalars are its parameters: `uchar`
+///   and `int` are ints, `float` and `double` floats, without default unless the file gives one. A `float_array`
+///   among `args` is an input of type `list of float`.
+/// - Between tasks, `mat` and `float_array` are arrays and `mat_vect` is a list of arrays. What a task has with
+///   `io: forward` it passes on and does not look at: the data keeps its name and its maker, so whoever reads it
+///   later reads from the maker, and the task that passed it on does not wait for it.
+/// - `::library::Group::function` is the operation `library/Group.function`. If `registry` has it, that one is used;
+///   if not, it is a placeholder that can be planned and not run. A real number for an int is truncated, as it is in
+///   the language of these functions.
+pub fn read_descriptor(text: &str, registry: &Registry) -> Read<WorkflowFile> {
+    read(text, registry, |_| true)
+}
+
+fn read(
+    text: &str,
+    registry: &Registry,
+    as_descriptor: impl Fn(&Node) -> bool,
+) -> Read<WorkflowFile> {
     let source = Source::new(text);
     let mut report = Report::default();
     let tree = parse(&source, &mut report);
@@ -49,7 +79,8 @@ pub fn read_workflow(text: &str, registry: &Registry) -> Read<WorkflowFile> {
         }
         return report.finish(None);
     };
-    if let Some(foreign) = foreign(&root) {
+    let described = as_descriptor(&root);
+    if let Some(foreign) = foreign(&root).filter(|_| !described) {
         report.push(foreign);
         return report.finish(None);
     }
@@ -58,9 +89,16 @@ pub fn read_workflow(text: &str, registry: &Registry) -> Read<WorkflowFile> {
         registry,
     };
     let parsed = report.len();
-    validate(&root, &WORKFLOW_SHAPE, scope, tree.damaged, &mut report);
+    let shape = if described {
+        &DESCRIPTOR_SHAPE
+    } else {
+        &WORKFLOW_SHAPE
+    };
+    validate(&root, shape, scope, tree.damaged, &mut report);
     let file = if tree.damaged || root.entries().is_none() {
         None
+    } else if described {
+        Some(descriptor(&root, registry, &mut report))
     } else {
         Some(workflow(&root, scope, &mut report))
     };
@@ -154,11 +192,12 @@ fn workflow(root: &Node, scope: Scope<'_>, report: &mut Report) -> WorkflowFile 
         workflow,
         operations: all,
         places: places.spans(),
+        placeholders: Vec::new(),
     }
 }
 
 /// Checks the workflow as a whole.
-fn whole(
+pub(crate) fn whole(
     workflow: &Workflow,
     operations: &[Operation],
     root: &Node,

@@ -32,7 +32,8 @@ fn invariant_1_reading_depends_on_the_text_alone() {
         let text = mutate::mutated(seed);
         let workflow = headwater_flow::read_workflow(&text, &mutate::registry());
         let data = headwater_flow::read_data(&text, headwater_flow::DataFormat::Yaml);
-        format!("{workflow:?}{data:?}")
+        let study = headwater_flow::read_study(&text);
+        format!("{workflow:?}{data:?}{study:?}")
     };
     for seed in 0..300 {
         let elsewhere = std::thread::scope(|scope| scope.spawn(|| read(seed)).join());

@@ -1,13 +1,19 @@
 //! The examples of the user guide are right.
 
-use headwater_flow::{DataFormat, mutate, read_data, read_workflow, render};
+use headwater_flow::{DataFormat, mutate, read_data, read_study, read_workflow, render, resolve};
 
 const GUIDE: &str = include_str!("../../../docs/workflow-files.md");
 
+const STUDIES: &str = include_str!("../../../docs/study-files.md");
+
 /// The blocks of one language.
 fn blocks(language: &str) -> Vec<&'static str> {
+    blocks_of(GUIDE, language)
+}
+
+fn blocks_of(page: &'static str, language: &str) -> Vec<&'static str> {
     let opening = format!("```{language}\n");
-    let pieces = GUIDE.split(opening.as_str()).skip(1);
+    let pieces = page.split(opening.as_str()).skip(1);
     pieces
         .map(|piece| piece.split("```").next().unwrap_or(""))
         .collect()
@@ -68,4 +74,27 @@ fn the_message_shown_is_the_message_given() {
         render(&read.diagnostics, "words.yaml", &text, false),
         blocks("text")[0]
     );
+}
+
+#[test]
+fn studies_have_no_mistakes() {
+    let studies = blocks_of(STUDIES, "yaml");
+    assert_eq!(studies.len(), 5);
+    for text in studies {
+        assert_eq!(read_study(text).diagnostics, [], "{text}");
+    }
+}
+
+#[test]
+fn the_descriptor_can_be_studied() {
+    let descriptor = blocks_of(STUDIES, "json")[0];
+    let read = read_workflow(descriptor, &mutate::registry());
+    assert_eq!(read.diagnostics, []);
+    let workflow = read.value.expect("it is right").workflow;
+    let study = read_study(
+        "headwater: 1\nstudy: s\nworkflow: d.json\ninputs: {tissue: a.png}\nobjective: nuclei\n\
+         parameters: {size: {range: [2, 40]}, threshold: {values: [200, 220]}}\nmethod: {moat: }\n",
+    );
+    let study = study.value.expect("it is right");
+    assert_eq!(resolve(&study, &workflow, &[]).diagnostics, []);
 }

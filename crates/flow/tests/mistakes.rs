@@ -6,7 +6,9 @@
 
 use std::path::PathBuf;
 
-use headwater_flow::{DataFormat, mutate, read_data, read_workflow};
+use headwater_flow::{
+    DataFormat, mutate, read_data, read_descriptor, read_study, read_workflow, resolve,
+};
 use headwater_graph::{Diagnostic, Severity};
 
 fn line(diagnostic: &Diagnostic) -> String {
@@ -101,6 +103,40 @@ fn data_files() {
 fn csv_files() {
     check("csv.txt", |text| {
         read_data(text, DataFormat::Csv).diagnostics
+    });
+}
+
+#[test]
+fn study_files() {
+    check("study.txt", |text| read_study(text).diagnostics);
+}
+
+/// The workflow of these cases stands before the first of them.
+#[test]
+fn studies_against_their_workflow() {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/mistakes/resolve.txt");
+    let cases = std::fs::read_to_string(file).expect("the cases are there");
+    let (about, _) = cases.split_once("####\n").expect("a case begins with ####");
+    let (_, workflow) = about
+        .split_once("\n\n")
+        .expect("the workflow follows an empty line");
+    let read = read_workflow(workflow, &mutate::registry());
+    let workflow = read.value.expect("the workflow is right").workflow;
+    check("resolve.txt", |text| {
+        let study = read_study(text);
+        let mut found = study.diagnostics;
+        if let Some(study) = &study.value {
+            found.extend(resolve(study, &workflow, &[]).diagnostics);
+        }
+        found
+    });
+}
+
+#[test]
+fn stage_descriptors() {
+    let registry = mutate::registry();
+    check("descriptor.txt", |text| {
+        read_descriptor(text, &registry).diagnostics
     });
 }
 

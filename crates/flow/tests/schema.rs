@@ -3,7 +3,7 @@
 //! The reader is checked against the same shapes, so only the printing can go wrong; a small evaluator of
 //! the words that are printed is enough to see that.
 
-use headwater_flow::{data_schema, workflow_schema};
+use headwater_flow::{data_schema, study_schema, workflow_schema};
 use serde_json::{Value, json};
 
 fn accepts(schema: &Value, value: &Value) -> bool {
@@ -118,7 +118,7 @@ fn right_files_are_accepted() {
 
 #[test]
 fn patterns_are_read_by_every_validator() {
-    for schema in [workflow_schema(), data_schema()] {
+    for schema in [workflow_schema(), data_schema(), study_schema()] {
         let text = schema.to_string();
         assert!(text.contains("\\\\x7f"));
         assert!(!text.contains("\\\\p"));
@@ -149,4 +149,54 @@ fn wrong_files_are_refused() {
     });
     assert!(!accepts(&data_schema(), &json!({"inputs": {}, "rows": []})));
     assert!(!accepts(&data_schema(), &json!({"input": {}})));
+}
+
+fn study() -> Value {
+    json!({
+        "headwater": 1,
+        "study": "s",
+        "workflow": "w.yaml",
+        "inputs": {"tile": "*.png", "reference": {"output": "mask", "at": "default"}},
+        "parameters": {"A": {"range": [1, 2], "step": "none"}, "B": null, "C": {"value": true}},
+        "objective": "dice",
+        "method": {"moat": {"levels": "grid"}},
+        "seed": 7,
+    })
+}
+
+#[test]
+fn right_studies_are_accepted() {
+    let mut file = study();
+    assert!(accepts(&study_schema(), &file));
+    for parameters in [json!("all"), json!(["A"]), json!(null)] {
+        file["parameters"] = parameters;
+        assert!(accepts(&study_schema(), &file));
+    }
+    file["inputs"] = json!("rows.csv");
+    for method in [
+        json!({"moat": null}),
+        json!({"vbd": {"samples": 128, "second-order": true}}),
+        json!({"two-phase": {"screen": {"moat": {}}, "keep": 8, "then": {"vbd": {"samples": 8}}}}),
+        json!({"table": "samples.csv"}),
+    ] {
+        file["method"] = method;
+        assert!(accepts(&study_schema(), &file), "{file}");
+    }
+}
+
+#[test]
+fn wrong_studies_are_refused() {
+    let check = |change: fn(&mut Value)| {
+        let mut file = study();
+        change(&mut file);
+        assert!(!accepts(&study_schema(), &file), "{file}");
+    };
+    check(|file| file["objectives"] = json!("dice"));
+    check(|file| file["parameters"] = json!([]));
+    check(|file| file["parameters"] = json!({"A": {"rang": [1, 2]}}));
+    check(|file| file["method"] = json!({}));
+    check(|file| file["method"] = json!({"moat": {}, "table": "a.csv"}));
+    check(|file| file["method"] = json!({"vbd": {}}));
+    check(|file| file["method"] = json!({"moat": {"levels": 1}}));
+    check(|file| file["seed"] = json!(-1));
 }

@@ -201,6 +201,8 @@ pub struct TaskGraph {
     /// Only ids: the recipes are in `tasks`, and a small table stays in the cache.
     by_recipe: HashTable<TaskId>,
     builder: RecipeBuilder,
+    /// Equal tasks stay apart, and recipes mean nothing.
+    unshared: bool,
 }
 
 /// The place of a recipe in the table. Its bytes are uniformly distributed already.
@@ -231,6 +233,15 @@ impl TaskGraph {
     /// An empty graph.
     pub fn new() -> TaskGraph {
         TaskGraph::default()
+    }
+
+    /// An empty graph in which every task that is added is a new one, even if it is equal to another. Such a graph
+    /// describes a workflow before its parameters have values; its recipes stand for nothing.
+    pub fn unshared() -> TaskGraph {
+        TaskGraph {
+            unshared: true,
+            ..TaskGraph::default()
+        }
     }
 
     /// Makes room for that many more tasks.
@@ -313,7 +324,9 @@ impl TaskGraph {
             builder.port(&signature.inputs[usize::from(*port)].name);
             self.describe(source, &mut builder);
         }
-        if !signature.pure {
+        if self.unshared {
+            builder.address(&self.tasks.len().to_string());
+        } else if !signature.pure {
             builder.address(new.address);
         }
         let recipe = builder.finish();

@@ -59,7 +59,7 @@ pub use operation::{
 pub use order::{Levels, critical_path, levels};
 pub use recipe::{Identity, NotANumber, RecipeBuilder, SCHEME};
 pub use registry::{Codec, Decode, Encode, Registry, RegistryError};
-pub use store::{Costs, Known, Objects, ProductRecord, Records, StoreError, StoredOutput};
+pub use store::{Cost, Costs, Known, Objects, ProductRecord, Records, StoreError, StoredOutput};
 pub use strategy::{Strategy, StrategyError};
 pub use value::{
     Array, DirectoryEntry, DirectoryValue, ElementType, FileValue, Handle, Image, Opaque, Region,

@@ -172,8 +172,25 @@ pub trait Objects: Send + Sync {
     fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError>;
 }
 
+/// What executions of one operation in one version have cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cost {
+    /// How many executions this is drawn from: the latest ones, and not more than a store looks at.
+    pub executions: usize,
+    /// The median of their wall-clock times, in nanoseconds.
+    pub wall: u64,
+    /// The mean of the bytes of all their outputs.
+    pub output_bytes: u64,
+    /// Output port → the mean of its bytes, over the executions that had it; sorted by port.
+    pub outputs: Vec<(Arc<str>, u64)>,
+    /// The mean of their peak memory in bytes, over the executions for which it is known, if any.
+    pub peak_memory: Option<u64>,
+    /// The runs that they belong to, each once, the latest first.
+    pub runs: Vec<Arc<str>>,
+}
+
 /// What tasks are expected to cost.
 pub trait Costs: Send + Sync {
-    /// Expected seconds of a task of this operation, where something is known.
-    fn seconds(&self, operation: &str, version: &str) -> Option<f64>;
+    /// For each operation and version what executions of it have cost, or `None` where none is remembered.
+    fn costs(&self, operations: &[(Arc<str>, Arc<str>)]) -> Result<Vec<Option<Cost>>, StoreError>;
 }

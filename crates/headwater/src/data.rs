@@ -137,6 +137,53 @@ pub(crate) fn bind(
     })
 }
 
+/// Reads the data of a study: a data file, where it names one, and the inputs that it gives itself.
+pub(crate) fn bind_study(
+    workflow: &Workflow,
+    registry: &Registry,
+    data_file: Option<&Path>,
+    inputs: &[DataColumn],
+    study: (&Path, &str),
+) -> Result<BoundData, Error> {
+    let mut bound = bind(workflow, registry, data_file, &[])?;
+    let (file, text) = study;
+    let absolute =
+        std::path::absolute(file).map_err(|source| Error::io("cannot find", file, source))?;
+    let files = std::mem::take(&mut bound.files);
+    let mut binder = Binder {
+        workflow,
+        registry,
+        folder: absolute.parent().map(Path::to_path_buf).unwrap_or_default(),
+        places: files.iter().cloned().zip(0..).collect(),
+        files,
+        known_by: KnownBy::Content,
+        diagnostics: Vec::new(),
+    };
+    for column in inputs {
+        if bound.columns.iter().any(|known| known.input == column.name) {
+            let message = format!("input `{}` is in the data file already", column.name);
+            binder
+                .diagnostics
+                .push(Diagnostic::error(column.span, message).with_hint("give it in one place"));
+        }
+    }
+    let sources = bound.columns.iter().map(|column| column.source + 1).max();
+    let mut columns = binder.columns(&DataShape::Columns(inputs.to_vec()));
+    for column in &mut columns {
+        column.source += sources.unwrap_or(0);
+    }
+    if binder.diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(Error::File {
+            file: file.to_owned(),
+            text: text.to_owned(),
+            diagnostics: binder.diagnostics,
+        });
+    }
+    bound.columns.extend(columns);
+    bound.files = binder.files;
+    Ok(bound)
+}
+
 impl BoundData {
     /// Gives every item its identity, by the contents of the files.
     pub(crate) fn identify(self, store: &Store, threads: usize) -> Result<RunData, Error> {

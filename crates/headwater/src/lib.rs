@@ -20,6 +20,7 @@
 //! | `deliver` | writes outputs where the user finds them |
 //! | `notes` | what a run notes for those who ask later |
 //! | `explain` | why a task ran or what it reused; two runs side by side |
+//! | `study` | studies: parameter sets, and the plan that shares what they have in common |
 //! | `products` | the products of a store: listed, shown, checked, thrown away |
 //! | `native` | runs a [`TaskGraph`](graph::TaskGraph) of native operations, without files |
 //!
@@ -41,6 +42,7 @@ mod products;
 mod progress;
 mod report;
 mod run;
+mod study;
 mod thrift;
 
 pub use error::Error;
@@ -50,14 +52,14 @@ pub use explain::{
 };
 pub use headwater_enact as enact;
 pub use headwater_execute::{Failure, FailureKind, Stop, inherited_environment};
-pub use headwater_flow::{data_schema, render, workflow_schema};
+pub use headwater_flow::{data_schema, render, study_schema, workflow_schema};
 pub use headwater_graph as graph;
 pub use headwater_remember::{
     Collected, FoundRun, RunRecord, RunStatus, RunTask, Store, TaskState, Verified,
 };
 pub use identifier::date;
 pub use keep::StoreKeeper;
-pub use load::{Checked, Loaded, check_file, load};
+pub use load::{Checked, CheckedFile, Loaded, check_file, load};
 pub use native::{NativeRun, run_graph, run_graph_with};
 pub use place::{StorePlace, open_store};
 pub use plan::{DryRun, StagePlan, dry_run};
@@ -68,6 +70,11 @@ pub use products::{
 pub use progress::{Progress, Snapshot, StageSnapshot};
 pub use report::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};
 pub use run::run;
+pub use study::{
+    AlgorithmPlan, CostSource, Forecast, LaterPhase, ReferencePlan, Reuse, ReusePlan, StudyPlan,
+    StudyPlanRequest, StudyStagePlan, TuneReport, TuneRequest, TunedOperation, plan_study,
+    tune_study,
+};
 
 /// Starts the small helper process that starts programs. Call it first in `main`: in the helper it does not
 /// return. Without it programs are started directly, and their peak memory is not reliable.

@@ -20,6 +20,7 @@ use headwater_graph::{
 use headwater_remember::{Store, VersionParts};
 
 use crate::Error;
+use crate::study::{ReadStudy, load_study};
 
 /// A workflow file that can be run.
 #[derive(Debug)]
@@ -128,15 +129,24 @@ impl Loaded {
     }
 }
 
-/// A file that was looked at.
+/// What checking a file has shown.
 #[derive(Debug)]
 pub struct Checked {
+    /// The file, then the files that it names.
+    pub files: Vec<CheckedFile>,
+    /// What it holds, where it can be used.
+    pub summary: Option<String>,
+}
+
+/// A file that was looked at.
+#[derive(Debug)]
+pub struct CheckedFile {
+    /// Where it is.
+    pub file: PathBuf,
     /// Its text.
     pub text: String,
     /// Everything there is to say about it.
     pub diagnostics: Vec<Diagnostic>,
-    /// What it holds, where it can be used.
-    pub summary: Option<String>,
 }
 
 /// The text of a file that the user has named.
@@ -158,9 +168,14 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
     })
 }
 
-/// Reads a workflow file and says everything there is to say about it.
+/// Reads a workflow file, or a study file with the files that it names, and says everything there is to say.
 pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
     let text = read_text(path)?;
+    if headwater_flow::is_study(&text) {
+        let ReadStudy { files, study } = load_study(path, text, libraries);
+        let summary = study.map(|study| study.summary());
+        return Ok(Checked { files, summary });
+    }
     let read = headwater_flow::read_workflow(&text, libraries);
     let summary = read.value.map(|file| {
         let workflow = &file.workflow;
@@ -177,9 +192,13 @@ pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
             count(tasks, "task"),
         )
     });
-    Ok(Checked {
+    let file = CheckedFile {
+        file: path.to_owned(),
         text,
         diagnostics: read.diagnostics,
+    };
+    Ok(Checked {
+        files: vec![file],
         summary,
     })
 }
@@ -198,6 +217,8 @@ pub(crate) struct Parsed {
     text: String,
     diagnostics: Vec<Diagnostic>,
     places: BTreeMap<Place, Span>,
+    /// Operations that can be planned and not run.
+    placeholders: Vec<Arc<str>>,
 }
 
 /// Reads a workflow file and looks at nothing else.
@@ -214,6 +235,7 @@ pub(crate) fn parse(path: &Path, libraries: &Registry) -> Result<Parsed, Error> 
     let workflow = Arc::new(file.workflow);
     let (operations, places) = (file.operations, file.places);
     Ok(Parsed {
+        placeholders: file.placeholders,
         workflow,
         operations,
         file: path.to_owned(),
@@ -224,6 +246,33 @@ pub(crate) fn parse(path: &Path, libraries: &Registry) -> Result<Parsed, Error> 
 }
 
 impl Parsed {
+    /// The file as it was read.
+    pub(crate) fn checked(&self) -> CheckedFile {
+        CheckedFile {
+            file: self.file.clone(),
+            text: self.text.clone(),
+            diagnostics: self.diagnostics.clone(),
+        }
+    }
+
+    /// Refuses a workflow that names operations nothing runs.
+    pub(crate) fn runnable(&self) -> Result<(), Error> {
+        let names = &self.placeholders;
+        if names.is_empty() {
+            return Ok(());
+        }
+        let list: Vec<String> = names.iter().map(|name| format!("  {name}")).collect();
+        let message = format!(
+            "`{}` is a stage descriptor, which says what tasks pass to each other and not how they run; missing {}:\n{}",
+            self.file.display(),
+            if names.len() == 1 { "is" } else { "are" },
+            list.join("\n")
+        );
+        let hint = "it can be checked and planned as it is; to run it, write a workflow file whose operations are \
+                    programs, or register these operations in a program of your own";
+        Err(Error::usage(message, Some(hint.to_owned())))
+    }
+
     /// Finds out the versions of the programs. With a folder for copies, they use the files there; it is
     /// [`Loaded::copy_used`] that brings them.
     pub(crate) fn with_versions(
@@ -239,6 +288,7 @@ impl Parsed {
             text,
             diagnostics,
             places,
+            placeholders: _,
         } = self;
         let folder =
             std::path::absolute(&file).map_err(|source| Error::io("cannot find", &file, source))?;

@@ -92,6 +92,17 @@ pub fn run_graph_with(
     options: Options,
     store: Option<(Arc<Store>, &str)>,
 ) -> Result<NativeRun, Error> {
+    run_until(graph, wanted, options, store, &Stop::default())
+}
+
+/// As [`run_graph_with`], until everything has ended or `stop` is asked for.
+pub(crate) fn run_until(
+    graph: TaskGraph,
+    wanted: &[TaskId],
+    options: Options,
+    store: Option<(Arc<Store>, &str)>,
+    stop: &Stop,
+) -> Result<NativeRun, Error> {
     let remembers = store.is_some();
     let workers = usize::try_from(options.capacity.cores)
         .unwrap_or(usize::MAX)
@@ -122,7 +133,7 @@ pub fn run_graph_with(
             watched: Arc::default(),
         },
         scratch: nowhere("spilled"),
-        stop: Stop::default(),
+        stop: stop.clone(),
         files: Some(Arc::new(headwater_execute::PlainFiles)),
         deliver,
     };

@@ -65,7 +65,7 @@ pub(crate) struct Prepared {
     pub(crate) watched: Arc<Watched>,
 }
 
-fn machine_cores() -> usize {
+pub(crate) fn machine_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
@@ -90,6 +90,9 @@ pub(crate) fn prepare(
 ) -> Result<Prepared, Error> {
     // Mistakes in the files are told before a store is made.
     let parsed = crate::load::parse(&request.flow, libraries)?;
+    if run.is_some() {
+        parsed.runnable()?;
+    }
     let data = crate::data::bind(
         &parsed.workflow,
         libraries,

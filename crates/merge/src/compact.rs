@@ -8,10 +8,12 @@
 //! The construction is that of Barreiros and Teodoro (2017), algorithm 1, except that hashing the resolved words makes
 //! the search along paths, and the table of pending vertices, unnecessary.
 
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
-
 use crate::Stages;
+use crate::known::{Known, spread};
+use crate::tree::NONE;
+
+/// How many sets go through the steps side by side: their look-ups do not wait for each other.
+const SIDE_BY_SIDE: usize = 256;
 
 /// A part of what identifies a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,43 +117,10 @@ pub struct Compact {
     /// (step of the template, beginning of its words).
     nodes: Vec<(u32, u32)>,
     words: Vec<u32>,
+    /// By step of the template, which of its words are nodes.
+    reads: Vec<Vec<u32>>,
     /// By stage of the workflow.
     pub stages: Vec<StageRows>,
-}
-
-/// No node, or no row.
-const NONE: u32 = u32::MAX;
-/// One in so many sets is seen before the size of tables is guessed.
-const SAMPLE: usize = 16;
-const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// Something in a table, with its mark: so that a table can grow, and most that differ be told apart, without looking
-/// at the words, which lie anywhere in memory.
-#[derive(Debug, Clone, Copy)]
-struct Marked {
-    mark: u32,
-    number: u32,
-}
-
-impl Marked {
-    fn spread(&self) -> u64 {
-        spread(self.mark)
-    }
-}
-
-/// Spreads a mark over 64 bits.
-fn spread(mark: u32) -> u64 {
-    u64::from(mark).wrapping_mul(FACTOR)
-}
-
-/// The mark of a sequence of words; the same on every machine.
-fn mark(words: &[u32]) -> u32 {
-    let mut state = words.len() as u64;
-    for word in words {
-        state = (state.rotate_left(23) ^ u64::from(*word)).wrapping_mul(FACTOR);
-    }
-    state ^= state >> 32;
-    (state.wrapping_mul(FACTOR) >> 32) as u32
 }
 
 impl Compact {
@@ -172,23 +141,26 @@ impl Compact {
     pub fn with(template: &Template, sets: &Sets, mut visit: impl FnMut(usize, &[u32])) -> Compact {
         let mut making = Making::new(template);
         let varies = varying(template);
-        let mut nodes = vec![0; template.steps.len()];
-        let (changing, constant): (Vec<usize>, Vec<usize>) =
+        let mut constant = vec![0; template.steps.len()];
+        let (changing, fixed): (Vec<usize>, Vec<usize>) =
             (0..template.steps.len()).partition(|step| varies[*step]);
-        for step in constant {
-            nodes[step] = making.node(step, &[], &nodes);
+        for step in fixed {
+            constant[step] = making.node(step, &[], &constant);
         }
-        for set in 0..sets.len() {
-            if set > 0 && set == sets.len() / SAMPLE {
-                making.reserve();
-            }
+        let mut block = vec![constant; SIDE_BY_SIDE.min(sets.len())];
+        for begin in (0..sets.len()).step_by(SIDE_BY_SIDE) {
+            let sides = || begin..sets.len().min(begin + SIDE_BY_SIDE);
             for step in &changing {
-                nodes[*step] = making.node(*step, sets.set(set), &nodes);
+                for (set, nodes) in sides().zip(&mut block) {
+                    nodes[*step] = making.node(*step, sets.set(set), nodes);
+                }
             }
-            for occurrence in &template.occurrences {
-                making.stage(occurrence, &nodes);
+            for (set, nodes) in sides().zip(&block) {
+                for occurrence in &template.occurrences {
+                    making.stage(occurrence, nodes);
+                }
+                visit(set, nodes);
             }
-            visit(set, &nodes);
         }
         making.finish(sets.len())
     }
@@ -212,6 +184,13 @@ impl Compact {
             step,
             words: &self.words[begin as usize..end],
         }
+    }
+
+    /// The nodes that a node reads; one that it reads twice comes twice.
+    pub fn reads(&self, node: u32) -> impl Iterator<Item = u32> {
+        let Node { step, words } = self.node(node);
+        let places = self.reads[step as usize].iter();
+        places.map(move |place| words[*place as usize])
     }
 
     /// All nodes, each after those that it reads.
@@ -241,7 +220,7 @@ struct Making<'a> {
     /// table has few.
     first_reader: Vec<u32>,
     /// The other nodes.
-    by_words: HashTable<Marked>,
+    by_words: Known,
     /// By stage: its distinct rows.
     rows: Vec<Rows>,
     key: Vec<u32>,
@@ -254,33 +233,29 @@ struct Rows {
     /// By node: the first row that ends with it. Most nodes end one row, so that the table has few.
     by_last: Vec<u32>,
     /// The other rows.
-    by_row: HashTable<Marked>,
+    by_row: Known,
     occurrences: usize,
 }
 
 impl Rows {
     fn insert(&mut self, row: &[u32]) {
         let (width, cells) = (self.width, &self.cells);
-        let at = |position: u32| &cells[position as usize * width..][..width];
+        let same = |known: u32| &cells[known as usize * width..][..width] == row;
+        let new = (cells.len() / width) as u32;
         let last = row[width - 1] as usize;
         if self.by_last.len() <= last {
             self.by_last.resize(last + 1, NONE);
         }
-        match self.by_last[last] {
+        let first = &mut self.by_last[last];
+        let number = match *first {
             NONE => {
-                self.by_last[last] = (cells.len() / width) as u32;
-                self.cells.extend_from_slice(row);
-                return;
+                *first = new;
+                new
             }
-            known if at(known) == row => return,
-            _ => {}
-        }
-        let mark = mark(row);
-        let same = |known: &Marked| known.mark == mark && at(known.number) == row;
-        let entry = self.by_row.entry(spread(mark), same, Marked::spread);
-        if let Entry::Vacant(place) = entry {
-            let number = (cells.len() / width) as u32;
-            place.insert(Marked { mark, number });
+            first if same(first) => first,
+            _ => self.by_row.number(spread(row), same, new),
+        };
+        if number == new {
             self.cells.extend_from_slice(row);
         }
     }
@@ -298,20 +273,9 @@ impl<'a> Making<'a> {
             template,
             compact: Compact::default(),
             first_reader: Vec::new(),
-            by_words: HashTable::new(),
+            by_words: Known::default(),
             rows,
             key: Vec::new(),
-        }
-    }
-
-    /// Makes room for as much as all sets will bring if the others bring as much as those so far: a large table is slow
-    /// to grow, since each of its entries then moves to another place in memory.
-    fn reserve(&mut self) {
-        let more = |known: usize| known * (SAMPLE - 1);
-        self.by_words
-            .reserve(more(self.by_words.len()), Marked::spread);
-        for rows in &mut self.rows {
-            rows.by_row.reserve(more(rows.by_row.len()), Marked::spread);
         }
     }
 
@@ -334,29 +298,27 @@ impl<'a> Making<'a> {
             Word::Fixed(_) | Word::Value(_) => None,
         });
         let (key, compact) = (&self.key, &mut self.compact);
-        let number = compact.nodes.len() as u32;
-        match read
+        let same = |known: u32| compact.node(known).words == key;
+        let new = compact.nodes.len() as u32;
+        let first = read
             .max()
-            .map(|latest| &mut self.first_reader[latest as usize])
-        {
+            .map(|latest| &mut self.first_reader[latest as usize]);
+        let node = match first {
             // Nothing has read it: this is new, and the table need not know.
-            Some(first) if *first == NONE => *first = number,
-            Some(first) if compact.node(*first).words == key => return *first,
-            _ => {
-                let mark = mark(key);
-                let same =
-                    |known: &Marked| known.mark == mark && compact.node(known.number).words == key;
-                match self.by_words.entry(spread(mark), same, Marked::spread) {
-                    Entry::Occupied(known) => return known.get().number,
-                    Entry::Vacant(place) => place.insert(Marked { mark, number }),
-                };
+            Some(first) if *first == NONE => {
+                *first = new;
+                new
             }
+            Some(first) if same(*first) => *first,
+            _ => self.by_words.number(spread(key), same, new),
+        };
+        if node == new {
+            self.first_reader.push(NONE);
+            let begin = u32::try_from(compact.words.len()).expect("fewer than 2³² words");
+            compact.nodes.push((step as u32, begin));
+            compact.words.extend_from_slice(key);
         }
-        let begin = u32::try_from(compact.words.len()).expect("fewer than 2³² words");
-        compact.nodes.push((step as u32, begin));
-        compact.words.extend_from_slice(key);
-        self.first_reader.push(NONE);
-        number
+        node
     }
 
     fn stage(&mut self, occurrence: &Occurrence, nodes: &[u32]) {
@@ -370,6 +332,12 @@ impl<'a> Making<'a> {
 
     fn finish(self, sets: usize) -> Compact {
         let mut compact = self.compact;
+        let is_node = |(_, word): &(u32, &Word)| matches!(word, Word::Node(_));
+        let reads = |step: &Step| {
+            let words = (0..).zip(&step.words).filter(is_node);
+            words.map(|(place, _)| place).collect()
+        };
+        compact.reads = self.template.steps.iter().map(reads).collect();
         let stage = |rows: Rows| StageRows {
             instances: rows.occurrences * sets,
             distinct: match rows.width {

@@ -11,6 +11,7 @@
 //! | file | noun |
 //! | --- | --- |
 //! | `compact` | instances to nodes: whole stages and single tasks that are equal stand once |
+//! | `known` | numbers for things that are equal |
 //! | `stages` | the stages to be cut, and what their tasks cost |
 //! | `tree` | the reuse tree: stages by their common beginnings |
 //! | `buckets` | a partition of stages, and what it costs |
@@ -32,6 +33,7 @@
 mod buckets;
 mod compact;
 mod cost_balanced;
+mod known;
 mod naive;
 mod order;
 mod rtma;

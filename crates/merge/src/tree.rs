@@ -4,13 +4,8 @@
 //! tasks are the same. Below the last level but one every stage has a leaf of its own. Children are in the order of
 //! the stages that brought them. Building it costs one look-up per task.
 
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
-
 use crate::Stages;
-
-/// One in so many stages is seen before the size of the table is guessed.
-const SAMPLE: usize = 16;
+use crate::known::{Known, spread};
 
 /// No node.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -29,19 +24,14 @@ pub struct TreeNode {
     next: u32,
 }
 
-/// Stages by their common beginnings. Node 0 is the root.
+/// Stages by their common beginnings. Node 0 is the root. A node has a smaller number than what is below it, and those
+/// that a stage brought stand side by side: what climbs from leaves to the root is quick.
 #[derive(Debug, Clone)]
 pub struct Tree {
     nodes: Vec<TreeNode>,
     /// The leaf of each stage.
     leaves: Vec<u32>,
     depth: u32,
-}
-
-fn spread(parent: u32, task: u32) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mixed = (u64::from(parent) << 32 | u64::from(task)).wrapping_mul(FACTOR);
-    (mixed ^ mixed >> 32).wrapping_mul(FACTOR)
 }
 
 impl Tree {
@@ -60,14 +50,8 @@ impl Tree {
             leaves: Vec::with_capacity(stages.len()),
             depth: stages.width() as u32,
         };
-        // (parent, task, node): the table can be searched and grow without looking at nodes, which lie anywhere.
-        let mut by_task: HashTable<(u32, u32, u32)> = HashTable::new();
-        for (stage, row) in stages.rows().enumerate() {
-            if stage > 0 && stage == stages.len() / SAMPLE {
-                // The others will bring about as much: growing a large table is slow.
-                let more = by_task.len() * (SAMPLE - 1);
-                by_task.reserve(more, |known| spread(known.0, known.1));
-            }
+        let mut known = Known::default();
+        for row in stages.rows() {
             let mut at = 0;
             let (last, beginning) = row.split_last().expect("a stage has tasks");
             for task in beginning {
@@ -81,16 +65,16 @@ impl Tree {
                     at = first;
                     continue;
                 }
-                let same = |known: &(u32, u32, u32)| (known.0, known.1) == (at, *task);
-                let again = |known: &(u32, u32, u32)| spread(known.0, known.1);
-                at = match by_task.entry(spread(at, *task), same, again) {
-                    Entry::Occupied(known) => known.get().2,
-                    Entry::Vacant(place) => {
-                        let node = tree.add(at, *task);
-                        place.insert((at, *task, node));
-                        node
-                    }
+                let same = |known: u32| {
+                    let known = &tree.nodes[known as usize];
+                    known.parent == at && known.task == *task
                 };
+                let new = tree.nodes.len() as u32;
+                let node = known.number(spread(&[at, *task]), same, new);
+                if node == new {
+                    tree.add(at, *task);
+                }
+                at = node;
             }
             let leaf = tree.add(at, *last);
             tree.leaves.push(leaf);

@@ -38,6 +38,7 @@
 //! | `aliases` | [`Alias`]: recipes that were found to be equal to a product |
 //! | `leases` | [`Leases`]: who is making what, so that nothing is made twice at once |
 //! | `queries` | what people ask: lists of products, what came before, what a version stands for |
+//! | `costs` | what executions of an operation have cost |
 //! | `objects` | placing, finding and verifying bytes |
 //! | `collect` | [`Collected`]: taking bytes away when they are too many |
 //! | `verify` | [`Verified`]: reading everything |
@@ -48,6 +49,7 @@
 //! | `database` | the three ways of using the records, and what happens when they are damaged |
 //! | `connections`, `schema` | connections to one file, what their errors mean, tables and the format number |
 //! | `journal`, `rebuild` | the journal, and making the records again from it |
+//! | [`tables`] | tables of samples and results: CSV, Parquet, Dakota |
 //! | `disk` | the few system calls that the standard library does not have |
 //!
 //! **Invariants:** a record is visible only when its objects are durable. Nothing is acknowledged before the commit
@@ -60,6 +62,7 @@ mod aliases;
 mod claims;
 mod collect;
 mod connections;
+mod costs;
 mod database;
 mod details;
 mod digests;
@@ -75,6 +78,7 @@ mod records;
 mod runs;
 mod schema;
 mod store;
+pub mod tables;
 mod verify;
 mod worth;
 mod writer;

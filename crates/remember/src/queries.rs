@@ -70,7 +70,7 @@ fn select(
 }
 
 /// The number of a text in the table `names`; a number that nothing has, where it has none.
-fn number(connection: &Connection, text: &str) -> rusqlite::Result<i64> {
+pub(crate) fn number(connection: &Connection, text: &str) -> rusqlite::Result<i64> {
     let number = connection
         .prepare_cached("SELECT id FROM names WHERE text = ?")?
         .query_row([text], |row| row.get(0))

@@ -14,6 +14,7 @@
 //! | `points` | a table of parameter values, one row per evaluation |
 //! | `sample` | designs: which points to evaluate |
 //! | `analyze` | indices, from a design and its outputs; `analyze::x` reads what `sample::x` makes |
+//! | `functions` | functions whose indices are known, to try methods on |
 //!
 //! Read `space.rs` first.
 //!
@@ -24,6 +25,7 @@ mod points;
 mod space;
 
 pub mod analyze;
+pub mod functions;
 pub mod sample;
 
 pub use points::Points;

@@ -1,6 +1,38 @@
 //! Designs: which points of a space to evaluate.
 //!
 //! Law: a design is a function of its arguments and the seed, the same bits on every machine.
+//!
+//! ```
+//! use headwater_study::sample::{Levels, Moat, Walk, moat};
+//! use headwater_study::{Domain, Parameter, Space};
+//!
+//! let space = Space {
+//!     parameters: vec![
+//!         Parameter {
+//!             name: "threshold".into(),
+//!             domain: Domain::Grid { low: 2.5, step: 0.5, count: 11 },
+//!         },
+//!         Parameter {
+//!             name: "connectivity".into(),
+//!             domain: Domain::Choice { count: 2 },
+//!         },
+//!     ],
+//! };
+//! let wanted = Moat { trajectories: 10, levels: Levels::Each(20), walk: Walk::Random };
+//! let design = moat::design(&space, &wanted, 1)?;
+//! assert_eq!(design.points.len(), 10 * 3);
+//! assert_eq!(design.moves.len(), 10 * 2);
+//! # Ok::<(), headwater_study::sample::SampleError>(())
+//! ```
+//!
+//! | file | noun |
+//! | --- | --- |
+//! | `draw` | where randomness comes from |
+//! | `unit` | points of the unit cube: independent ones and Latin hypercubes; `halton` and `sobol` beside it |
+//! | `joe_kuo` | direction numbers of Sobol' sequences |
+//! | `table` | the values of a parameter by position |
+//! | `moat` | trajectories; `trajectory` at random, `spread` far apart, `radial` from base points, `own` from elsewhere |
+//! | `vbd` | base points A and B, and rows mixed of them |
 
 mod draw;
 mod error;

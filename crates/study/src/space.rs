@@ -141,9 +141,10 @@ fn as_written(value: f64) -> f64 {
     quickly_as_written(value).unwrap_or_else(|| format!("{value:.14e}").parse().unwrap_or(value))
 }
 
-/// The same without a detour through text, where it is certain: the digits before the point of `value × 10^n` are a
-/// whole number and 10^n is exact, so that their quotient is the double nearest to that decimal. Only which whole
-/// number is nearest can be in doubt, and then there is no answer.
+/// The same without a detour through text, where it is certain. Of `value × 10^n`, with fifteen digits before the
+/// point, the nearest whole number and 10^n are exact, so that their quotient is the double nearest to that decimal.
+/// Which whole number is nearest is in doubt only where the rounded product lies halfway between two; then there is no
+/// answer.
 fn quickly_as_written(value: f64) -> Option<f64> {
     const FIFTEEN: f64 = 1e15;
     let size = value.abs();
@@ -161,7 +162,7 @@ fn quickly_as_written(value: f64) -> Option<f64> {
     let digits = size * power;
     let whole = libm::floor(digits);
     let part = digits - whole;
-    if (0.25..=0.75).contains(&part) || digits >= FIFTEEN - 1.0 {
+    if part == 0.5 {
         return None;
     }
     let whole = if part < 0.5 { whole } else { whole + 1.0 };
@@ -223,6 +224,31 @@ mod tests {
             }
         }
         assert!(quick > 20_000, "{quick} of 32,000");
+        let mut bits = 1_u64;
+        for number in 0..50_000 {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let size = 10_f64.powi(number % 24 - 8);
+            let value = (bits >> 11) as f64 / (1_u64 << 53) as f64 * size;
+            let text: f64 = format!("{value:.14e}").parse().unwrap();
+            assert_eq!(as_written(-value).to_bits(), (-text).to_bits(), "{value:e}");
+        }
+        // Halfway between two numbers of 15 digits, as near as a double comes to it.
+        for number in 0..20_000 {
+            let value = (1e15 + 5.0 + 10.0 * f64::from(number)) / 1e16;
+            let text: f64 = format!("{value:.14e}").parse().unwrap();
+            assert_eq!(as_written(value).to_bits(), text.to_bits(), "{value:e}");
+        }
+    }
+
+    /// -6 + (-1.8 - -6) is a little more than -1.8.
+    #[test]
+    fn rounding_does_not_lead_out_of_an_interval() {
+        let interval = Domain::Interval {
+            low: -6.0,
+            high: -1.8,
+        };
+        assert_eq!(interval.nearest(1.0), -1.8);
+        assert_eq!(interval.nearest(0.0), -6.0);
     }
 
     #[test]

@@ -8,6 +8,13 @@ use std::process::{Command, ExitCode};
 use crate::failure::Failure;
 use crate::process;
 
+#[path = "../../bench/src/python.rs"]
+#[expect(
+    unreachable_pub,
+    reason = "the benchmarks have this file as a module of their library"
+)]
+mod python;
+
 /// A program that some tests call, and the Debian package it comes from.
 const NEEDED: (&str, &str) = ("montage", "imagemagick");
 
@@ -35,6 +42,7 @@ const CHECKS: &[(&[&str], &str)] = &[
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
     let quick = parse(arguments)?;
     install_needed();
+    install_salib();
     if !quick {
         for (arguments, hint) in CHECKS {
             process::require_cargo(arguments, hint)?;
@@ -79,6 +87,13 @@ fn install_needed() {
         apt_get(prefix, &install) || (apt_get(prefix, &["update"]) && apt_get(prefix, &install));
     if !installed {
         eprintln!("note: `{package}` could not be installed; tests that need it will skip");
+    }
+}
+
+/// Installs SALib into the build folder, for the tests that compare with it.
+fn install_salib() {
+    if let Err(message) = python::SALIB.python(|note| eprintln!("== {note}")) {
+        eprintln!("note: tests that compare with SALib will skip ({message})");
     }
 }
 

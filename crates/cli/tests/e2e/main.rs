@@ -25,4 +25,6 @@ mod place;
 mod protect;
 mod restore;
 mod reuse;
+mod study;
+mod study_plan;
 mod traps;

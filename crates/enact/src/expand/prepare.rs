@@ -7,12 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use headwater_graph::{
-    Binding, DataOrigin, Index, Operation, Registry, Scalar, Stage, TaskDefinition, Type, Wait,
+    Binding, DataOrigin, Index, Operation, Registry, Scalar, Source, Stage, TaskDefinition, Type,
+    Wait,
 };
 
 use super::implicit::{bind, decoder};
 use super::instantiate::{Feed, TaskPlan};
-use super::{Data, Expander, StageRun, StageUnit, address};
+use super::{Data, Expander, Item, Place, StageRun, StageUnit, address};
 use crate::join::Join;
 use crate::shape::{Axis, Groups, Lineage, Shape, ShapeError, Unit, combine, relate};
 use crate::{DataSet, StageRules};
@@ -101,12 +102,23 @@ impl Expander {
                 complete: true,
                 ..Data::default()
             };
-            match data_set.column(&input.name) {
-                None if input.optional => data.absent = true,
-                None => errors.push(ShapeError::Missing {
+            match (data_set.column(&input.name), data_set.product(&input.name)) {
+                (None, Some(products)) => {
+                    let item = |(path, source): &(Index, Option<Source>)| Item {
+                        path: path.clone(),
+                        place: source.clone().map_or(Place::Absent, Place::Source),
+                        maker: None,
+                        parent: None,
+                    };
+                    data.items = products.items.iter().map(item).collect();
+                    data.shape = products.shape.clone();
+                    data.made_as = Some(products.product_type.clone());
+                }
+                (None, None) if input.optional => data.absent = true,
+                (None, None) => errors.push(ShapeError::Missing {
                     input: Arc::clone(&input.name),
                 }),
-                Some(column) => {
+                (Some(column), _) => {
                     if !column.single {
                         let lineage = BTreeSet::from([Lineage::Source(column.source)]);
                         data.shape.push(Axis {
@@ -398,7 +410,10 @@ impl Expander {
             let decoded = wanted.element().filter(|_| gather).unwrap_or(wanted);
             let decode = match self.origins.get(name) {
                 // From outside, values of a type that a library reads come as files.
-                Some(DataOrigin::Input(_)) if registry.codec(innermost(&given)).is_some() => {
+                Some(DataOrigin::Input(_))
+                    if self.data[data].made_as.is_none()
+                        && registry.codec(innermost(&given)).is_some() =>
+                {
                     self.decoder_for(innermost(&given), registry)
                 }
                 _ if decode => self.decoder_for(decoded, registry),
@@ -442,9 +457,12 @@ impl Expander {
         Ok((feeds, lacks))
     }
 
-    fn type_of(&self, name: &Arc<str>, registry: &Registry) -> Type {
+    pub(super) fn type_of(&self, name: &Arc<str>, registry: &Registry) -> Type {
         match self.origins.get(name) {
-            Some(DataOrigin::Input(position)) => self.workflow.inputs[*position].input_type.clone(),
+            Some(DataOrigin::Input(position)) => {
+                let made_as = self.data[self.names[name]].made_as.clone();
+                made_as.unwrap_or_else(|| self.workflow.inputs[*position].input_type.clone())
+            }
             Some(DataOrigin::Task { stage, task }) => {
                 let definition = &self.workflow.stages[*stage].tasks[*task];
                 let operation = registry.operation(&definition.operation);

@@ -1,5 +1,6 @@
 //! Tests of the enactor, by what they hold.
 
+mod blueprint;
 mod contents;
 mod demand;
 mod failures;

@@ -3,6 +3,7 @@
 mod aliases;
 mod collect;
 mod common;
+mod costs;
 mod crash;
 mod damage;
 mod directories;

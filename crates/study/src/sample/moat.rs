@@ -73,7 +73,7 @@ pub struct MoatDesign {
 }
 
 /// A design of trajectories: r(k+1) rows. Costs O(rows × parameters); [`Walk::Spread`] costs
-/// O(trajectories × 500 × parameters²) besides.
+/// O(trajectories² × 100 × parameters²) besides up to 50 trajectories, and as much again for each further 50.
 ///
 /// # Errors
 ///

@@ -92,3 +92,56 @@ fn scramble(directions: &mut [u64; COLUMNS], draw: &mut Draw) {
     }
     *directions = scrambled;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(rows: usize, width: usize) -> Vec<f64> {
+        let mut values = vec![0.0; rows * width];
+        let mut columns = Columns {
+            values: &mut values,
+            width,
+        };
+        fill(&mut columns, None).unwrap();
+        values
+    }
+
+    #[test]
+    fn the_first_points_are_the_well_known_ones() {
+        let expected = [
+            [0.0, 0.0, 0.0, 0.0],
+            [0.5, 0.5, 0.5, 0.5],
+            [0.75, 0.25, 0.25, 0.25],
+            [0.25, 0.75, 0.75, 0.75],
+            [0.375, 0.375, 0.625, 0.875],
+            [0.875, 0.875, 0.125, 0.375],
+            [0.625, 0.125, 0.875, 0.625],
+            [0.125, 0.625, 0.375, 0.125],
+        ];
+        assert_eq!(plain(8, 4), expected.concat());
+    }
+
+    /// The sum is that of `scipy.stats.qmc.Sobol(512, scramble=False)` 1.17.
+    #[test]
+    fn all_dimensions_are_those_of_scipy() {
+        let values = plain(1024, DIMENSIONS);
+        let mut sum = 0_u64;
+        for (number, row) in (1..).zip(values.chunks(DIMENSIONS)) {
+            for (dimension, value) in (1..).zip(row) {
+                let whole = (value * f64::from(1 << 30)) as u64;
+                sum = sum.wrapping_add(whole * number * dimension);
+            }
+        }
+        assert_eq!(sum, 107_929_641_930_457_088);
+    }
+
+    #[test]
+    fn the_table_is_used_up() {
+        let mut table = TABLE;
+        for _ in 1..DIMENSIONS {
+            next_directions(&mut table);
+        }
+        assert!(table.is_empty());
+    }
+}

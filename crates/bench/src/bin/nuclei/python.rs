@@ -6,16 +6,21 @@
 use std::error::Error;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use headwater_bench::Claims;
+use headwater_bench::python::{Packages, scratch};
 use headwater_imaging::View;
 
 use crate::clock::Taken;
 
 const SCRIPT: &str = include_str!("opencv.py");
-const PACKAGES: [&str; 3] = ["numpy", "opencv-python-headless", "scikit-image"];
+const PACKAGES: Packages = Packages {
+    folder: "venv",
+    wanted: &["numpy", "opencv-python-headless", "scikit-image"],
+    check: "import cv2, numpy, skimage",
+};
 
 /// The process.
 pub(crate) struct Python {
@@ -63,19 +68,16 @@ impl Element for i32 {
 impl Python {
     /// Starts it; `None`, with a note, where it cannot be had.
     pub(crate) fn start(claims: &Claims) -> Result<Option<Python>, Box<dyn Error>> {
-        let program = std::env::current_exe()?;
-        let build = program.parent().and_then(Path::parent);
-        let folder = build.ok_or("this program lies in no folder")?.join("bench");
-        let packages = folder.join("venv");
-        if let Err(message) = install(claims, &packages) {
-            claims.note(&format!(
-                "skipped: everything that is compared with OpenCV and scikit-image ({message}); \
-                 install Python 3 with its venv module, and have {} in reach of pip",
-                PACKAGES.join(", ")
-            ));
-            return Ok(None);
-        }
-        let mut child = Command::new(packages.join("bin/python"))
+        let python = match PACKAGES.python(|note| claims.note(note)) {
+            Ok(python) => python,
+            Err(message) => {
+                claims.note(&format!(
+                    "skipped: everything that is compared with OpenCV and scikit-image ({message})"
+                ));
+                return Ok(None);
+            }
+        };
+        let mut child = Command::new(python)
             .args(["-c", SCRIPT])
             .env("OMP_NUM_THREADS", "1")
             .stdin(Stdio::piped())
@@ -87,7 +89,7 @@ impl Python {
             child,
             requests,
             answers,
-            folder,
+            folder: scratch()?,
             versions: String::new(),
         };
         python.versions = python.answer()?;
@@ -166,41 +168,5 @@ impl Drop for Python {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-/// Makes the folder of packages, unless it is there.
-fn install(claims: &Claims, packages: &Path) -> Result<(), String> {
-    let python = packages.join("bin/python");
-    let works = || {
-        let mut command = Command::new(&python);
-        command.args(["-c", "import cv2, numpy, skimage"]);
-        command.stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    };
-    if works() {
-        return Ok(());
-    }
-    claims.note(&format!("installing {}, once", PACKAGES.join(", ")));
-    let run = |command: &mut Command, what: &str| -> Result<(), String> {
-        let output = command.output();
-        let output = output.map_err(|error| format!("{what}: {error}"))?;
-        if output.status.success() {
-            return Ok(());
-        }
-        let words = String::from_utf8_lossy(&output.stderr);
-        let last = words.trim_end().lines().last().unwrap_or("").to_owned();
-        Err(format!("{what}: {last}"))
-    };
-    fs::create_dir_all(packages).map_err(|error| error.to_string())?;
-    let mut make = Command::new("python3");
-    run(make.args(["-m", "venv"]).arg(packages), "python3 -m venv")?;
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--quiet"]).args(PACKAGES);
-    run(&mut pip, "pip install")?;
-    if works() {
-        Ok(())
-    } else {
-        Err("the packages cannot be imported".to_owned())
     }
 }

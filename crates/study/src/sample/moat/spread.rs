@@ -4,9 +4,10 @@
 //! of the Euclidean distances of all pairs of their points (F. Campolongo, J. Cariboni and A. Saltelli, An effective
 //! screening design for sensitivity analysis of large models, 2007).
 //!
-//! The best choice of r out of M has a combinatorial cost. Here one is found by adding, r times, the candidate that
-//! adds most to the sum, and then offering each place once more to all candidates: O(r M k²) for the distances and
-//! O(r² M) for sums. Large designs are chosen in batches of at most 50 out of 500, so that the cost grows with r only.
+//! The best choice of r out of M has a combinatorial cost. Here a good one is found by starting from the two that lie
+//! furthest apart, adding the candidate that adds most to the sum until there are r, and then offering each place to
+//! all candidates until no exchange adds anything, at most ten times. That costs O(M² k²) for distances and O(r² M)
+//! per pass. Large designs are chosen in batches of at most 50 out of 500, so that the cost grows with r only.
 
 use super::axis::Axis;
 use super::trajectory::Trajectory;
@@ -17,6 +18,9 @@ pub(super) const CANDIDATES_EACH: usize = 10;
 /// How many trajectories are chosen together.
 const BATCH: u32 = 50;
 
+/// How often each place is offered at most.
+const PASSES: u32 = 10;
+
 /// The sizes of batches: as few as possible, as equal as possible.
 pub(super) fn batches(trajectories: u32) -> impl Iterator<Item = usize> {
     let count = trajectories.div_ceil(BATCH).max(1);
@@ -26,47 +30,66 @@ pub(super) fn batches(trajectories: u32) -> impl Iterator<Item = usize> {
 
 /// Which candidates are chosen, in ascending order.
 pub(super) fn choose(candidates: &[Trajectory], count: usize, axes: &[Axis]) -> Vec<usize> {
-    let paths: Vec<Path<'_>> = candidates.iter().map(|one| Path::new(one, axes)).collect();
-    let mut differences = vec![0.0; axes.len()];
-    let mut squares = |one: usize| -> Vec<f64> {
-        let distance = |other| {
-            let distance = paths[one].distance(other, &mut differences);
-            distance * distance
-        };
-        paths.iter().map(distance).collect()
-    };
+    let (squares, furthest) = distances(candidates, axes);
+    let row = |candidate: usize| &squares[candidate * candidates.len()..][..candidates.len()];
 
     let mut chosen: Vec<usize> = Vec::with_capacity(count);
     let mut taken = vec![false; candidates.len()];
-    // Per chosen one its squared distances from all candidates, and their sums.
-    let mut rows: Vec<Vec<f64>> = Vec::with_capacity(count);
+    // Per candidate the sum of its squared distances from those chosen.
     let mut sums = vec![0.0; candidates.len()];
-    for _ in 0..count.min(candidates.len()) {
-        let best = largest(&sums, &taken);
+    for place in 0..count.min(candidates.len()) {
+        let best = match furthest.get(place) {
+            Some(one) => *one,
+            None => largest(&sums, &taken),
+        };
         taken[best] = true;
-        let row = squares(best);
-        add(&mut sums, &row);
+        add(&mut sums, row(best));
         chosen.push(best);
-        rows.push(row);
     }
-    for place in 0..chosen.len() {
-        // Summed anew: differences of sums would gather rounding errors.
-        sums.fill(0.0);
-        for (other, row) in rows.iter().enumerate() {
-            if other != place {
-                add(&mut sums, row);
+    for _ in 0..PASSES {
+        let mut better = false;
+        for place in 0..chosen.len() {
+            // Summed anew: differences of sums would gather rounding errors.
+            sums.fill(0.0);
+            for (other, candidate) in chosen.iter().enumerate() {
+                if other != place {
+                    add(&mut sums, row(*candidate));
+                }
+            }
+            let best = largest(&sums, &taken);
+            if !taken[best] && sums[best] > sums[chosen[place]] {
+                taken[chosen[place]] = false;
+                taken[best] = true;
+                chosen[place] = best;
+                better = true;
             }
         }
-        let best = largest(&sums, &taken);
-        if !taken[best] && sums[best] > sums[chosen[place]] {
-            taken[chosen[place]] = false;
-            taken[best] = true;
-            chosen[place] = best;
-            rows[place] = squares(best);
+        if !better {
+            break;
         }
     }
     chosen.sort_unstable();
     chosen
+}
+
+/// The squared distances of all pairs of candidates, and the two that lie furthest apart.
+fn distances(candidates: &[Trajectory], axes: &[Axis]) -> (Vec<f64>, [usize; 2]) {
+    let paths: Vec<Path<'_>> = candidates.iter().map(|one| Path::new(one, axes)).collect();
+    let count = paths.len();
+    let mut differences = vec![0.0; axes.len()];
+    let mut squares = vec![0.0; count * count];
+    let (mut furthest, mut most) = ([0, 1], 0.0);
+    for (one, path) in paths.iter().enumerate() {
+        for other in one + 1..count {
+            let squared = square(path.distance(&paths[other], &mut differences));
+            squares[one * count + other] = squared;
+            squares[other * count + one] = squared;
+            if squared > most {
+                (furthest, most) = ([one, other], squared);
+            }
+        }
+    }
+    (squares, furthest)
 }
 
 fn add(sums: &mut [f64], row: &[f64]) {

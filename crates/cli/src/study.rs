@@ -1,0 +1,507 @@
+//! `headwater study plan` and `headwater tune`.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use headwater::graph::Registry;
+use headwater::{
+    AlgorithmPlan, CostSource, Error, Progress, Reuse, ReusePlan, Stop, StudyPlan,
+    StudyPlanRequest, TuneReport, TuneRequest,
+};
+use serde_json::{Map, Value, json};
+
+use crate::arguments::{self, Common, ReuseKind, StudyCommand};
+use crate::run::{current_folder, place};
+use crate::{show, signals};
+
+pub(crate) fn study(
+    command: &StudyCommand,
+    common: &Common,
+    libraries: &Registry,
+) -> Result<ExitCode, Error> {
+    let StudyCommand::Plan(options) = command;
+    let plan = headwater::plan_study(&request(options, common), libraries, &current_folder()?)?;
+    if common.json {
+        show::line(&as_json(&plan).to_string());
+    } else {
+        show_plan(&plan);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn request(options: &arguments::StudyPlan, common: &Common) -> StudyPlanRequest {
+    let number = |number: Option<u32>| number.map(|number| number as usize);
+    StudyPlanRequest {
+        study: options.study.clone(),
+        store: place(common),
+        workers: number(options.workers),
+        reuse: match options.reuse {
+            ReuseKind::Graph => Reuse::Graph,
+            ReuseKind::Chain => Reuse::Chain,
+            ReuseKind::None => Reuse::None,
+        },
+        compare: options.compare,
+        paper: options.paper,
+        max_bucket_size: number(options.bucket_size),
+        max_buckets: number(options.buckets),
+        memory: options.memory,
+        output: options.output.clone(),
+    }
+}
+
+fn reuse_name(reuse: Reuse) -> &'static str {
+    match reuse {
+        Reuse::None => "none",
+        Reuse::Chain => "chain",
+        Reuse::Graph => "graph",
+    }
+}
+
+/// Whether costs are times.
+fn measured(plan: &StudyPlan) -> bool {
+    plan.costs != CostSource::Counts
+}
+
+/// A cost: seconds where costs are times, else a number of tasks.
+fn cost(plan: &StudyPlan, cost: u64) -> Value {
+    match measured(plan) {
+        true => json!(cost as f64 / 1e9),
+        false => json!(cost),
+    }
+}
+
+fn algorithm(plan: &StudyPlan, found: &AlgorithmPlan) -> Value {
+    json!({
+        "tasks": found.tasks,
+        "reuse_percent": found.reuse_percent,
+        "reuse_percent_of_time": found.reuse_percent_of_time,
+        "buckets": found.buckets,
+        "largest_bucket": found.largest_bucket,
+        "largest_bucket_cost": cost(plan, found.largest_cost),
+        "largest_bucket_bytes": found.largest_bytes,
+        "makespan_estimate": cost(plan, found.makespan),
+        "lower_bound": cost(plan, found.lower_bound),
+    })
+}
+
+fn as_json(plan: &StudyPlan) -> Value {
+    let chosen = &plan.chosen;
+    let reuse = |found: &ReusePlan| {
+        let figures = json!({
+            "tasks": found.tasks,
+            "percent": found.percent,
+            "percent_of_time": found.percent_of_time,
+            "percent_of_all_sets": found.percent_of_all,
+        });
+        (reuse_name(found.reuse).to_owned(), figures)
+    };
+    let stages: Vec<Value> = plan
+        .stages
+        .iter()
+        .map(|stage| {
+            json!({
+                "name": *stage.name,
+                "tasks_per_instance": stage.tasks_per_instance,
+                "instances": stage.instances,
+                "instances_merged": stage.distinct,
+                "tasks": stage.tasks,
+                "tasks_merged": stage.tasks_merged,
+            })
+        })
+        .collect();
+    let mut object = json!({
+        "study": *plan.study,
+        "workflow": *plan.workflow,
+        "method": plan.method,
+        "objective": *plan.objective,
+        "parameters": texts(&plan.parameters),
+        "sets": plan.sets,
+        "items": plan.items,
+        "instances": plan.instances,
+        "stage_instances": plan.stage_instances,
+        "stage_instances_merged": plan.stage_instances_merged,
+        "tasks": plan.tasks,
+        "tasks_merged": plan.tasks_merged,
+        "reuse": reuse_name(plan.reuse),
+        "reuse_percent": plan.reuse_percent,
+        "sharing": plan.reuses.iter().map(reuse).collect::<Map<String, Value>>(),
+        "remembered": plan.remembered,
+        "to_execute": plan.to_execute,
+        "references": {"items": plan.reference.items, "tasks": plan.reference.tasks},
+        "stages": stages,
+        "costs": costs_json(&plan.costs),
+        "cost_unit": if measured(plan) { "seconds" } else { "tasks" },
+        "workers": plan.workers,
+        "algorithm": chosen.name,
+        "buckets": chosen.buckets,
+        "largest_bucket": chosen.largest_bucket,
+        "largest_bucket_cost": cost(plan, chosen.largest_cost),
+        "largest_bucket_bytes": chosen.largest_bytes,
+        "makespan_estimate": cost(plan, chosen.makespan),
+        "lower_bound": cost(plan, chosen.lower_bound),
+        "forecast": plan.forecast.map(|forecast| json!({
+            "seconds": forecast.seconds,
+            "work_seconds": forecast.work_seconds,
+            "memory_bytes": forecast.memory,
+            "disk_bytes": forecast.disk,
+        })),
+        "open": texts(&plan.open),
+        "written": plan.written,
+        "notes": plan.notes,
+    });
+    if let Some(later) = &plan.later {
+        object["later"] = json!({
+            "method": later.method,
+            "parameters": later.parameters,
+            "sets": later.sets,
+            "tasks_at_most": later.tasks_at_most,
+        });
+    }
+    if !plan.algorithms.is_empty() {
+        let all = plan.algorithms.iter();
+        let key = |name: &str| name.to_lowercase().replace(' ', "-");
+        let all = all.map(|found| (key(found.name), algorithm(plan, found)));
+        object["algorithms"] = all.collect::<Map<String, Value>>().into();
+        object["algorithms_left_out"] = json!(plan.left_out);
+    }
+    object
+}
+
+fn texts(names: &[Arc<str>]) -> Vec<&str> {
+    names.iter().map(|name| &**name).collect()
+}
+
+fn costs_json(costs: &CostSource) -> Value {
+    match costs {
+        CostSource::Counts => json!({"from": "counts"}),
+        CostSource::Remembered {
+            executions,
+            run,
+            tuning,
+            unknown,
+        } => json!({
+            "from": if *tuning { "tuning run" } else { "remembered products" },
+            "executions": executions, "run": run.as_deref(), "unknown": texts(unknown),
+        }),
+    }
+}
+
+fn percent(value: f64) -> String {
+    format!("{value:.1} %")
+}
+
+/// A cost for people.
+fn shown(plan: &StudyPlan, cost: u64) -> String {
+    match measured(plan) {
+        true => show::duration(cost as f64 / 1e9),
+        false => show::count(cost as usize, "task"),
+    }
+}
+
+fn show_plan(plan: &StudyPlan) {
+    for file in &plan.said {
+        show::diagnostics(&file.file, &file.text, &file.diagnostics);
+    }
+    for note in &plan.notes {
+        show::talk(&format!("note: {note}"));
+    }
+    show::line(&format!(
+        "study {}: workflow {}, objective {}",
+        plan.study, plan.workflow, plan.objective
+    ));
+    show::line(&format!("  {}", plan.method));
+    let sets = match plan.items {
+        1 => String::new(),
+        items => format!(
+            " x {} = {}",
+            show::count(items, "item"),
+            show::count(plan.instances, "instance")
+        ),
+    };
+    show::line(&format!(
+        "  {}: {}{sets}",
+        show::count(plan.parameters.len(), "parameter"),
+        show::count(plan.sets, "parameter set"),
+    ));
+    show::line("");
+    show_stages(plan);
+    show::line("");
+    show_reuse(plan);
+    show::line("");
+    show_work(plan);
+    if !plan.algorithms.is_empty() {
+        show::line("");
+        show_algorithms(plan);
+    }
+    if let Some(later) = &plan.later {
+        show::line("");
+        show::line(&format!(
+            "afterwards: {}, {} of {} each, at most {}; which ones is known when the screening is done",
+            later.method,
+            show::count(later.sets, "parameter set"),
+            show::count(later.parameters, "parameter"),
+            show::count(later.tasks_at_most, "task"),
+        ));
+    }
+    for stage in &plan.open {
+        show::line(&format!(
+            "more may come in stage {stage} when something has run"
+        ));
+    }
+    for path in &plan.written {
+        show::talk(&format!("wrote {}", show::path(path)));
+    }
+}
+
+fn show_stages(plan: &StudyPlan) {
+    let cells = |cells: [String; 5]| cells.to_vec();
+    let mut rows = vec![cells(
+        ["stage", "instances", "that differ", "tasks", "merged"].map(str::to_owned),
+    )];
+    for stage in &plan.stages {
+        rows.push(cells([
+            stage.name.to_string(),
+            show::grouped(stage.instances),
+            show::grouped(stage.distinct),
+            show::grouped(stage.tasks),
+            show::grouped(stage.tasks_merged),
+        ]));
+    }
+    rows.push(cells([
+        "all".to_owned(),
+        show::grouped(plan.stage_instances),
+        show::grouped(plan.stage_instances_merged),
+        show::grouped(plan.tasks),
+        show::grouped(plan.tasks_merged),
+    ]));
+    for line in show::columns(&rows, &[1, 2, 3, 4]) {
+        show::line(&format!("  {line}"));
+    }
+}
+
+/// What is shared within stages of several tasks.
+fn show_reuse(plan: &StudyPlan) {
+    let several = plan
+        .stages
+        .iter()
+        .filter(|stage| stage.tasks_per_instance > 1);
+    let names: Vec<&str> = several.map(|stage| &*stage.name).collect();
+    if names.is_empty() {
+        show::line("no stage has several tasks: whole stages are all that can be shared");
+        return;
+    }
+    show::line(&format!(
+        "shared among the tasks of {} that differ as a whole",
+        names.join(", ")
+    ));
+    let time = |found: &ReusePlan| match measured(plan) {
+        true => format!(", {} of their time", percent(found.percent_of_time)),
+        false => String::new(),
+    };
+    for found in &plan.reuses {
+        let what = match found.reuse {
+            Reuse::None => "nothing",
+            Reuse::Chain => "as chains",
+            Reuse::Graph => "as a graph",
+        };
+        let asked = match found.reuse == plan.reuse {
+            true => "  <- this plan",
+            false => "",
+        };
+        show::line(&format!(
+            "  {what:<10}  {:>7} of the tasks{}; {} of those of all sets{asked}",
+            percent(found.percent),
+            time(found),
+            percent(found.percent_of_all),
+        ));
+    }
+    if plan.reuse == Reuse::None {
+        show::line("  this plan shares whole stages only (--reuse none)");
+    }
+}
+
+fn show_work(plan: &StudyPlan) {
+    let reference = match plan.reference.tasks {
+        0 => String::new(),
+        tasks => format!(
+            ", {} of them for {} at the default parameters",
+            show::grouped(tasks),
+            show::count(plan.reference.items, "reference")
+        ),
+    };
+    show::line(&format!(
+        "to do: {}{reference}; {} remembered",
+        show::count(plan.to_execute, "task"),
+        show::grouped(plan.remembered),
+    ));
+    let chosen = &plan.chosen;
+    show::line(&format!(
+        "on {}: {} ({}), largest {}",
+        show::count(plan.workers, "worker"),
+        show::count(chosen.buckets, "bucket"),
+        chosen.name,
+        match measured(plan) {
+            true => format!(
+                "{}, {}",
+                show::count(chosen.largest_bucket, "task"),
+                shown(plan, chosen.largest_cost)
+            ),
+            false => show::count(chosen.largest_bucket, "task"),
+        },
+    ));
+    show::line(&format!(
+        "  done after {} (no plan is quicker than {})",
+        shown(plan, chosen.makespan),
+        shown(plan, chosen.lower_bound)
+    ));
+    if let Some(forecast) = &plan.forecast {
+        show::line(&format!(
+            "  forecast: {} of work, {} of memory, {} of products",
+            show::duration(forecast.work_seconds),
+            show::size(forecast.memory),
+            show::size(forecast.disk),
+        ));
+    }
+    match &plan.costs {
+        CostSource::Counts => show::line(
+            "  costs: every task counts as one; `headwater tune STUDY` runs one instance to measure them",
+        ),
+        CostSource::Remembered {
+            executions,
+            run,
+            tuning,
+            unknown,
+        } => {
+            let from = match (run, tuning) {
+                (Some(run), true) => format!("the tuning run {run}"),
+                (Some(run), false) => format!("run {run}"),
+                (None, _) => "earlier runs".to_owned(),
+            };
+            show::line(&format!(
+                "  costs: measured in {} of {from}",
+                show::count(*executions, "execution"),
+            ));
+            if !unknown.is_empty() {
+                show::line(&format!(
+                    "  never executed, and counted as the average: {}",
+                    unknown.join(", ")
+                ));
+            }
+        }
+    }
+}
+
+fn show_algorithms(plan: &StudyPlan) {
+    let header = [
+        "algorithm",
+        "buckets",
+        "tasks",
+        "reuse",
+        "of time",
+        "largest",
+        "done after",
+        "of bound",
+    ];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    for found in &plan.algorithms {
+        rows.push(vec![
+            found.name.to_owned(),
+            show::grouped(found.buckets),
+            show::grouped(found.tasks),
+            percent(found.reuse_percent),
+            percent(found.reuse_percent_of_time),
+            shown(plan, found.largest_cost),
+            shown(plan, found.makespan),
+            match found.lower_bound {
+                0 => "-".to_owned(),
+                bound => format!("{:.2}x", found.makespan as f64 / bound as f64),
+            },
+        ]);
+    }
+    if !measured(plan) {
+        // Without times it would say the same twice.
+        rows.iter_mut().for_each(|row| drop(row.remove(4)));
+    }
+    for line in show::columns(&rows, &[1, 2, 3, 4, 5, 6, 7]) {
+        show::line(&format!("  {line}"));
+    }
+    for name in &plan.left_out {
+        show::line(&format!(
+            "  {name} is left out: it would take too long for so many stages"
+        ));
+    }
+}
+
+pub(crate) fn tune(file: &Path, common: &Common, libraries: &Registry) -> Result<ExitCode, Error> {
+    let (progress, stop) = (Progress::default(), Stop::default());
+    signals::watch(&stop, &progress, true);
+    let request = TuneRequest {
+        study: file.to_owned(),
+        store: place(common),
+    };
+    if !common.json {
+        show::talk("running one instance at the default parameters, on one core");
+    }
+    let report = headwater::tune_study(&request, libraries, &current_folder()?, &stop)?;
+    if common.json {
+        show::line(&tuned_json(&report).to_string());
+    } else {
+        show_tuned(&report);
+    }
+    let succeeded = report.failures.is_empty() && !report.stopped;
+    Ok(ExitCode::from(u8::from(!succeeded)))
+}
+
+fn tuned_json(report: &TuneReport) -> Value {
+    let operations: Vec<Value> = report
+        .operations
+        .iter()
+        .map(|tuned| {
+            json!({
+                "operation": *tuned.operation,
+                "executions": tuned.executions,
+                "seconds": tuned.seconds,
+                "bytes": tuned.bytes,
+            })
+        })
+        .collect();
+    let failures: Vec<Value> = report
+        .failures
+        .iter()
+        .map(|(operation, failure)| json!({"operation": **operation, "reason": failure.message}))
+        .collect();
+    json!({
+        "run": report.run,
+        "tasks": report.tasks,
+        "executed": report.executed,
+        "operations": operations,
+        "failures": failures,
+        "stopped": report.stopped,
+    })
+}
+
+fn show_tuned(report: &TuneReport) {
+    let header = ["operation", "takes", "makes", "executions"];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    for tuned in &report.operations {
+        rows.push(vec![
+            tuned.operation.to_string(),
+            show::duration(tuned.seconds),
+            show::size(tuned.bytes),
+            show::grouped(tuned.executions),
+        ]);
+    }
+    for line in show::columns(&rows, &[1, 2, 3]) {
+        show::line(&format!("  {line}"));
+    }
+    show::line(&format!(
+        "run {}: {} executed, {} remembered",
+        report.run,
+        show::count(report.executed, "task"),
+        show::grouped(report.tasks.saturating_sub(report.executed)),
+    ));
+    for (operation, failure) in &report.failures {
+        show::talk(&format!("{operation} failed: {}", failure.message));
+    }
+}

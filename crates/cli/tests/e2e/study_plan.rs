@@ -1,0 +1,376 @@
+//! Plans of studies: what they say, that they change nothing, and that they speak of the tasks that runs execute.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::examples::example;
+use crate::place::Place;
+
+fn plan(place: &Place, arguments: &[&str]) -> Value {
+    let mut all = vec!["study", "plan", "--json"];
+    all.extend(arguments);
+    let ran = place.headwater(&all).ended(0);
+    serde_json::from_str(&ran.stdout).expect("one JSON object")
+}
+
+fn number(plan: &Value, field: &str) -> u64 {
+    let found = &plan[field];
+    found
+        .as_u64()
+        .unwrap_or_else(|| panic!("`{field}` is {found}"))
+}
+
+fn real(plan: &Value) -> f64 {
+    plan.as_f64()
+        .unwrap_or_else(|| panic!("{plan} is not a number"))
+}
+
+/// Every file below a folder: its bytes and when it was changed.
+fn contents(folder: &Path) -> BTreeMap<String, (Vec<u8>, std::time::SystemTime)> {
+    let mut found = BTreeMap::new();
+    let mut pending = vec![folder.to_path_buf()];
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                pending.push(path);
+            } else {
+                let changed = entry.metadata().and_then(|found| found.modified());
+                let bytes = fs::read(&path).expect("a file");
+                let name = path.to_string_lossy().into_owned();
+                found.insert(name, (bytes, changed.expect("a time")));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_plan_of_the_screening_shares_what_its_sets_have_in_common() {
+    let (place, _) = example("nuclei");
+    let plan = plan(&place, &["nuclei/moat.yaml", "--workers", "8"]);
+    assert_eq!(number(&plan, "instances"), 640);
+    assert_eq!(number(&plan, "stage_instances"), 3 * 640);
+    assert_eq!(number(&plan, "tasks"), 9 * 640);
+    assert_eq!(number(&plan, "remembered"), 0);
+    assert_eq!(plan["parameters"].as_array().expect("a list").len(), 15);
+    let normalize = &plan["stages"][0];
+    assert_eq!(normalize["instances"], 640);
+    assert_eq!(normalize["instances_merged"], 1);
+    let (chain, graph) = (&plan["sharing"]["chain"], &plan["sharing"]["graph"]);
+    assert!((real(&chain["percent"]) - 33.2).abs() < 1.5, "{chain}");
+    assert!((real(&graph["percent"]) - 50.8).abs() < 1.5, "{graph}");
+    assert_eq!(plan["reuse_percent"], graph["percent"]);
+    let merged = number(&plan, "stage_instances_merged") - 1;
+    let segments = merged / 2;
+    let left = number(&plan, "tasks_merged");
+    assert_eq!(left, 1 + graph["tasks"].as_u64().unwrap() + segments);
+    let references = &plan["references"];
+    assert_eq!(references["items"], 1);
+    assert_eq!(
+        number(&plan, "to_execute"),
+        left + references["tasks"].as_u64().unwrap()
+    );
+    assert!(real(&plan["makespan_estimate"]) >= real(&plan["lower_bound"]));
+    assert!(number(&plan, "buckets") > 0 && number(&plan, "largest_bucket") > 0);
+    assert_eq!(plan["cost_unit"], "tasks");
+
+    assert!(!place.path(".headwater").exists(), "no store is made");
+    let names: Vec<_> = fs::read_dir(place.root()).unwrap().flatten().collect();
+    let others =
+        |entry: &fs::DirEntry| !["nuclei", "side"].contains(&&*entry.file_name().to_string_lossy());
+    assert!(!names.iter().any(others), "nothing is written: {names:?}");
+}
+
+#[test]
+fn ways_of_sharing_can_be_compared() {
+    let (place, _) = example("nuclei");
+    let by = |reuse: &str| plan(&place, &["nuclei/vbd.yaml", "--reuse", reuse]);
+    let (none, chain, graph) = (by("none"), by("chain"), by("graph"));
+    assert_eq!(none["reuse_percent"], 0.0);
+    assert!((real(&chain["reuse_percent"]) - 34.0).abs() < 1.5);
+    assert!((real(&graph["reuse_percent"]) - 43.0).abs() < 1.5);
+    let of_all = |plan: &Value, way: &str| real(&plan["sharing"][way]["percent_of_all_sets"]);
+    assert!((of_all(&none, "chain") - 41.0).abs() < 1.5);
+    assert!((of_all(&none, "graph") - 49.0).abs() < 1.5);
+    let tasks = [&none, &chain, &graph].map(|plan| number(plan, "tasks_merged"));
+    assert!(tasks[0] > tasks[1] && tasks[1] > tasks[2], "{tasks:?}");
+    assert_eq!(number(&none, "tasks"), number(&graph, "tasks"));
+
+    let compared = plan(
+        &place,
+        &[
+            "nuclei/two-phase.yaml",
+            "--compare",
+            "--workers",
+            "4",
+            "--reuse",
+            "chain",
+        ],
+    );
+    let algorithms = compared["algorithms"].as_object().expect("an object");
+    let names: Vec<&str> = algorithms.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        [
+            "none",
+            "naive",
+            "smart-cut",
+            "rtma",
+            "trtma",
+            "cost-balanced"
+        ]
+    );
+    let done = |name: &str| real(&algorithms[name]["makespan_estimate"]);
+    assert!(done("cost-balanced") <= done("none"));
+    assert!(done("cost-balanced") <= done("trtma"));
+    for (name, found) in algorithms {
+        assert!(
+            real(&found["makespan_estimate"]) >= real(&found["lower_bound"]),
+            "{name}"
+        );
+    }
+    assert_eq!(compared["later"]["sets"], 2000);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_samples_and_they_can_be_brought_back() {
+    let (place, _) = example("nuclei");
+    let first = plan(&place, &["nuclei/vbd.yaml", "-o", "one"]);
+    plan(&place, &["nuclei/vbd.yaml", "-o", "two"]);
+    for name in ["samples.csv", "samples.parquet", "samples.dat"] {
+        let bytes = |folder: &str| fs::read(place.path(folder).join(name)).expect("samples");
+        assert_eq!(bytes("one"), bytes("two"), "{name}");
+    }
+    let samples = place.read("one/samples.csv");
+    assert_eq!(samples.lines().count(), 2001);
+    assert_eq!(
+        samples.lines().next().unwrap(),
+        "T2,G1,G2,MinSize,MaxSize,MinSizePl,ReconConn,WatershedConn"
+    );
+    let dakota = place.read("one/samples.dat");
+    let header: Vec<&str> = dakota.split_whitespace().take(4).collect();
+    assert_eq!(header, ["%eval_id", "interface", "T2", "G1"]);
+
+    let study = place.read("nuclei/vbd.yaml");
+    let other = study.replace("seed: 42", "seed: 43");
+    place.write("nuclei/other.yaml", &other);
+    plan(&place, &["nuclei/other.yaml", "-o", "three"]);
+    assert_ne!(samples, place.read("three/samples.csv"));
+
+    for format in ["csv", "parquet", "dat"] {
+        let table = format!("table: ../one/samples.{format}");
+        let own = study.replace("vbd: {samples: 200, sampler: lhs}", &table);
+        place.write("nuclei/own.yaml", &own);
+        let own = plan(&place, &["nuclei/own.yaml", "-o", "four"]);
+        for field in [
+            "instances",
+            "stage_instances_merged",
+            "tasks_merged",
+            "to_execute",
+        ] {
+            assert_eq!(own[field], first[field], "{field} of {format}");
+        }
+        assert_eq!(samples, place.read("four/samples.csv"), "{format}");
+    }
+}
+
+/// The plan of a study speaks of the very tasks that a run executes: what a run of one of its sets has made counts
+/// as remembered, all of it and nothing else.
+#[test]
+fn what_a_run_has_made_is_remembered_in_the_plan_and_the_store_stays_as_it_is() {
+    let (place, _) = example("nuclei");
+    let fresh = plan(&place, &["nuclei/moat.yaml", "-o", "samples"]);
+    let samples = place.read("samples/samples.csv");
+    let mut lines = samples.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let values: Vec<&str> = lines.nth(100).unwrap().split(',').collect();
+    let mut arguments = vec![
+        "run",
+        "nuclei/nuclei.yaml",
+        "--inputs",
+        "nuclei/inputs.yaml",
+    ];
+    let settings: Vec<String> = names
+        .iter()
+        .zip(values)
+        .map(|(name, value)| format!("{name}={value}"))
+        .chain(["Normalize=true".to_owned()])
+        .collect();
+    for setting in &settings {
+        arguments.extend(["--set", setting]);
+    }
+    place.headwater(&arguments).ended(0);
+
+    let before = contents(&place.path(".headwater"));
+    let plan = plan(&place, &["nuclei/moat.yaml"]);
+    let after = contents(&place.path(".headwater"));
+    // SQLite has two files of its own beside a database that somebody reads.
+    let own = |name: &&String| name.ends_with("-shm") || name.ends_with("-wal");
+    let names = |files: &BTreeMap<String, _>| -> Vec<String> {
+        files.keys().filter(|name| !own(name)).cloned().collect()
+    };
+    assert_eq!(names(&after), names(&before), "the store stays as it is");
+    let changed = |name: &&String| after[*name] != before[*name];
+    let changed: Vec<&String> = before
+        .keys()
+        .filter(|name| !own(name))
+        .filter(changed)
+        .collect();
+    assert!(changed.is_empty(), "the store stays as it is: {changed:?}");
+    assert_eq!(
+        number(&plan, "remembered"),
+        8,
+        "normalization and the seven tasks"
+    );
+    assert_eq!(
+        number(&plan, "to_execute"),
+        number(&fresh, "to_execute") - 8
+    );
+    assert_eq!(plan["cost_unit"], "seconds");
+    let costs = &plan["costs"];
+    assert_eq!(costs["from"], "remembered products");
+    assert_eq!(costs["unknown"], serde_json::json!(["imaging/dice"]));
+}
+
+#[test]
+fn a_tuning_run_makes_forecasts_possible() {
+    let (place, _) = example("nuclei");
+    let tuned = place
+        .headwater(&["tune", "nuclei/moat.yaml", "--json"])
+        .ended(0);
+    let tuned: Value = serde_json::from_str(&tuned.stdout).expect("JSON");
+    assert_eq!(tuned["tasks"], 9);
+    assert_eq!(tuned["executed"], 9);
+    let operations = tuned["operations"].as_array().expect("a list");
+    assert_eq!(operations.len(), 9);
+    assert_eq!(operations[0]["operation"], "imaging/normalize");
+    assert!(operations.iter().all(|tuned| real(&tuned["seconds"]) > 0.0));
+
+    let plan = plan(&place, &["nuclei/moat.yaml", "--compare"]);
+    assert_eq!(plan["costs"]["from"], "tuning run");
+    assert_eq!(plan["costs"]["run"], tuned["run"]);
+    assert_eq!(plan["costs"]["unknown"], serde_json::json!([]));
+    let forecast = &plan["forecast"];
+    assert!(real(&forecast["seconds"]) > 0.0);
+    assert!(real(&forecast["work_seconds"]) >= real(&forecast["seconds"]));
+    assert!(real(&forecast["disk_bytes"]) > 1e6);
+    // The reference and what the sets share with it is there already.
+    assert!(number(&plan, "remembered") >= 7);
+
+    let again = place
+        .headwater(&["tune", "nuclei/moat.yaml", "--json"])
+        .ended(0);
+    let again: Value = serde_json::from_str(&again.stdout).expect("JSON");
+    assert_eq!(again["executed"], 0);
+    let refused = place
+        .headwater(&["tune", "nuclei/moat.yaml", "--read-only"])
+        .ended(2);
+    assert!(refused.stderr.contains("read-only"), "{}", refused.stderr);
+}
+
+/// Programs, two tables of inputs, a stage that waits: whatever a workflow has.
+#[test]
+fn any_workflow_can_be_studied() {
+    let place = Place::new();
+    place.write(
+        "flow.yaml",
+        "headwater: 1
+workflow: sums
+inputs: {number: int, more: int}
+parameters:
+  A: {type: int, range: [1, 4], step: 1, default: 2}
+  B: {type: float, range: [0, 1], default: 0.5}
+  Word: {type: choice, values: [plus, minus], default: plus}
+  Unused: {type: int, default: 7}
+stages:
+  first:
+    iterate: cross(number, more)
+    tasks:
+      - {op: add, in: {n: number, m: more}, params: {a: $A}, out: {sum: sum}}
+      - {op: scale, in: {n: sum}, params: {b: $B}, out: {scaled: scaled}}
+  last:
+    wait: all
+    tasks:
+      - {op: total, in: {all: scaled}, params: {word: $Word}, out: {total: total}}
+outputs: {total: total}
+operations:
+  add: {shell: 'echo $(({in.n} + {in.m} + {param.a})) > {out.sum}', inputs: {n: int, m: int}, params: {a: int}, outputs: {sum: {type: int, path: sum}}}
+  scale: {shell: 'cat {in.n} {param.b} > {out.scaled}', inputs: {n: int}, params: {b: float}, outputs: {scaled: {type: float, path: scaled}}}
+  total: {shell: 'cat {in.all} {param.word} > {out.total}', inputs: {all: list of float}, params: {word: text}, outputs: {total: {type: float, path: total}}}
+",
+    );
+    let study = |more: &str| {
+        format!(
+            "headwater: 1
+study: sums
+workflow: flow.yaml
+inputs: {{number: [1, 2, 3], more: [10, 20]}}
+objective: total
+{more}"
+        )
+    };
+    place.write(
+        "study.yaml",
+        &study("method: {moat: {trajectories: 5, levels: grid}}\n"),
+    );
+    let refused = place.headwater(&["study", "plan", "study.yaml"]).ended(2);
+    assert!(
+        refused.stderr.contains("`B`") && refused.stderr.contains("grid"),
+        "a continuous parameter has no grid: {}",
+        refused.stderr
+    );
+
+    place.write("study.yaml", &study("method: {moat: {trajectories: 5}}\n"));
+    let plan = plan(&place, &["study.yaml"]);
+    assert_eq!(plan["parameters"], serde_json::json!(["A", "B", "Word"]));
+    assert_eq!(number(&plan, "sets"), 20);
+    assert_eq!(number(&plan, "items"), 1);
+    assert_eq!(number(&plan, "stage_instances"), 20 * (6 + 1));
+    assert_eq!(number(&plan, "tasks"), 20 * (6 * 2 + 1));
+    let first = &plan["stages"][0];
+    assert_eq!(first["tasks_per_instance"], 2);
+    // `add` depends on A alone, of which there are at most four values.
+    assert!(plan["sharing"]["chain"]["tasks"].as_u64().unwrap() <= 6 * 20 + 6 * 4);
+}
+
+#[test]
+fn mistakes_in_a_study_are_told_at_their_places() {
+    let (place, _) = example("nuclei");
+    let study = place.read("nuclei/moat.yaml");
+    let told = |from: &str, to: &str, expected: &[&str]| {
+        place.write("nuclei/wrong.yaml", &study.replace(from, to));
+        let ran = place
+            .headwater(&["study", "plan", "nuclei/wrong.yaml"])
+            .ended(2);
+        for text in expected {
+            assert!(ran.stderr.contains(text), "{text} in {}", ran.stderr);
+        }
+    };
+    told(
+        "objective: dice",
+        "objective: dicee",
+        &["nuclei/wrong.yaml:8:12", "dice"],
+    );
+    told(
+        "workflow: nuclei.yaml",
+        "workflow: nuclai.yaml",
+        &["wrong.yaml:5:11", "nuclai.yaml"],
+    );
+    told("output: mask", "output: dice", &["wrong.yaml:6:"]);
+    told(
+        "tile: tissue.png",
+        "tile: tisue.png",
+        &["wrong.yaml:6:", "tisue.png"],
+    );
+    told("levels: 20", "levels: 19", &["wrong.yaml:10:36", "odd"]);
+    told(
+        "Normalize: {value: true}",
+        "Normalise: {value: true}",
+        &["wrong.yaml:7:", "Normalize"],
+    );
+    assert!(!place.path(".headwater").exists());
+}

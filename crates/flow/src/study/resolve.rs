@@ -1,0 +1,721 @@
+//! A study and its workflow together: which parameters are varied over which values, and what the others are.
+//!
+//! Law: every parameter of the workflow ends up either varied or fixed, once; every name of the study is one of the
+//! workflow. All mistakes are reported at their places in the study file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use headwater_graph::{
+    Binding, DataOrigin, Diagnostic, OutputBinding, Parameter, Scalar, ScalarType, Span, Workflow,
+};
+
+use super::{Levels, Method, Override, Placed, Setting, Step, StudyFile, StudyInput, StudyValue};
+use crate::data::{DataValue, DatumValue};
+use crate::parameter::fit_parameter;
+use crate::report::{Read, Report};
+use crate::suggest::Suggester;
+
+/// The most values that a grid may have: 2³¹.
+const MOST_VALUES: f64 = 2_147_483_648.0;
+
+/// The values over which a parameter is varied.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Domain {
+    /// Every number from `low` to `high`.
+    Interval {
+        /// The smallest.
+        low: f64,
+        /// The largest.
+        high: f64,
+    },
+    /// `low`, `low + step` and so on.
+    Grid {
+        /// The smallest.
+        low: f64,
+        /// The distance of two neighbours.
+        step: f64,
+        /// How many there are; at least 2.
+        count: u32,
+    },
+    /// These, without order; at least 2, of the type of the parameter.
+    Values(Vec<Scalar>),
+    /// Those that the table of the study has; the workflow says nothing about them.
+    Open,
+}
+
+/// A parameter that is varied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudiedParameter {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its type; an int with an [`Domain::Interval`] is sampled as a real number.
+    pub scalar_type: ScalarType,
+    /// Its values.
+    pub domain: Domain,
+    /// The value that it has at the default parameters; there if an input of the study refers to an output.
+    pub default: Option<Scalar>,
+    /// Where the study speaks of it.
+    pub span: Span,
+}
+
+/// What a study means for its workflow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResolvedStudy {
+    /// The parameters that are varied: in the order in which the study names them or its table has them, else in the
+    /// order of the workflow.
+    pub studied: Vec<StudiedParameter>,
+    /// All other parameters of the workflow, in its order, with the value that the study gives them or their default.
+    pub fixed: Vec<(Arc<str>, Scalar)>,
+    /// The output that is studied.
+    pub objective: OutputBinding,
+}
+
+/// Brings a study and its workflow together. `columns` are the parameters that the table of the study has, where its
+/// method is a table; otherwise they say nothing.
+///
+/// With a table, the parameters that the study names have to be among the columns, and the other columns are left
+/// alone; if it names none, every column has to be a parameter.
+pub fn resolve(
+    study: &StudyFile,
+    workflow: &Workflow,
+    columns: &[Arc<str>],
+) -> Read<ResolvedStudy> {
+    let mut resolver = Resolver {
+        study,
+        workflow,
+        report: Report::default(),
+        suggester: Suggester::default(),
+    };
+    let objective = resolver.objective();
+    resolver.inputs(objective.as_ref());
+    let overrides = resolver.overrides();
+    let studied = match &study.method {
+        Method::Table(path) => resolver.columns(path, columns, &overrides),
+        _ => resolver.studied(&overrides),
+    };
+    let fixed = resolver.fixed(&studied, &overrides);
+    resolver.method(&studied);
+    if let Some(objective) = &objective {
+        resolver.reach(&studied, objective);
+    }
+    let resolved = objective.map(|objective| ResolvedStudy {
+        studied,
+        fixed,
+        objective,
+    });
+    resolver.report.finish(resolved)
+}
+
+struct Resolver<'a> {
+    study: &'a StudyFile,
+    workflow: &'a Workflow,
+    report: Report,
+    suggester: Suggester,
+}
+
+impl<'a> Resolver<'a> {
+    fn objective(&mut self) -> Option<OutputBinding> {
+        self.output(&self.study.objective)
+    }
+
+    /// The output of that name.
+    fn output(&mut self, name: &Placed<Arc<str>>) -> Option<OutputBinding> {
+        let wanted = self.workflow.wanted();
+        if let Some(found) = wanted.iter().find(|output| output.name == name.value) {
+            return Some(found.clone());
+        }
+        let message = format!("the workflow has no output `{}`", name.value);
+        let made = self.workflow.origins().contains_key(&name.value);
+        let hint = if made {
+            let name = &name.value;
+            Some(format!("add `{name}` to the `outputs` of the workflow"))
+        } else {
+            let names = wanted.iter().map(|output| &*output.name);
+            self.suggester.hint(&name.value, names)
+        };
+        self.unknown(name.span, message, hint);
+        None
+    }
+
+    fn unknown(&mut self, span: Span, message: String, hint: Option<String>) {
+        let found = Diagnostic::error(span, message);
+        self.report.push(match hint {
+            Some(hint) => found.with_hint(hint),
+            None => found,
+        });
+    }
+
+    /// Inputs that are unknown, missing, or bound to what depends on them.
+    fn inputs(&mut self, objective: Option<&OutputBinding>) {
+        let mut given: BTreeMap<&str, &StudyInput> = BTreeMap::new();
+        for input in &self.study.inputs {
+            let known = self
+                .workflow
+                .inputs
+                .iter()
+                .any(|known| known.name == input.name.value);
+            if known {
+                if !is_null(&input.value) {
+                    given.insert(&input.name.value, input);
+                }
+                continue;
+            }
+            let name = &input.name.value;
+            let message = format!("the workflow has no input `{name}`");
+            let names = self.workflow.inputs.iter().map(|input| &*input.name);
+            let hint = self.suggester.hint(name, names);
+            self.unknown(input.name.span, message, hint);
+        }
+        let mut references: BTreeMap<Arc<str>, OutputBinding> = BTreeMap::new();
+        for (name, input) in &given {
+            if let StudyValue::Reference(output) = &input.value
+                && let Some(output) = self.output(output)
+            {
+                references.insert(Arc::from(*name), output);
+            }
+        }
+        let ancestry = Ancestry::new(self.workflow, &references);
+        let mut wanted: Vec<(&OutputBinding, Span)> = Vec::new();
+        for (name, output) in &references {
+            let Some(StudyValue::Reference(written)) = given.get(&**name).map(|input| &input.value)
+            else {
+                continue;
+            };
+            if ancestry.inputs_behind(&output.data).contains(name) {
+                let message = format!(
+                    "output `{}` depends on input `{name}`, which cannot get it then",
+                    output.name
+                );
+                let hint = format!("name an output that is made without `{name}`");
+                self.report.error_with(written.span, message, hint);
+            } else {
+                wanted.push((output, written.span));
+            }
+        }
+        if self.study.data.is_some() {
+            // Whoever reads the data file knows what it gives.
+            return;
+        }
+        for input in &self.workflow.inputs {
+            if !input.optional && !given.contains_key(&*input.name) {
+                let name = &input.name;
+                let message =
+                    format!("the workflow needs input `{name}`, and the study gives none");
+                let hint =
+                    format!("add `{name}: …` under `inputs:`, or name a data file with `data:`");
+                self.report
+                    .error_with(self.study.inputs_span, message, hint);
+            }
+        }
+        wanted.extend(objective.map(|output| (output, self.study.objective.span)));
+        for (output, span) in wanted {
+            let behind = ancestry.inputs_behind(&output.data);
+            let missing = self.workflow.inputs.iter().find(|input| {
+                input.optional && behind.contains(&input.name) && !given.contains_key(&*input.name)
+            });
+            if let Some(name) = missing.map(|input| &input.name) {
+                let message = format!(
+                    "output `{}` needs input `{name}`, which the study does not give",
+                    output.name
+                );
+                let hint = format!("add `{name}: …` under `inputs:`");
+                self.report.error_with(span, message, hint);
+            }
+        }
+    }
+
+    /// What is said about each parameter that the workflow has.
+    fn overrides(&mut self) -> Vec<(&'a Override, &'a Parameter)> {
+        let mut found = Vec::new();
+        for given in self.study.parameters.overrides() {
+            let name = &given.name.value;
+            match self.parameter(name) {
+                Some(parameter) => found.push((given, parameter)),
+                None => {
+                    let message = format!("the workflow has no parameter `{name}`");
+                    let names = self.workflow.parameters.iter().map(|known| &*known.name);
+                    let hint = self.suggester.hint(name, names);
+                    self.unknown(given.name.span, message, hint);
+                }
+            }
+        }
+        found
+    }
+
+    fn parameter(&self, name: &str) -> Option<&'a Parameter> {
+        let mut known = self.workflow.parameters.iter();
+        known.find(|known| *known.name == *name)
+    }
+
+    /// The parameters that a design varies.
+    fn studied(&mut self, overrides: &[(&Override, &'a Parameter)]) -> Vec<StudiedParameter> {
+        let mut studied = Vec::new();
+        if self.study.parameters.names_studied() {
+            for (given, parameter) in overrides {
+                if matches!(given.setting, Setting::Fixed(_)) {
+                    continue;
+                }
+                if let Some(domain) = self.domain(given.name.span, parameter, Some(&given.setting))
+                {
+                    studied.push(self.entry(parameter, domain, given.name.span));
+                }
+            }
+            return studied;
+        }
+        let fixed: BTreeSet<&str> = overrides
+            .iter()
+            .map(|(given, _)| &*given.name.value)
+            .collect();
+        let mut any = false;
+        for parameter in &self.workflow.parameters {
+            if fixed.contains(&*parameter.name) || !is_varied(parameter) {
+                continue;
+            }
+            any = true;
+            let span = self.study.parameters_span;
+            if let Some(domain) = self.domain(span, parameter, None) {
+                studied.push(self.entry(parameter, domain, span));
+            }
+        }
+        if !any {
+            let message = "no parameter is varied: none has a range or values";
+            let hint = "say which, and over which values: `parameters: {NAME: {range: [a, b]}}`";
+            self.report
+                .error_with(self.study.parameters_span, message, hint);
+        }
+        studied
+    }
+
+    /// The parameters that a table varies.
+    fn columns(
+        &mut self,
+        path: &Placed<Arc<str>>,
+        columns: &[Arc<str>],
+        overrides: &[(&Override, &'a Parameter)],
+    ) -> Vec<StudiedParameter> {
+        let named: BTreeMap<&str, &Override> = overrides
+            .iter()
+            .map(|(given, _)| (&*given.name.value, *given))
+            .collect();
+        let chosen = self.study.parameters.names_studied();
+        let mut studied = Vec::new();
+        let mut seen = BTreeSet::new();
+        for column in columns {
+            let given = named.get(&**column).copied();
+            if !seen.insert(column) {
+                let message = format!("the table has two columns `{column}`");
+                self.report.error(path.span, message);
+                continue;
+            }
+            if let Some(Setting::Fixed(value)) = given.map(|given| &given.setting) {
+                let message = format!("`{column}` has a value here and a column in the table");
+                let hint = "leave one of them out";
+                self.report.error_with(value.span, message, hint);
+                continue;
+            }
+            let Some(parameter) = self.parameter(column) else {
+                if !chosen {
+                    let message = format!(
+                        "the table has a column `{column}`, and the workflow no such parameter"
+                    );
+                    let names = self.workflow.parameters.iter().map(|known| &*known.name);
+                    let hint = self.suggester.hint(column, names);
+                    self.unknown(path.span, message, hint);
+                }
+                continue;
+            };
+            if chosen && given.is_none() {
+                continue;
+            }
+            let span = given.map_or(path.span, |given| given.name.span);
+            let setting = given.map(|given| &given.setting);
+            let ranged = |setting: &Setting| match setting {
+                Setting::Range { range, .. } => range.is_some(),
+                Setting::Values(_) | Setting::Fixed(_) => true,
+            };
+            let known = is_varied(parameter)
+                || setting.is_some_and(ranged)
+                || parameter.scalar_type == ScalarType::Bool;
+            let domain = if known {
+                self.domain(span, parameter, setting)
+            } else {
+                Some(Domain::Open)
+            };
+            if let Some(domain) = domain {
+                studied.push(self.entry(parameter, domain, span));
+            }
+        }
+        for (given, _) in overrides {
+            let name = &given.name.value;
+            if !matches!(given.setting, Setting::Fixed(_)) && !columns.contains(name) {
+                let message = format!("the table has no column `{name}`");
+                let hint = self
+                    .suggester
+                    .hint(name, columns.iter().map(|column| &**column));
+                self.unknown(given.name.span, message, hint);
+            }
+        }
+        if seen.is_empty() {
+            let hint = "its first line names the parameters";
+            self.report
+                .error_with(path.span, "the table has no columns", hint);
+        }
+        studied
+    }
+
+    fn entry(&mut self, parameter: &Parameter, domain: Domain, span: Span) -> StudiedParameter {
+        let refers = |input: &&StudyInput| matches!(input.value, StudyValue::Reference(_));
+        if parameter.default.is_none()
+            && let Some(input) = self.study.inputs.iter().find(refers)
+        {
+            let message = format!(
+                "`{}` has no default, and input `{}` asks for an output at the default parameters",
+                parameter.name, input.name.value
+            );
+            let hint = "give it a `default` in the workflow";
+            self.report.error_with(span, message, hint);
+        }
+        StudiedParameter {
+            name: Arc::clone(&parameter.name),
+            scalar_type: parameter.scalar_type,
+            domain,
+            default: parameter.default.clone(),
+            span,
+        }
+    }
+
+    /// The values of a parameter that is varied.
+    fn domain(
+        &mut self,
+        span: Span,
+        parameter: &Parameter,
+        setting: Option<&Setting>,
+    ) -> Option<Domain> {
+        let name = &parameter.name;
+        let none = Step::Declared;
+        let (range, step) = match setting {
+            Some(Setting::Values(values)) => return self.values(parameter, values),
+            Some(Setting::Range { range, step }) => (range.as_ref(), step),
+            Some(Setting::Fixed(_)) | None => (None, &none),
+        };
+        let numeric = matches!(parameter.scalar_type, ScalarType::Int | ScalarType::Float);
+        if !numeric || !parameter.values.is_empty() {
+            let wrong = match (range, step) {
+                (Some(range), _) => Some(("range", range.span)),
+                (None, Step::Of(step)) => Some(("step", step.span)),
+                (None, Step::Without(span)) => Some(("step", *span)),
+                (None, Step::Declared) => None,
+            };
+            if let Some((field, span)) = wrong {
+                let kind = match parameter.values.as_slice() {
+                    [] => parameter.scalar_type.name(),
+                    _ => "choice",
+                };
+                let message = format!("`{name}` is a {kind}, which has no `{field}`");
+                let hint = format!("list its values: `{name}: {{values: [a, b]}}`");
+                self.report.error_with(span, message, hint);
+                return None;
+            }
+            return match parameter.values.as_slice() {
+                [] if parameter.scalar_type == ScalarType::Bool => Some(Domain::Values(vec![
+                    Scalar::Bool(false),
+                    Scalar::Bool(true),
+                ])),
+                [] => {
+                    let message = format!("`{name}` is a text, and nobody says which to try");
+                    let hint = format!("write `{name}: {{values: [a, b]}}`");
+                    self.report.error_with(span, message, hint);
+                    None
+                }
+                [_] => {
+                    self.lonely(span, name);
+                    None
+                }
+                values => Some(Domain::Values(values.to_vec())),
+            };
+        }
+        self.interval(span, parameter, range, step)
+    }
+
+    fn interval(
+        &mut self,
+        span: Span,
+        parameter: &Parameter,
+        range: Option<&Placed<(f64, f64)>>,
+        step: &Step,
+    ) -> Option<Domain> {
+        let name = &parameter.name;
+        let whole = parameter.scalar_type == ScalarType::Int;
+        let Some((low, high)) = range.map(|range| range.value).or(parameter.range) else {
+            let message = format!("`{name}` has no range");
+            let hint = format!(
+                "write `{name}: {{range: [a, b]}}`, or `{name}: {{value: V}}` if it is not varied"
+            );
+            self.report.error_with(span, message, hint);
+            return None;
+        };
+        let range_span = range.map_or(span, |range| range.span);
+        if whole && (low.fract() != 0.0 || high.fract() != 0.0) {
+            let message = format!("`{name}` is an int, and its range is [{low}, {high}]");
+            let hint = "give whole numbers";
+            self.report.error_with(range_span, message, hint);
+            return None;
+        }
+        if low >= high {
+            self.lonely(range_span, name);
+            return None;
+        }
+        let (distance, step_span) = match step {
+            Step::Without(_) => (None, span),
+            Step::Of(step) => (Some(step.value), step.span),
+            Step::Declared => (parameter.step.or(whole.then_some(1.0)), range_span),
+        };
+        let Some(distance) = distance else {
+            return Some(Domain::Interval { low, high });
+        };
+        if whole && distance.fract() != 0.0 {
+            let message = format!("`{name}` is an int, and its step is {distance}");
+            let hint = "give a whole number, or `step: none`";
+            self.report.error_with(step_span, message, hint);
+            return None;
+        }
+        let steps = (high - low) / distance;
+        if steps + 1.0 > MOST_VALUES {
+            let message = format!("`{name}` would have more than 2147483648 values");
+            let hint = "give a larger step, or `step: none` for every number in the range";
+            self.report.error_with(step_span, message, hint);
+            return None;
+        }
+        let nearest = steps.round();
+        let divides = (steps - nearest).abs() <= 1e-6 * steps.max(1.0);
+        let last = if divides { nearest } else { steps.floor() };
+        if last < 1.0 {
+            let message = format!("the step of `{name}`, {distance}, is larger than its range");
+            let hint = format!("[{low}, {high}] holds one value then; give a smaller step");
+            self.report.error_with(step_span, message, hint);
+            return None;
+        }
+        if !divides {
+            let end = low + last * distance;
+            let message = format!(
+                "steps of {distance} do not divide the range of `{name}`; its largest value is {end}"
+            );
+            self.report.push(Diagnostic::note(step_span, message));
+        }
+        Some(Domain::Grid {
+            low,
+            step: distance,
+            count: last as u32 + 1,
+        })
+    }
+
+    fn lonely(&mut self, span: Span, name: &str) {
+        let message = format!("`{name}` has one value alone, so it cannot be varied");
+        let hint = format!("leave it out, or write `{name}: {{value: V}}`");
+        self.report.error_with(span, message, hint);
+    }
+
+    fn values(&mut self, parameter: &Parameter, values: &Placed<Vec<Scalar>>) -> Option<Domain> {
+        let mut fitted = Vec::with_capacity(values.value.len());
+        for value in &values.value {
+            fitted.push(self.fit(parameter, value, values.span)?);
+        }
+        if fitted.len() < 2 {
+            self.lonely(values.span, &parameter.name);
+            return None;
+        }
+        Some(Domain::Values(fitted))
+    }
+
+    fn fit(&mut self, parameter: &Parameter, value: &Scalar, span: Span) -> Option<Scalar> {
+        match fit_parameter(&parameter.name, value, std::slice::from_ref(parameter)) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.report.error(span, error.to_string());
+                None
+            }
+        }
+    }
+
+    /// The values of all parameters that are not varied.
+    fn fixed(
+        &mut self,
+        studied: &[StudiedParameter],
+        overrides: &[(&Override, &'a Parameter)],
+    ) -> Vec<(Arc<str>, Scalar)> {
+        let varied: BTreeSet<&str> = studied.iter().map(|studied| &*studied.name).collect();
+        let named: BTreeMap<&str, &Setting> = overrides
+            .iter()
+            .map(|(given, _)| (&*given.name.value, &given.setting))
+            .collect();
+        let mut fixed = Vec::new();
+        for parameter in &self.workflow.parameters {
+            let name = &parameter.name;
+            if varied.contains(&**name) {
+                continue;
+            }
+            let value = match named.get(&**name) {
+                Some(Setting::Fixed(value)) => self.fit(parameter, &value.value, value.span),
+                // It should have been varied, and a diagnostic says why it is not.
+                Some(_) => continue,
+                None => match (&parameter.default, parameter.values.as_slice()) {
+                    (Some(default), _) => Some(default.clone()),
+                    (None, [only]) => Some(only.clone()),
+                    (None, _) if is_varied(parameter) && !self.study.parameters.names_studied() => {
+                        continue;
+                    }
+                    (None, _) => {
+                        let message = format!("`{name}` is not varied, and it has no default");
+                        let hint =
+                            format!("give it a value under `parameters:`: `{name}: {{value: V}}`");
+                        let span = self.study.parameters_span;
+                        self.report.error_with(span, message, hint);
+                        None
+                    }
+                },
+            };
+            fixed.extend(value.map(|value| (Arc::clone(name), value)));
+        }
+        fixed
+    }
+
+    /// What the method asks of the parameters that are varied.
+    fn method(&mut self, studied: &[StudiedParameter]) {
+        let moat = match &self.study.method {
+            Method::Moat(moat) => Some(moat),
+            Method::TwoPhase { screen, keep, .. } => {
+                if keep.value as usize > studied.len() && !studied.is_empty() {
+                    let count = studied.len();
+                    let message = format!(
+                        "{} parameters are to be kept, and {count} varied",
+                        keep.value
+                    );
+                    let hint = format!("write `keep: {count}`, or less");
+                    self.report.error_with(keep.span, message, hint);
+                }
+                Some(screen)
+            }
+            Method::Vbd(_) | Method::Table(_) => None,
+        };
+        if let Some(moat) = moat.filter(|moat| moat.levels == Levels::Grid) {
+            let continuous = studied
+                .iter()
+                .find(|studied| matches!(studied.domain, Domain::Interval { .. }));
+            if let Some(continuous) = continuous {
+                let name = &continuous.name;
+                let message = format!("`{name}` has no step, and so no grid to take levels from");
+                let hint = format!("write `{name}: {{step: S}}`, or a number of levels");
+                self.report.error_with(moat.levels_span, message, hint);
+            }
+        }
+    }
+
+    /// Parameters that are varied for nothing.
+    fn reach(&mut self, studied: &[StudiedParameter], objective: &OutputBinding) {
+        let references = BTreeMap::new();
+        let reached = Ancestry::new(self.workflow, &references).parameters_behind(&objective.data);
+        for parameter in studied {
+            if !reached.contains(&*parameter.name) {
+                let message = format!(
+                    "`{}` does not reach `{}`: its effect is 0 whatever its value",
+                    parameter.name, objective.name
+                );
+                let found = Diagnostic::warning(parameter.span, message);
+                self.report
+                    .push(found.with_hint("leave it out to save evaluations"));
+            }
+        }
+    }
+}
+
+/// Whether a workflow declares more than one value to try.
+fn is_varied(parameter: &Parameter) -> bool {
+    parameter.range.is_some_and(|(low, high)| low < high) || parameter.values.len() > 1
+}
+
+fn is_null(value: &StudyValue) -> bool {
+    matches!(value, StudyValue::Data(DataValue::Single(datum)) if datum.value == DatumValue::Null)
+}
+
+/// Where data comes from.
+struct Ancestry<'a> {
+    workflow: &'a Workflow,
+    origins: BTreeMap<Arc<str>, DataOrigin>,
+    /// Inputs that get an output.
+    references: &'a BTreeMap<Arc<str>, OutputBinding>,
+}
+
+impl<'a> Ancestry<'a> {
+    fn new(
+        workflow: &'a Workflow,
+        references: &'a BTreeMap<Arc<str>, OutputBinding>,
+    ) -> Ancestry<'a> {
+        Ancestry {
+            workflow,
+            origins: workflow.origins(),
+            references,
+        }
+    }
+
+    /// Goes back from a data name; `visit` sees each origin once.
+    fn walk(&self, data: &Arc<str>, mut visit: impl FnMut(DataOrigin)) {
+        let mut seen = BTreeSet::from([Arc::clone(data)]);
+        let mut pending = vec![Arc::clone(data)];
+        let mut tasks = BTreeSet::new();
+        while let Some(name) = pending.pop() {
+            let Some(origin) = self.origins.get(&name).copied() else {
+                continue;
+            };
+            let before: Vec<Arc<str>> = match origin {
+                DataOrigin::Input(position) => {
+                    visit(origin);
+                    let input = &self.workflow.inputs[position];
+                    let output = self.references.get(&input.name);
+                    output
+                        .map(|output| Arc::clone(&output.data))
+                        .into_iter()
+                        .collect()
+                }
+                DataOrigin::Task { stage, task } => {
+                    if !tasks.insert((stage, task)) {
+                        continue;
+                    }
+                    visit(origin);
+                    let definition = &self.workflow.stages[stage].tasks[task];
+                    definition.inputs.values().cloned().collect()
+                }
+            };
+            for name in before {
+                if seen.insert(Arc::clone(&name)) {
+                    pending.push(name);
+                }
+            }
+        }
+    }
+
+    fn inputs_behind(&self, data: &Arc<str>) -> BTreeSet<Arc<str>> {
+        let mut found = BTreeSet::new();
+        self.walk(data, |origin| {
+            if let DataOrigin::Input(position) = origin {
+                found.insert(Arc::clone(&self.workflow.inputs[position].name));
+            }
+        });
+        found
+    }
+
+    fn parameters_behind(&self, data: &Arc<str>) -> BTreeSet<Arc<str>> {
+        let mut found = BTreeSet::new();
+        self.walk(data, |origin| {
+            if let DataOrigin::Task { stage, task } = origin {
+                let definition = &self.workflow.stages[stage].tasks[task];
+                for binding in definition.parameters.values() {
+                    if let Binding::Parameter(name) = binding {
+                        found.insert(Arc::clone(name));
+                    }
+                }
+            }
+        });
+        found
+    }
+}

@@ -1,0 +1,43 @@
+//! Studies: a workflow, inputs, parameter sets and an analysis method.
+//!
+//! What comes in: a study file. What goes out: the plan of what would be computed, in which everything that several
+//! parameter sets share stands once.
+//!
+//! ```text
+//! study file ─load→ Study ─design→ parameter sets ─instances→ Template × Sets ─merge→ Compact ─plan→ StudyPlan
+//! ```
+//!
+//! | file | step |
+//! | --- | --- |
+//! | `file` | a study file together with the files that it names |
+//! | `load` | a study with its workflow and its data, ready to be expanded |
+//! | `table` | samples that the user brings |
+//! | `design` | draws the parameter sets, or reads the user's, and writes them down |
+//! | `instances` | from workflow and sets to the integers that `merge` works on, and back to tasks |
+//! | `count` | what is shared, counted |
+//! | `costs` | what tasks are expected to cost |
+//! | `buckets` | units of distribution, and when they would be done |
+//! | `plan` | all of it, in order |
+//! | `tune` | runs one instance, so that costs are known |
+//!
+//! Law: planning executes nothing and writes to no store.
+
+mod buckets;
+mod costs;
+mod count;
+mod design;
+mod file;
+mod instances;
+mod load;
+mod plan;
+mod table;
+mod tune;
+
+pub use buckets::AlgorithmPlan;
+pub use costs::CostSource;
+pub(crate) use file::{ReadStudy, load_study};
+pub use plan::{
+    Forecast, LaterPhase, ReferencePlan, Reuse, ReusePlan, StudyPlan, StudyPlanRequest,
+    StudyStagePlan, plan_study,
+};
+pub use tune::{TuneReport, TuneRequest, TunedOperation, tune_study};

@@ -1,0 +1,308 @@
+//! The parameter sets of a study.
+//!
+//! Law: the same study file gives the same sets, and the same bytes where they are written down.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use headwater_flow::{Domain, Method, MoatMethod, StudiedParameter, VbdMethod};
+use headwater_graph::{Scalar, ScalarType};
+use headwater_remember::tables::{self, Table, TableColumn};
+use headwater_study::sample::{self, MoatDesign, VbdDesign};
+use headwater_study::{Points, Space};
+
+use super::LaterPhase;
+use super::instances::Varied;
+use super::load::Study;
+use super::table::SampleTable;
+use crate::Error;
+
+/// The points that are evaluated, and what is behind them.
+#[derive(Debug)]
+pub(super) enum Design {
+    /// Trajectories.
+    Moat(MoatDesign),
+    /// Base points and what is made of them.
+    Vbd(VbdDesign),
+    /// The user's own.
+    Table(Varied),
+}
+
+impl Design {
+    /// Draws the sets of a study, or takes those that it brings. Of two phases it is the first.
+    pub(super) fn new(study: &Study) -> Result<Design, Error> {
+        let space = space(&study.resolved.studied);
+        let seed = study.study.seed;
+        let refused = |error: sample::SampleError| {
+            let hint = "change the method, or the parameters that the study names";
+            study.mistake_at_method(error.to_string(), hint)
+        };
+        Ok(match (&study.study.method, &study.table) {
+            (Method::Moat(moat) | Method::TwoPhase { screen: moat, .. }, _) => {
+                Design::Moat(sample::moat::design(&space, &as_moat(moat), seed).map_err(refused)?)
+            }
+            (Method::Vbd(vbd), _) => {
+                Design::Vbd(sample::vbd::design(&space, &as_vbd(vbd), seed).map_err(refused)?)
+            }
+            (Method::Table(_), None) => Design::Table(Varied::default()),
+            (Method::Table(_), Some(table)) => Design::Table(table.sets(&study.resolved.studied)?),
+        })
+    }
+
+    fn points(&self) -> Option<&Points> {
+        match self {
+            Design::Moat(design) => Some(&design.points),
+            Design::Vbd(design) => Some(&design.points),
+            Design::Table(_) => None,
+        }
+    }
+
+    /// The sets, as values of the workflow's parameters.
+    pub(super) fn varied(self, studied: &[StudiedParameter]) -> Varied {
+        let Some(points) = self.points() else {
+            return match self {
+                Design::Table(varied) => varied,
+                Design::Moat(_) | Design::Vbd(_) => Varied::default(),
+            };
+        };
+        let width = studied.len();
+        let mut varied = Varied {
+            names: studied
+                .iter()
+                .map(|known| Arc::clone(&known.name))
+                .collect(),
+            values: vec![Vec::new(); width],
+            cells: vec![0; width * points.len()],
+            sets: points.len(),
+        };
+        for (column, studied) in studied.iter().enumerate() {
+            let mut numbers: HashMap<u64, u32> = HashMap::new();
+            let values = &mut varied.values[column];
+            for (set, row) in points.rows().enumerate() {
+                let number = numbers.entry(row[column].to_bits()).or_insert_with(|| {
+                    values.push(scalar(studied, row[column]));
+                    values.len() as u32 - 1
+                });
+                varied.cells[set * width + column] = *number;
+            }
+        }
+        varied
+    }
+
+    /// Things worth telling about the design.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let Design::Moat(design) = self else {
+            return Vec::new();
+        };
+        let stuck: u32 = design.stuck().iter().sum();
+        let told = |stuck| {
+            format!(
+                "{stuck} of {} steps land on the value that they started from, since the parameter has fewer \
+                 values than levels; `levels: grid` avoids that",
+                design.moves.len()
+            )
+        };
+        (stuck > 0).then(|| told(stuck)).into_iter().collect()
+    }
+}
+
+/// The second phase of a study, as far as it is known.
+pub(super) fn later(study: &Study, tasks_per_instance: usize, items: usize) -> Option<LaterPhase> {
+    let Method::TwoPhase { keep, then, .. } = &study.study.method else {
+        return None;
+    };
+    let parameters = study.resolved.studied.len().min(keep.value as usize);
+    let sets = then.evaluations(parameters) as usize;
+    Some(LaterPhase {
+        method: vbd_in_words(then),
+        parameters,
+        sets,
+        tasks_at_most: sets
+            .saturating_mul(items)
+            .saturating_mul(tasks_per_instance),
+    })
+}
+
+/// The method of a study, in words.
+pub(super) fn in_words(study: &Study) -> String {
+    match &study.study.method {
+        Method::Moat(moat) => moat_in_words(moat),
+        Method::Vbd(vbd) => vbd_in_words(vbd),
+        Method::TwoPhase { screen, keep, then } => format!(
+            "{}, then {} of the {} parameters with the largest effects",
+            moat_in_words(screen),
+            vbd_in_words(then),
+            keep.value
+        ),
+        Method::Table(table) => format!("samples of {}", table.value),
+    }
+}
+
+fn moat_in_words(moat: &MoatMethod) -> String {
+    let levels = match moat.levels {
+        headwater_flow::Levels::Each(levels) => format!("{levels} levels"),
+        headwater_flow::Levels::Grid => "levels of the grid".to_owned(),
+    };
+    let walk = match moat.walk {
+        headwater_flow::Walk::Random => "random",
+        headwater_flow::Walk::Spread => "spread",
+        headwater_flow::Walk::Radial => "radial",
+    };
+    format!("MOAT, {} {walk} trajectories, {levels}", moat.trajectories)
+}
+
+fn vbd_in_words(vbd: &VbdMethod) -> String {
+    let sampler = match vbd.sampler {
+        headwater_flow::Sampler::Mc => "Monte Carlo",
+        headwater_flow::Sampler::Lhs => "Latin hypercube",
+        headwater_flow::Sampler::Halton => "Halton",
+        headwater_flow::Sampler::Sobol => "Sobol'",
+    };
+    let second = if vbd.second_order {
+        ", second order"
+    } else {
+        ""
+    };
+    format!("VBD, {} base points ({sampler}){second}", vbd.samples)
+}
+
+fn as_moat(moat: &MoatMethod) -> sample::Moat {
+    sample::Moat {
+        trajectories: moat.trajectories,
+        levels: match moat.levels {
+            headwater_flow::Levels::Each(levels) => sample::Levels::Each(levels),
+            headwater_flow::Levels::Grid => sample::Levels::Grid,
+        },
+        walk: match moat.walk {
+            headwater_flow::Walk::Random => sample::Walk::Random,
+            headwater_flow::Walk::Spread => sample::Walk::Spread,
+            headwater_flow::Walk::Radial => sample::Walk::Radial,
+        },
+    }
+}
+
+fn as_vbd(vbd: &VbdMethod) -> sample::Vbd {
+    sample::Vbd {
+        samples: vbd.samples,
+        sampler: match vbd.sampler {
+            headwater_flow::Sampler::Mc => sample::Sampler::Mc,
+            headwater_flow::Sampler::Lhs => sample::Sampler::Lhs,
+            headwater_flow::Sampler::Halton => sample::Sampler::Halton,
+            headwater_flow::Sampler::Sobol => sample::Sampler::Sobol,
+        },
+        second_order: vbd.second_order,
+    }
+}
+
+/// The space that a design is drawn in.
+fn space(studied: &[StudiedParameter]) -> Space {
+    let domain = |studied: &StudiedParameter| match &studied.domain {
+        Domain::Interval { low, high } => headwater_study::Domain::Interval {
+            low: *low,
+            high: *high,
+        },
+        Domain::Grid { low, step, count } => headwater_study::Domain::Grid {
+            low: *low,
+            step: *step,
+            count: *count,
+        },
+        Domain::Values(values) => headwater_study::Domain::Choice {
+            count: values.len() as u32,
+        },
+        Domain::Open => headwater_study::Domain::Choice { count: 1 },
+    };
+    let parameter = |studied: &StudiedParameter| headwater_study::Parameter {
+        name: Arc::clone(&studied.name),
+        domain: domain(studied),
+    };
+    Space {
+        parameters: studied.iter().map(parameter).collect(),
+    }
+}
+
+/// A number of a design as a value of its parameter: of a choice it is the position, and an int that was drawn as a
+/// real number stays one.
+fn scalar(studied: &StudiedParameter, number: f64) -> Scalar {
+    match &studied.domain {
+        Domain::Values(values) => values[number as usize].clone(),
+        _ => match Scalar::Float(number).coerce(studied.scalar_type, false) {
+            Some(scalar) => scalar,
+            None => Scalar::Float(number),
+        },
+    }
+}
+
+/// A value that a parameter may have.
+pub(super) fn some_value(
+    studied: &StudiedParameter,
+    table: Option<&SampleTable>,
+) -> Option<Scalar> {
+    let number = |number: f64| {
+        let wanted = studied.scalar_type;
+        Scalar::Float(number).coerce(wanted, wanted == ScalarType::Int)
+    };
+    match &studied.domain {
+        Domain::Interval { low, .. } | Domain::Grid { low, .. } => number(*low),
+        Domain::Values(values) => values.first().cloned(),
+        Domain::Open => table.and_then(|table| table.first(studied)),
+    }
+}
+
+/// Writes the sets as `samples.csv`, `samples.parquet` and `samples.dat` (Dakota) into a folder.
+pub(super) fn write(varied: &Varied, folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let width = varied.names.len();
+    let column = |column: usize| {
+        let cells = (0..varied.sets).map(|set| varied.cells[set * width + column] as usize);
+        let values = &varied.values[column];
+        let name = Arc::clone(&varied.names[column]);
+        let scalars = cells.map(|cell| &values[cell]);
+        as_column(name, values, scalars)
+    };
+    let table = Table::new((0..width).map(column).collect())
+        .map_err(|error| Error::usage(error.to_string(), None))?;
+    std::fs::create_dir_all(folder)
+        .map_err(|source| Error::io("cannot make folder", folder, source))?;
+    let mut written = Vec::new();
+    for name in ["samples.csv", "samples.parquet", "samples.dat"] {
+        let path = folder.join(name);
+        tables::replace_file(&path, |file| match name {
+            "samples.csv" => Ok(tables::write_csv(&table, file)?),
+            "samples.parquet" => tables::write_parquet(&table, file),
+            _ => tables::write_dakota(&table, file),
+        })
+        .map_err(|error| Error::usage(error.to_string(), None))?;
+        written.push(path);
+    }
+    Ok(written)
+}
+
+/// The values of a parameter as a column: of the type that all of them have, else of texts.
+fn as_column<'a>(
+    name: Arc<str>,
+    values: &[Scalar],
+    scalars: impl Iterator<Item = &'a Scalar>,
+) -> TableColumn {
+    let all = |fits: fn(&Scalar) -> bool| values.iter().all(fits);
+    if all(|value| matches!(value, Scalar::Int(_))) {
+        let whole = |scalar: &Scalar| match scalar {
+            Scalar::Int(number) => *number,
+            _ => 0,
+        };
+        return TableColumn::new(name, scalars.map(whole).collect::<Vec<i64>>());
+    }
+    if all(|value| matches!(value, Scalar::Int(_) | Scalar::Float(_))) {
+        let number = |scalar: &Scalar| match scalar {
+            Scalar::Int(number) => *number as f64,
+            Scalar::Float(number) => *number,
+            _ => 0.0,
+        };
+        return TableColumn::new(name, scalars.map(number).collect::<Vec<f64>>());
+    }
+    if all(|value| matches!(value, Scalar::Bool(_))) {
+        let truth = |scalar: &Scalar| matches!(scalar, Scalar::Bool(true));
+        return TableColumn::new(name, scalars.map(truth).collect::<Vec<bool>>());
+    }
+    let text = |scalar: &Scalar| scalar.to_string();
+    TableColumn::new(name, scalars.map(text).collect::<Vec<String>>())
+}

@@ -1,0 +1,310 @@
+//! A study file together with the files that it names.
+//!
+//! Law: nothing is executed and nothing is written. What is wrong with any of the files is told at its place in that
+//! file; what is wrong between them is told in the study file.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use headwater_flow::{
+    DataFile, DataFormat, DataShape, Method, MoatMethod, ResolvedStudy, StudyFile, VbdMethod,
+    read_data, read_study, resolve,
+};
+use headwater_graph::{Diagnostic, Registry, Span};
+
+use super::table::SampleTable;
+use crate::Error;
+use crate::load::{CheckedFile, Parsed, parse, read_text};
+
+/// A study that can be planned.
+#[derive(Debug)]
+pub(crate) struct NamedStudy {
+    /// What the file says.
+    pub(super) file: StudyFile,
+    /// What that means for the workflow.
+    pub(super) resolved: ResolvedStudy,
+    /// Its samples, where the method is a table.
+    pub(super) table: Option<SampleTable>,
+    /// The workflow.
+    pub(super) workflow: Parsed,
+}
+
+/// A study file that was looked at, with everything there is to say.
+#[derive(Debug)]
+pub(crate) struct ReadStudy {
+    /// The study file, then the files that it names.
+    pub(crate) files: Vec<CheckedFile>,
+    /// The study; there unless one of the files has an error.
+    pub(crate) study: Option<NamedStudy>,
+}
+
+/// Reads a study file, whose text is given, and the files that it names.
+pub(crate) fn load_study(path: &Path, text: String, libraries: &Registry) -> ReadStudy {
+    let read = read_study(&text);
+    let mut reader = Reader {
+        folder: path.parent().map(Path::to_path_buf).unwrap_or_default(),
+        diagnostics: read.diagnostics,
+        others: Vec::new(),
+    };
+    let study = read.value.and_then(|file| reader.study(file, libraries));
+    let Reader {
+        mut diagnostics,
+        mut others,
+        ..
+    } = reader;
+    diagnostics.sort_by_key(|found| found.span.map(|span| (span.start, span.end)));
+    let mut files = vec![CheckedFile {
+        file: path.to_owned(),
+        text,
+        diagnostics,
+    }];
+    files.append(&mut others);
+    let failed = files
+        .iter()
+        .flat_map(|file| &file.diagnostics)
+        .any(Diagnostic::is_error);
+    ReadStudy {
+        files,
+        study: study.filter(|_| !failed),
+    }
+}
+
+struct Reader {
+    folder: PathBuf,
+    /// Those of the study file.
+    diagnostics: Vec<Diagnostic>,
+    others: Vec<CheckedFile>,
+}
+
+impl Reader {
+    fn study(&mut self, file: StudyFile, libraries: &Registry) -> Option<NamedStudy> {
+        let workflow = self.workflow(&file, libraries);
+        let table = match &file.method {
+            Method::Table(path) => Some(self.table(&path.value, path.span)),
+            _ => None,
+        };
+        let data = file
+            .data
+            .as_ref()
+            .map(|path| self.data(&path.value, path.span));
+        let workflow = workflow?;
+        let table = match table {
+            None => None,
+            Some(found) => Some(found?),
+        };
+        let columns = table.as_ref().map(SampleTable::names).unwrap_or_default();
+        let read = resolve(&file, &workflow.workflow, &columns);
+        self.diagnostics.extend(read.diagnostics);
+        if let Some(Some(data)) = &data {
+            self.bind(&file, &workflow, data);
+        }
+        Some(NamedStudy {
+            resolved: read.value?,
+            file,
+            table,
+            workflow,
+        })
+    }
+
+    fn workflow(&mut self, file: &StudyFile, libraries: &Registry) -> Option<Parsed> {
+        let path = self.folder.join(&*file.workflow.value);
+        match parse(&path, libraries) {
+            Ok(parsed) => {
+                self.others.push(parsed.checked());
+                Some(parsed)
+            }
+            Err(Error::File {
+                file,
+                text,
+                diagnostics,
+            }) => {
+                self.others.push(CheckedFile {
+                    file,
+                    text,
+                    diagnostics,
+                });
+                None
+            }
+            Err(error) => self.unreadable(&error, file.workflow.span),
+        }
+    }
+
+    fn unreadable<T>(&mut self, error: &Error, span: Span) -> Option<T> {
+        let found = Diagnostic::error(span, error.to_string());
+        let hint = "paths are relative to the study file";
+        self.diagnostics.push(found.with_hint(hint));
+        None
+    }
+
+    /// The samples that the study brings.
+    fn table(&mut self, written: &str, span: Span) -> Option<SampleTable> {
+        let path = self.folder.join(written);
+        if !path.is_file() {
+            let missing = Error::usage(format!("there is no file `{}`", path.display()), None);
+            return self.unreadable(&missing, span);
+        }
+        match SampleTable::read(&path) {
+            Ok(table) => Some(table),
+            Err(Error::File {
+                file,
+                text,
+                diagnostics,
+            }) => {
+                self.others.push(CheckedFile {
+                    file,
+                    text,
+                    diagnostics,
+                });
+                None
+            }
+            Err(error) => {
+                let found = Diagnostic::error(span, error.to_string());
+                self.diagnostics.push(match error.hint() {
+                    Some(hint) => found.with_hint(hint),
+                    None => found,
+                });
+                None
+            }
+        }
+    }
+
+    /// A data file.
+    fn data(&mut self, written: &str, span: Span) -> Option<DataFile> {
+        let path = self.folder.join(written);
+        let text = match read_text(&path) {
+            Ok(text) => text,
+            Err(error) => return self.unreadable(&error, span),
+        };
+        let csv = path
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
+        let format = if csv {
+            DataFormat::Csv
+        } else {
+            DataFormat::Yaml
+        };
+        let read = read_data(&text, format);
+        self.others.push(CheckedFile {
+            file: path,
+            text,
+            diagnostics: read.diagnostics,
+        });
+        read.value
+    }
+
+    /// Which inputs the data file gives, and the study besides.
+    fn bind(&mut self, file: &StudyFile, workflow: &Parsed, data: &DataFile) {
+        let Some(path) = &file.data else {
+            return;
+        };
+        if let Some(setting) = data.parameters.first() {
+            let message = format!(
+                "`{}` gives parameter `{}` a value, which is up to the study",
+                path.value, setting.name
+            );
+            let name = &setting.name;
+            let hint = format!(
+                "write `parameters: {{{name}: {{value: {}}}}}`",
+                setting.value
+            );
+            let found = Diagnostic::error(path.span, message);
+            self.diagnostics.push(found.with_hint(hint));
+        }
+        let given = names(data);
+        for (name, _) in &given {
+            let known = workflow
+                .workflow
+                .inputs
+                .iter()
+                .any(|input| input.name == *name);
+            if !known {
+                let message = format!("`{}` has data for `{name}`, which is no input", path.value);
+                let inputs: Vec<String> = workflow
+                    .workflow
+                    .inputs
+                    .iter()
+                    .map(|input| format!("`{}`", input.name))
+                    .collect();
+                let hint = format!("the inputs of the workflow are {}", inputs.join(", "));
+                let found = Diagnostic::error(path.span, message);
+                self.diagnostics.push(found.with_hint(hint));
+            }
+        }
+        let gives = |name: &str| given.iter().any(|(known, _)| **known == *name);
+        for input in &file.inputs {
+            if gives(&input.name.value) {
+                let message = format!(
+                    "input `{}` is given here and in `{}`",
+                    input.name.value, path.value
+                );
+                let found = Diagnostic::error(input.name.span, message);
+                self.diagnostics.push(found.with_hint("keep one of them"));
+            }
+        }
+        for input in &workflow.workflow.inputs {
+            let here = |name: &str| file.inputs.iter().any(|one| *one.name.value == *name);
+            if !input.optional && !gives(&input.name) && !here(&input.name) {
+                let message = format!(
+                    "the workflow needs input `{}`, and neither the study nor `{}` gives it",
+                    input.name, path.value
+                );
+                let hint = format!("add `{}: …` under `inputs:`", input.name);
+                let found = Diagnostic::error(path.span, message);
+                self.diagnostics.push(found.with_hint(hint));
+            }
+        }
+    }
+}
+
+/// The names that a data file has values for.
+fn names(data: &DataFile) -> Vec<(Arc<str>, Span)> {
+    match &data.shape {
+        DataShape::Columns(columns) => columns
+            .iter()
+            .map(|column| (Arc::clone(&column.name), column.span))
+            .collect(),
+        DataShape::Rows { names, .. } => names.clone(),
+    }
+}
+
+impl NamedStudy {
+    /// What the study is, in one line.
+    pub(crate) fn summary(&self) -> String {
+        let varied = self.resolved.studied.len();
+        let method = match &self.file.method {
+            Method::Moat(moat) => moat_words(moat),
+            Method::Vbd(vbd) => vbd_words(vbd),
+            Method::TwoPhase { screen, keep, then } => {
+                format!(
+                    "{}, then {} of {}",
+                    moat_words(screen),
+                    vbd_words(then),
+                    keep.value
+                )
+            }
+            Method::Table(path) => format!("table `{}`", path.value),
+        };
+        let evaluations = self.file.method.evaluations(varied);
+        let rows = self.table.as_ref().map(SampleTable::rows);
+        let evaluations = evaluations.or(rows.map(|rows| rows as u64));
+        let count = |number: u64, noun: &str| {
+            format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+        };
+        format!(
+            "study `{}`: {}, {method}, {}",
+            self.file.name.value,
+            count(varied as u64, "parameter"),
+            count(evaluations.unwrap_or(0), "evaluation"),
+        )
+    }
+}
+
+fn moat_words(moat: &MoatMethod) -> String {
+    let ending = if moat.trajectories == 1 { "y" } else { "ies" };
+    format!("moat with {} trajector{ending}", moat.trajectories)
+}
+
+fn vbd_words(vbd: &VbdMethod) -> String {
+    let ending = if vbd.samples == 1 { "" } else { "s" };
+    format!("vbd with {} base point{ending}", vbd.samples)
+}

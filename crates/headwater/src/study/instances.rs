@@ -1,0 +1,386 @@
+//! From a workflow with open parameters to the integers that merging works on, and back to tasks.
+//!
+//! Law: two tasks have the same words if and only if they would have the same recipe, were it not for numbers that
+//! operations cut to whole ones: for what is shared the number as it was drawn counts, for recipes the number that the
+//! operation gets. So a node of the compact graph stands for one task, and several nodes may stand for the same one.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use headwater_enact::Blueprint;
+use headwater_graph::{
+    GraphError, Identity, NewTask, ParameterDeclaration, Scalar, ScalarType, Source, TaskGraph,
+    TaskId,
+};
+use headwater_merge::{Compact, Occurrence, Sets, Step, Template, Word};
+
+/// The values of the parameters that vary: a table with a row per parameter set.
+#[derive(Debug, Default)]
+pub(super) struct Varied {
+    /// The parameters.
+    pub(super) names: Vec<Arc<str>>,
+    /// By parameter, the values that occur.
+    pub(super) values: Vec<Vec<Scalar>>,
+    /// Positions in `values`, set by set.
+    pub(super) cells: Vec<u32>,
+    /// How many sets there are.
+    pub(super) sets: usize,
+}
+
+/// A parameter that cannot take a value of the study.
+#[derive(Debug, PartialEq)]
+pub(super) struct Unfit {
+    /// The parameter of the workflow.
+    pub(super) parameter: Arc<str>,
+    /// The value.
+    pub(super) value: Scalar,
+    /// The operation that does not take it.
+    pub(super) operation: Arc<str>,
+    /// What it takes.
+    pub(super) wanted: ScalarType,
+}
+
+/// All instances of a study, ready to be merged.
+#[derive(Debug)]
+pub(super) struct Instances {
+    /// The steps of one instance.
+    pub(super) template: Template,
+    /// The parameter sets.
+    pub(super) sets: Sets,
+    /// By step, the task of the blueprint that it stands for.
+    pub(super) tasks: Vec<TaskId>,
+    /// By number, the scalars in words.
+    scalars: Vec<Scalar>,
+    /// By number, the externals in words, as positions in the blueprint's graph.
+    externals: Vec<u32>,
+}
+
+/// What a source begins with, in words.
+mod tag {
+    pub(super) const EXTERNAL: u32 = 0;
+    pub(super) const PRODUCT: u32 = 1;
+    pub(super) const LIST: u32 = 2;
+    pub(super) const RECORD: u32 = 3;
+}
+
+/// A scalar that can be looked up.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Bool(bool),
+    Int(i64),
+    Float(u64),
+    Text(Arc<str>),
+}
+
+impl Key {
+    fn of(scalar: &Scalar) -> Key {
+        match scalar {
+            Scalar::Bool(value) => Key::Bool(*value),
+            Scalar::Int(number) => Key::Int(*number),
+            Scalar::Float(number) => Key::Float(number.to_bits()),
+            Scalar::Text(text) => Key::Text(Arc::clone(text)),
+        }
+    }
+}
+
+struct Writer<'a> {
+    graph: &'a TaskGraph,
+    blueprint: &'a Blueprint,
+    varied: &'a Varied,
+    /// Step by task of the blueprint.
+    steps: HashMap<TaskId, u32>,
+    scalars: Vec<Scalar>,
+    scalar_numbers: HashMap<Key, u32>,
+    externals: Vec<u32>,
+    external_numbers: HashMap<&'a Identity, u32>,
+    /// Columns of the sets: (parameter, type that operations take it as) → for each of its values, its number.
+    columns: BTreeMap<(usize, ScalarType), (u32, Vec<u32>)>,
+    /// The column of the number of the set, where something is never shared.
+    own: Option<u32>,
+}
+
+impl Instances {
+    /// Describes the tasks of `blueprint`, which is in `graph`, that are needed.
+    pub(super) fn new(
+        graph: &TaskGraph,
+        blueprint: &Blueprint,
+        varied: &Varied,
+        stages: usize,
+    ) -> Result<Instances, Unfit> {
+        let needed = needed(graph, &blueprint.wanted);
+        let mut writer = Writer {
+            graph,
+            blueprint,
+            varied,
+            steps: HashMap::new(),
+            scalars: Vec::new(),
+            scalar_numbers: HashMap::new(),
+            externals: Vec::new(),
+            external_numbers: HashMap::new(),
+            columns: BTreeMap::new(),
+            own: None,
+        };
+        let mut template = Template {
+            stages: stages as u32,
+            ..Template::default()
+        };
+        let mut tasks = Vec::new();
+        for task in graph.ids().filter(|task| needed[task.index()]) {
+            let words = writer.words(task)?;
+            writer.steps.insert(task, tasks.len() as u32);
+            template.steps.push(Step { words });
+            tasks.push(task);
+        }
+        for stage in &blueprint.stages {
+            let counts = |task: &&TaskId| {
+                needed[task.index()] && !graph.operation_at(**task).signature.implicit
+            };
+            let counted = stage.tasks.iter().filter(counts);
+            let steps: Vec<u32> = counted.map(|task| writer.steps[task]).collect();
+            if !steps.is_empty() {
+                let stage = stage.stage as u32;
+                template.occurrences.push(Occurrence { stage, steps });
+            }
+        }
+        let sets = writer.sets();
+        Ok(Instances {
+            template,
+            sets,
+            tasks,
+            scalars: writer.scalars,
+            externals: writer.externals,
+        })
+    }
+
+    /// The tasks that nodes stand for: a graph, and a task of it for each node of `compact`.
+    pub(super) fn tasks(
+        &self,
+        compact: &Compact,
+        blueprint: &TaskGraph,
+    ) -> Result<(TaskGraph, Vec<TaskId>), GraphError> {
+        let mut graph = TaskGraph::new();
+        let externals: Vec<Source> = self
+            .externals
+            .iter()
+            .map(|position| graph.external(blueprint.external_at(*position).clone()))
+            .collect();
+        let mut tasks: Vec<TaskId> = Vec::with_capacity(compact.len());
+        let (mut parameters, mut inputs) = (Vec::new(), Vec::new());
+        for (number, node) in compact.nodes().enumerate() {
+            let task = self.tasks[node.step as usize];
+            let operation = Arc::clone(blueprint.operation_at(task));
+            let declared = &operation.signature.parameters;
+            let mut words = node.words.iter().copied().skip(1);
+            parameters.clear();
+            for declared in declared {
+                let scalar = words.next().map(|number| &self.scalars[number as usize]);
+                let fits = scalar
+                    .and_then(|scalar| scalar.coerce(declared.scalar_type, declared.truncate));
+                let parameter = || GraphError::Parameter {
+                    operation: Arc::clone(&operation.signature.name),
+                    parameter: Arc::clone(&declared.name),
+                };
+                parameters.push(fits.ok_or_else(parameter)?);
+            }
+            let address = match operation.signature.pure {
+                true => String::new(),
+                false => {
+                    words.next();
+                    number.to_string()
+                }
+            };
+            inputs.clear();
+            for (port, source) in blueprint.inputs(task) {
+                words.next();
+                let source = self.source(source, &mut words, &tasks, &externals);
+                inputs.push((*port, source));
+            }
+            let new = NewTask {
+                operation: graph.operation(&operation),
+                parameters: &parameters,
+                inputs: &inputs,
+                address: &address,
+            };
+            tasks.push(graph.add(&new)?.0);
+        }
+        Ok((graph, tasks))
+    }
+
+    /// A source of the form of `like`, with what the words say in it.
+    fn source(
+        &self,
+        like: &Source,
+        words: &mut impl Iterator<Item = u32>,
+        tasks: &[TaskId],
+        externals: &[Source],
+    ) -> Source {
+        let _tag = words.next();
+        let mut next = || words.next().unwrap_or_default() as usize;
+        match like {
+            Source::External(_) => externals[next()].clone(),
+            Source::Product { port, .. } => {
+                let task = tasks[next()];
+                next();
+                Source::Product { task, port: *port }
+            }
+            Source::List(sources) => {
+                next();
+                let sources = sources
+                    .iter()
+                    .map(|like| self.source(like, words, tasks, externals));
+                Source::List(Arc::new(sources.collect()))
+            }
+            Source::Record(fields) => {
+                next();
+                let field = |(key, like): &(Arc<str>, Source)| {
+                    words.next();
+                    (Arc::clone(key), self.source(like, words, tasks, externals))
+                };
+                Source::Record(Arc::new(fields.iter().map(field).collect()))
+            }
+        }
+    }
+}
+
+/// For each task, whether it leads to one that is wanted.
+fn needed(graph: &TaskGraph, wanted: &[TaskId]) -> Vec<bool> {
+    let mut needed = vec![false; graph.len()];
+    for task in wanted {
+        needed[task.index()] = true;
+    }
+    for task in graph.ids().rev() {
+        if needed[task.index()] {
+            graph.for_each_input_task(task, |input| needed[input.index()] = true);
+        }
+    }
+    needed
+}
+
+impl<'a> Writer<'a> {
+    /// What identifies a task: its operation, its parameters, and, for those that are never shared, the set; then
+    /// what it reads.
+    fn words(&mut self, task: TaskId) -> Result<Vec<Word>, Unfit> {
+        let (graph, blueprint) = (self.graph, self.blueprint);
+        let signature = &graph.operation_at(task).signature;
+        let mut words = vec![Word::Fixed(graph.operation_index(task))];
+        let bindings = blueprint.bindings.get(task.index());
+        let given = graph.parameters(task);
+        for (position, declared) in signature.parameters.iter().enumerate() {
+            let bound = bindings.and_then(|bindings| {
+                let bound = bindings.iter().find(|(at, _)| *at == position)?;
+                self.varied.names.iter().position(|name| *name == bound.1)
+            });
+            words.push(match bound {
+                None => Word::Fixed(self.scalar(given[position].clone())),
+                Some(column) => Word::Value(self.column(column, declared, &signature.name)?),
+            });
+        }
+        if !signature.pure {
+            let next = self.columns.len() as u32;
+            words.push(Word::Value(*self.own.get_or_insert(next)));
+        }
+        for (port, source) in graph.inputs(task) {
+            words.push(Word::Fixed(u32::from(*port)));
+            self.describe(source, &mut words);
+        }
+        Ok(words)
+    }
+
+    fn scalar(&mut self, scalar: Scalar) -> u32 {
+        let next = self.scalars.len() as u32;
+        let number = *self.scalar_numbers.entry(Key::of(&scalar)).or_insert(next);
+        if number == next {
+            self.scalars.push(scalar);
+        }
+        number
+    }
+
+    /// The column of the sets that holds a parameter as an operation takes it.
+    fn column(
+        &mut self,
+        parameter: usize,
+        declared: &ParameterDeclaration,
+        operation: &Arc<str>,
+    ) -> Result<u32, Unfit> {
+        let varied = self.varied;
+        for value in &varied.values[parameter] {
+            if value
+                .coerce(declared.scalar_type, declared.truncate)
+                .is_none()
+            {
+                return Err(Unfit {
+                    parameter: Arc::clone(&varied.names[parameter]),
+                    value: value.clone(),
+                    operation: Arc::clone(operation),
+                    wanted: declared.scalar_type,
+                });
+            }
+        }
+        let key = (parameter, declared.scalar_type);
+        if let Some((column, _)) = self.columns.get(&key) {
+            return Ok(*column);
+        }
+        // What an operation would cut to a whole number counts as it was drawn.
+        let values = varied.values[parameter].iter().map(|value| {
+            let exactly = value.coerce(declared.scalar_type, false);
+            exactly.unwrap_or_else(|| value.clone())
+        });
+        let numbers = values.map(|value| self.scalar(value)).collect();
+        let column = self.columns.len() as u32 + u32::from(self.own.is_some());
+        self.columns.insert(key, (column, numbers));
+        Ok(column)
+    }
+
+    fn describe(&mut self, source: &'a Source, words: &mut Vec<Word>) {
+        match source {
+            Source::External(position) => {
+                let identity = &self.graph.external_at(*position).identity;
+                let next = self.externals.len() as u32;
+                let number = *self.external_numbers.entry(identity).or_insert(next);
+                if number == next {
+                    self.externals.push(*position);
+                }
+                words.extend([Word::Fixed(tag::EXTERNAL), Word::Fixed(number)]);
+            }
+            Source::Product { task, port } => words.extend([
+                Word::Fixed(tag::PRODUCT),
+                Word::Node(self.steps[task]),
+                Word::Fixed(u32::from(*port)),
+            ]),
+            Source::List(sources) => {
+                words.extend([Word::Fixed(tag::LIST), Word::Fixed(sources.len() as u32)]);
+                sources
+                    .iter()
+                    .for_each(|source| self.describe(source, words));
+            }
+            Source::Record(fields) => {
+                words.extend([Word::Fixed(tag::RECORD), Word::Fixed(fields.len() as u32)]);
+                for (key, source) in fields.iter() {
+                    let key = self.scalar(Scalar::Text(Arc::clone(key)));
+                    words.push(Word::Fixed(key));
+                    self.describe(source, words);
+                }
+            }
+        }
+    }
+
+    /// The parameter sets, in the columns that the words speak of.
+    fn sets(&self) -> Sets {
+        let own = self.own.is_some();
+        let width = self.columns.len() + usize::from(own);
+        let parameters = self.varied.names.len();
+        let mut values = vec![0; width * self.varied.sets];
+        for ((parameter, _), (column, numbers)) in &self.columns {
+            for set in 0..self.varied.sets {
+                let cell = self.varied.cells[set * parameters + parameter];
+                values[set * width + *column as usize] = numbers[cell as usize];
+            }
+        }
+        if let Some(column) = self.own {
+            for set in 0..self.varied.sets {
+                values[set * width + column as usize] = set as u32;
+            }
+        }
+        Sets::new(width, self.varied.sets, values)
+    }
+}

@@ -1,0 +1,195 @@
+//! A study file with its workflow and its data.
+//!
+//! Law: every name in a study is looked up before anything else happens, and mistakes are told at their places in the
+//! study file. Paths are relative to the file that names them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use headwater_enact::DataSet;
+use headwater_flow::{DataColumn, ResolvedStudy, StudyFile, StudyValue};
+use headwater_graph::{Diagnostic, OutputBinding, Registry, Scalar, Severity, Span, Workflow};
+use headwater_remember::Store;
+
+use super::file::{NamedStudy, ReadStudy, load_study};
+use super::table::SampleTable;
+use crate::data::BoundData;
+use crate::load::{CheckedFile, Parsed};
+use crate::{Error, Loaded};
+
+/// A study whose names are those of its workflow.
+#[derive(Debug)]
+pub(super) struct Study {
+    pub(super) file: PathBuf,
+    pub(super) text: String,
+    pub(super) study: StudyFile,
+    pub(super) resolved: ResolvedStudy,
+    /// The samples that the user brings.
+    pub(super) table: Option<SampleTable>,
+    /// What the readers of the files said.
+    pub(super) said: Vec<CheckedFile>,
+}
+
+/// Everything that a study is about, ready to be expanded.
+pub(super) struct StudyData {
+    pub(super) loaded: Loaded,
+    pub(super) data_set: DataSet,
+    /// The values that parameters have where they do not vary: what the study fixes, or the default.
+    pub(super) baseline: BTreeMap<Arc<str>, Scalar>,
+}
+
+/// The folder that paths in a file are relative to.
+fn folder_of(file: &Path) -> Result<PathBuf, Error> {
+    let absolute =
+        std::path::absolute(file).map_err(|source| Error::io("cannot find", file, source))?;
+    Ok(absolute.parent().map(Path::to_path_buf).unwrap_or_default())
+}
+
+impl Study {
+    /// Reads a study file and the files that it names. Of several files with mistakes the first is told.
+    pub(super) fn read(path: &Path, libraries: &Registry) -> Result<(Study, Parsed), Error> {
+        let text = crate::load::read_text(path)?;
+        let ReadStudy { mut files, study } = load_study(path, text.clone(), libraries);
+        let Some(study) = study else {
+            let wrong = |file: &CheckedFile| file.diagnostics.iter().any(Diagnostic::is_error);
+            let place = files.iter().position(wrong).unwrap_or(0);
+            let CheckedFile {
+                file,
+                text,
+                diagnostics,
+            } = files.swap_remove(place);
+            return Err(Error::File {
+                file,
+                text,
+                diagnostics,
+            });
+        };
+        let NamedStudy {
+            file,
+            resolved,
+            table,
+            workflow,
+        } = study;
+        // What is merely worth a note is told where the file is what it is about.
+        for other in files.iter_mut().skip(1) {
+            let is_note = |found: &Diagnostic| found.severity == Severity::Note;
+            other.diagnostics.retain(|found| !is_note(found));
+        }
+        let study = Study {
+            file: path.to_owned(),
+            text,
+            study: file,
+            resolved,
+            table,
+            said: files,
+        };
+        Ok((study, workflow))
+    }
+
+    /// The data that the study names; the files are there.
+    pub(super) fn bind(
+        &self,
+        workflow: &Workflow,
+        libraries: &Registry,
+    ) -> Result<BoundData, Error> {
+        let folder = folder_of(&self.file)?;
+        let data = self.study.data.as_ref().map(|data| {
+            let found = folder.join(&*data.value);
+            shortest(&self.file, &data.value, found)
+        });
+        let given = self.study.inputs.iter().filter_map(|input| {
+            let StudyValue::Data(value) = &input.value else {
+                return None;
+            };
+            Some(DataColumn {
+                name: Arc::clone(&input.name.value),
+                span: input.name.span,
+                value: value.clone(),
+            })
+        });
+        let given: Vec<DataColumn> = given.collect();
+        let place = (self.file.as_path(), self.text.as_str());
+        crate::data::bind_study(workflow, libraries, data.as_deref(), &given, place)
+    }
+
+    /// The workflow with the versions of its programs, and the data with what it is. A run has copies of the files
+    /// that its programs use; a plan needs none.
+    pub(super) fn load(
+        &self,
+        parsed: Parsed,
+        bound: BoundData,
+        libraries: &Registry,
+        store: &Store,
+        run: Option<&str>,
+    ) -> Result<StudyData, Error> {
+        let copies = run.map(|run| crate::run::Places::new(store, run, false).uses());
+        let loaded = parsed.with_versions(libraries, store, copies.as_deref())?;
+        let data = bound.identify(store, crate::plan::machine_cores())?;
+        let mut baseline = data.parameters;
+        for studied in &self.resolved.studied {
+            // Where nothing refers to a default, any value will do: which tasks there are does not depend on it.
+            if !baseline.contains_key(&studied.name)
+                && let Some(value) = super::design::some_value(studied, self.table.as_ref())
+            {
+                baseline.insert(Arc::clone(&studied.name), value);
+            }
+        }
+        baseline.extend(self.resolved.fixed.iter().cloned());
+        Ok(StudyData {
+            loaded,
+            data_set: data.data_set,
+            baseline,
+        })
+    }
+
+    /// Its name.
+    pub(super) fn name(&self) -> &Arc<str> {
+        &self.study.name.value
+    }
+
+    /// Inputs that are outputs at the default parameters, and which.
+    pub(super) fn references(&self, workflow: &Workflow) -> Vec<(Arc<str>, OutputBinding)> {
+        let wanted = workflow.wanted();
+        let inputs = self.study.inputs.iter().filter_map(|input| {
+            let StudyValue::Reference(output) = &input.value else {
+                return None;
+            };
+            let output = wanted.iter().find(|known| known.name == output.value)?;
+            Some((Arc::clone(&input.name.value), output.clone()))
+        });
+        inputs.collect()
+    }
+
+    /// A mistake where the study names its objective.
+    pub(super) fn mistake_at_objective(&self, message: String, hint: &str) -> Error {
+        self.mistake(self.study.objective.span, message, hint)
+    }
+
+    /// A mistake where the study speaks of a parameter.
+    pub(super) fn mistake_at_parameter(&self, name: &str, message: String, hint: &str) -> Error {
+        let studied = self.resolved.studied.iter();
+        let found = studied.into_iter().find(|studied| *studied.name == *name);
+        let span = found.map_or(self.study.method_span, |studied| studied.span);
+        self.mistake(span, message, hint)
+    }
+
+    /// A mistake where the study names its method.
+    pub(super) fn mistake_at_method(&self, message: String, hint: &str) -> Error {
+        self.mistake(self.study.method_span, message, hint)
+    }
+
+    fn mistake(&self, span: Span, message: String, hint: &str) -> Error {
+        Error::File {
+            file: self.file.clone(),
+            text: self.text.clone(),
+            diagnostics: vec![Diagnostic::error(span, message).with_hint(hint.to_owned())],
+        }
+    }
+}
+
+/// `name`, as `file` calls it, seen from here: a path that is short to read.
+fn shortest(file: &Path, name: &str, found: PathBuf) -> PathBuf {
+    let beside = file.parent().map(|folder| folder.join(name));
+    beside.filter(|path| path.exists()).unwrap_or(found)
+}

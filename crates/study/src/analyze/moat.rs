@@ -1,0 +1,197 @@
+//! Effects of each parameter, from one-at-a-time designs (Morris 1991; μ* from Campolongo et al. 2007).
+//!
+//! Law: the effect of a step is the change of the output ÷ the step's delta, and it counts if both its ends have a
+//! finite output; otherwise it is lost, and no other effect with it. The order of the steps does not matter, not even
+//! to the intervals.
+//!
+//! Where nothing is missing and all steps are nominal, μ, μ* and σ are those of `SALib.analyze.morris`.
+
+use super::bootstrap::{Draws, Spread};
+use super::{AnalyzeError, Bootstrap, Estimate, Tiles, check_outputs, falling, number};
+use crate::sample::MoatDesign;
+
+/// What a parameter does to the output, per unit of its range.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effect {
+    /// μ: the mean of the effects. Not a number where none counts.
+    pub mu: f64,
+    /// μ*: the mean of their absolute values. An effect that stands alone has no interval.
+    pub mu_star: Estimate,
+    /// σ: their standard deviation (that of a sample: divided by one less than their number). Not a number where fewer
+    /// than two count.
+    pub sigma: f64,
+    /// How many effects count.
+    pub used: usize,
+    /// How many do not, because an end has no finite output.
+    pub lost: usize,
+}
+
+/// The effects of all parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MoatIndices {
+    /// One per parameter, in the order of the columns of the design.
+    pub parameters: Vec<Effect>,
+}
+
+impl MoatIndices {
+    /// The positions of the parameters by falling μ*; those of which nothing is known come last.
+    pub fn ranking(&self) -> Vec<usize> {
+        let sizes: Vec<f64> = self
+            .parameters
+            .iter()
+            .map(|effect| effect.mu_star.value)
+            .collect();
+        falling(&sizes)
+    }
+}
+
+/// The indices of a design, from one output per point.
+///
+/// The interval of μ* is made by drawing as many effects of the parameter as count again from themselves.
+///
+/// # Errors
+///
+/// If there are not as many outputs as points, a step leads out of the design, the confidence level is none, or there are
+/// more resamples than [`MOST_RESAMPLES`](super::MOST_RESAMPLES).
+pub fn indices(
+    design: &MoatDesign,
+    outputs: &[Option<f64>],
+    bootstrap: &Bootstrap,
+) -> Result<MoatIndices, AnalyzeError> {
+    pooled(design, &[outputs], bootstrap)
+}
+
+/// The indices of each tile, and those of all together.
+///
+/// # Errors
+///
+/// As [`indices`].
+pub fn tiles(
+    design: &MoatDesign,
+    tiles: &[&[Option<f64>]],
+    bootstrap: &Bootstrap,
+) -> Result<Tiles<MoatIndices>, AnalyzeError> {
+    let each = tiles
+        .iter()
+        .map(|outputs| indices(design, outputs, bootstrap))
+        .collect::<Result<_, _>>();
+    Ok(Tiles {
+        pooled: pooled(design, tiles, bootstrap)?,
+        each: each?,
+    })
+}
+
+/// The indices of several tiles that were evaluated at the points of one design.
+///
+/// The effects of all tiles are taken together: μ, μ* and σ are those of one large sample, so that effects of opposite
+/// sign on two tiles do not cancel in μ*, and σ has the differences between tiles in it. The effects of one step on
+/// all tiles are drawn again together, since they come from the same two points.
+///
+/// # Errors
+///
+/// As [`indices`].
+pub fn pooled(
+    design: &MoatDesign,
+    tiles: &[&[Option<f64>]],
+    bootstrap: &Bootstrap,
+) -> Result<MoatIndices, AnalyzeError> {
+    let reach = bootstrap.reach()?;
+    check_outputs(design.points.len(), tiles)?;
+    let mut gathered = gather(design, tiles)?;
+    let parameters = gathered
+        .iter_mut()
+        .enumerate()
+        .map(|(position, effects)| effects.finish(bootstrap, reach, position as u64))
+        .collect();
+    Ok(MoatIndices { parameters })
+}
+
+/// The effects of a parameter.
+#[derive(Debug, Default)]
+struct Gathered {
+    values: Vec<f64>,
+    /// Per step with an effect on any tile: the sum of their absolute values, and how many there are.
+    steps: Vec<(f64, f64)>,
+    lost: usize,
+}
+
+fn gather(design: &MoatDesign, tiles: &[&[Option<f64>]]) -> Result<Vec<Gathered>, AnalyzeError> {
+    let (points, parameters) = (design.points.len(), design.points.width());
+    let mut gathered: Vec<Gathered> = Vec::new();
+    gathered.resize_with(parameters, Gathered::default);
+    for (position, step) in design.moves.iter().enumerate() {
+        let (from, to) = (step.from as usize, step.to as usize);
+        let of = step.parameter as usize;
+        if from >= points || to >= points || of >= parameters {
+            return Err(AnalyzeError::Step {
+                step: position,
+                from: step.from,
+                to: step.to,
+                parameter: step.parameter,
+                points,
+                parameters,
+            });
+        }
+        let of = &mut gathered[of];
+        let (mut sum, mut count) = (0.0, 0.0);
+        for outputs in tiles {
+            let ends = number(outputs[from]).zip(number(outputs[to]));
+            let effect = ends.map(|(before, after)| (after - before) / step.delta);
+            // A step of no length has no effect that could be told.
+            match number(effect) {
+                None => of.lost += 1,
+                Some(effect) => {
+                    of.values.push(effect);
+                    sum += effect.abs();
+                    count += 1.0;
+                }
+            }
+        }
+        if count > 0.0 {
+            of.steps.push((sum, count));
+        }
+    }
+    Ok(gathered)
+}
+
+impl Gathered {
+    fn finish(&mut self, bootstrap: &Bootstrap, reach: f64, sequence: u64) -> Effect {
+        // In the order of their values nothing depends on the order of the steps.
+        self.values.sort_by(f64::total_cmp);
+        self.steps
+            .sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
+        let count = self.values.len() as f64;
+        let mut spread = Spread::default();
+        self.values.iter().for_each(|&value| spread.add(value));
+        Effect {
+            // 0 ÷ 0 is not a number.
+            mu: self.values.iter().sum::<f64>() / count,
+            mu_star: Estimate {
+                value: self.values.iter().map(|value| value.abs()).sum::<f64>() / count,
+                half_width: reach * self.deviation_of_mu_star(bootstrap, sequence),
+            },
+            sigma: spread.deviation(),
+            used: self.values.len(),
+            lost: self.lost,
+        }
+    }
+
+    /// The standard deviation of μ* over the resamples.
+    fn deviation_of_mu_star(&self, bootstrap: &Bootstrap, sequence: u64) -> f64 {
+        let mut over_resamples = Spread::default();
+        if self.steps.len() < 2 {
+            return over_resamples.deviation();
+        }
+        let mut draws = Draws::new(bootstrap.seed, sequence);
+        for _ in 0..bootstrap.resamples {
+            let (mut sum, mut count) = (0.0, 0.0);
+            for _ in 0..self.steps.len() {
+                let step = self.steps[draws.below(self.steps.len())];
+                sum += step.0;
+                count += step.1;
+            }
+            over_resamples.add(sum / count);
+        }
+        over_resamples.deviation()
+    }
+}

@@ -1,0 +1,10 @@
+//! Sensitivity indices: against known values, against SALib, and what must not change them.
+//!
+//! Law: a test compares with something that was not computed by the code it tests.
+
+mod incomplete;
+mod intervals;
+mod known;
+mod properties;
+mod salib;
+mod support;
