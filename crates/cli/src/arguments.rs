@@ -198,13 +198,13 @@ pub(crate) struct StudyPlan {
     /// What parameter sets share besides whole stages
     #[arg(long, value_enum, default_value_t = ReuseKind::Graph)]
     pub(crate) reuse: ReuseKind,
-    /// Use the algorithms exactly as they were published, where Headwater's differ
-    #[arg(long)]
+    /// Compare RTMA and TRTMA exactly as they were published (Barreiros and Teodoro), where Headwater's differ
+    #[arg(long, requires = "compare")]
     pub(crate) paper: bool,
     /// At most so many stages in a bucket (naive, smart cut, RTMA) [default: 7]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", requires = "compare", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) bucket_size: Option<u32>,
-    /// At most so many buckets (TRTMA, cost-balanced) [default: 3 per worker]
+    /// At most so many buckets [default: 6 per worker, for TRTMA 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) buckets: Option<u32>,
     /// How much memory the products of a bucket may take while it runs (cost-balanced), such as 4GiB

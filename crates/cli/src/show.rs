@@ -58,8 +58,12 @@ pub(crate) fn error(error: &Error, as_json: bool) -> ExitCode {
             }
             _ => Vec::new(),
         };
+        let file = match error {
+            Error::File { file, .. } => Some(file),
+            _ => None,
+        };
         let object = serde_json::json!({
-            "error": error.to_string(), "hint": error.hint(), "diagnostics": diagnostics,
+            "error": error.to_string(), "hint": error.hint(), "file": file, "diagnostics": diagnostics,
         });
         line(&object.to_string());
     }

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
-use headwater::graph::Registry;
+use headwater::graph::{Operation, Registry};
 use headwater::{
-    AlgorithmPlan, CostSource, Error, Progress, Reuse, ReusePlan, Stop, StudyPlan,
+    AlgorithmPlan, CheckedFile, CostSource, Error, Progress, Reuse, ReusePlan, Stop, StudyPlan,
     StudyPlanRequest, TuneReport, TuneRequest,
 };
 use serde_json::{Map, Value, json};
@@ -126,8 +127,11 @@ fn as_json(plan: &StudyPlan) -> Value {
         "reuse": reuse_name(plan.reuse),
         "reuse_percent": plan.reuse_percent,
         "sharing": plan.reuses.iter().map(reuse).collect::<Map<String, Value>>(),
+        "saved_percent": plan.saved_percent,
+        "saved_percent_of_time": plan.saved_percent_of_time,
         "remembered": plan.remembered,
         "to_execute": plan.to_execute,
+        "equal_when_cut": plan.equal_when_cut,
         "references": {"items": plan.reference.items, "tasks": plan.reference.tasks},
         "stages": stages,
         "costs": costs_json(&plan.costs),
@@ -149,6 +153,7 @@ fn as_json(plan: &StudyPlan) -> Value {
         "open": texts(&plan.open),
         "written": plan.written,
         "notes": plan.notes,
+        "diagnostics": plan.said.iter().flat_map(told).collect::<Vec<Value>>(),
     });
     if let Some(later) = &plan.later {
         object["later"] = json!({
@@ -166,6 +171,18 @@ fn as_json(plan: &StudyPlan) -> Value {
         object["algorithms_left_out"] = json!(plan.left_out);
     }
     object
+}
+
+/// What the reader of a file said.
+fn told(file: &CheckedFile) -> Vec<Value> {
+    let diagnostics = file.diagnostics.iter();
+    diagnostics
+        .map(|diagnostic| {
+            let mut told = crate::check::describe(diagnostic);
+            told["file"] = json!(file.file);
+            told
+        })
+        .collect()
 }
 
 fn texts(names: &[Arc<str>]) -> Vec<&str> {
@@ -211,19 +228,29 @@ fn show_plan(plan: &StudyPlan) {
         plan.study, plan.workflow, plan.objective
     ));
     show::line(&format!("  {}", plan.method));
-    let sets = match plan.items {
-        1 => String::new(),
-        items => format!(
+    let sets = match (plan.items, plan.instances) {
+        (Some(1), _) => String::new(),
+        (Some(items), Some(instances)) => format!(
             " x {} = {}",
             show::count(items, "item"),
-            show::count(plan.instances, "instance")
+            show::count(instances, "instance")
         ),
+        _ => ", for items that are not known before something has run".to_owned(),
     };
     show::line(&format!(
         "  {}: {}{sets}",
         show::count(plan.parameters.len(), "parameter"),
         show::count(plan.sets, "parameter set"),
     ));
+    show::line(&format!("  varied: {}", texts(&plan.parameters).join(", ")));
+    if !plan.fixed.is_empty() {
+        let fixed: Vec<String> = plan
+            .fixed
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect();
+        show::line(&format!("  fixed: {}", fixed.join(", ")));
+    }
     show::line("");
     show_stages(plan);
     show::line("");
@@ -257,7 +284,7 @@ fn show_plan(plan: &StudyPlan) {
 fn show_stages(plan: &StudyPlan) {
     let cells = |cells: [String; 5]| cells.to_vec();
     let mut rows = vec![cells(
-        ["stage", "instances", "that differ", "tasks", "merged"].map(str::to_owned),
+        ["stage", "instances", "that differ", "tasks", "left"].map(str::to_owned),
     )];
     for stage in &plan.stages {
         rows.push(cells([
@@ -278,6 +305,14 @@ fn show_stages(plan: &StudyPlan) {
     for line in show::columns(&rows, &[1, 2, 3, 4]) {
         show::line(&format!("  {line}"));
     }
+    let time = match measured(plan) {
+        true => format!(" and {} of the time", percent(plan.saved_percent_of_time)),
+        false => String::new(),
+    };
+    show::line(&format!(
+        "  merging saves {} of the tasks{time}",
+        percent(plan.saved_percent)
+    ));
 }
 
 /// What is shared within stages of several tasks.
@@ -292,7 +327,7 @@ fn show_reuse(plan: &StudyPlan) {
         return;
     }
     show::line(&format!(
-        "shared among the tasks of {} that differ as a whole",
+        "of which within {}: instances that differ as a whole still share",
         names.join(", ")
     ));
     let time = |found: &ReusePlan| match measured(plan) {
@@ -310,7 +345,7 @@ fn show_reuse(plan: &StudyPlan) {
             false => "",
         };
         show::line(&format!(
-            "  {what:<10}  {:>7} of the tasks{}; {} of those of all sets{asked}",
+            "  {what:<10}  {:>7} of their tasks{}; counted over all instances {}{asked}",
             percent(found.percent),
             time(found),
             percent(found.percent_of_all),
@@ -330,34 +365,45 @@ fn show_work(plan: &StudyPlan) {
             show::count(plan.reference.items, "reference")
         ),
     };
+    let same = match plan.equal_when_cut {
+        0 => String::new(),
+        tasks => format!(
+            "; {} of those above are the same once numbers are cut to whole ones",
+            show::grouped(tasks)
+        ),
+    };
     show::line(&format!(
-        "to do: {}{reference}; {} remembered",
+        "to do on one machine, where everything is shared: {}{reference}{same}; {} remembered",
         show::count(plan.to_execute, "task"),
         show::grouped(plan.remembered),
     ));
     let chosen = &plan.chosen;
+    let workers = show::count(plan.workers, "worker");
+    if chosen.buckets == 0 {
+        show::line(&format!(
+            "on {workers}: no stage has several tasks, so each task is a unit of its own"
+        ));
+    } else {
+        let cost = match measured(plan) {
+            true => format!(", {}", shown(plan, chosen.largest_cost)),
+            false => String::new(),
+        };
+        show::line(&format!(
+            "on {workers}: {} in {} ({}) and what is in none, the largest of {}{cost}",
+            show::count(chosen.tasks, "task"),
+            show::count(chosen.buckets, "bucket"),
+            chosen.name,
+            show::count(chosen.largest_bucket, "task"),
+        ));
+    }
     show::line(&format!(
-        "on {}: {} ({}), largest {}",
-        show::count(plan.workers, "worker"),
-        show::count(chosen.buckets, "bucket"),
-        chosen.name,
-        match measured(plan) {
-            true => format!(
-                "{}, {}",
-                show::count(chosen.largest_bucket, "task"),
-                shown(plan, chosen.largest_cost)
-            ),
-            false => show::count(chosen.largest_bucket, "task"),
-        },
-    ));
-    show::line(&format!(
-        "  done after {} (no plan is quicker than {})",
+        "  done after {} (with this sharing not before {})",
         shown(plan, chosen.makespan),
         shown(plan, chosen.lower_bound)
     ));
     if let Some(forecast) = &plan.forecast {
         show::line(&format!(
-            "  forecast: {} of work, {} of memory, {} of products",
+            "  forecast: {} of work, {} of memory on all workers together, {} of products",
             show::duration(forecast.work_seconds),
             show::size(forecast.memory),
             show::size(forecast.disk),
@@ -440,10 +486,13 @@ pub(crate) fn tune(file: &Path, common: &Common, libraries: &Registry) -> Result
         study: file.to_owned(),
         store: place(common),
     };
-    if !common.json {
-        show::talk("running one instance at the default parameters, on one core");
-    }
-    let report = headwater::tune_study(&request, libraries, &current_folder()?, &stop)?;
+    let heard = |operation: &Arc<Operation>, elapsed: Duration| {
+        if !common.json && !operation.signature.implicit {
+            let took = show::duration(elapsed.as_secs_f64());
+            show::talk(&format!("{}: {took}", operation.signature.name));
+        }
+    };
+    let report = headwater::tune_study(&request, libraries, &current_folder()?, &stop, &heard)?;
     if common.json {
         show::line(&tuned_json(&report).to_string());
     } else {
@@ -469,19 +518,41 @@ fn tuned_json(report: &TuneReport) -> Value {
     let failures: Vec<Value> = report
         .failures
         .iter()
-        .map(|(operation, failure)| json!({"operation": **operation, "reason": failure.message}))
+        .map(|failed| {
+            let failure = &failed.failure;
+            json!({
+                "operation": failed.address,
+                "reason": failure.message,
+                "stderr": failure.stderr,
+                "folder": failure.folder,
+            })
+        })
         .collect();
+    let counts = &report.counts;
     json!({
         "run": report.run,
-        "tasks": report.tasks,
-        "executed": report.executed,
+        "tasks": counts.tasks,
+        "executed": counts.executed,
+        "remembered": counts.reused() + counts.cut_off,
+        "failed": counts.failed,
+        "not_run": not_run(report),
         "operations": operations,
         "failures": failures,
         "stopped": report.stopped,
     })
 }
 
+/// Tasks that were neither executed nor remembered and did not fail.
+fn not_run(report: &TuneReport) -> usize {
+    let counts = &report.counts;
+    let others = counts.executed + counts.reused() + counts.cut_off + counts.failed;
+    counts.tasks.saturating_sub(others)
+}
+
 fn show_tuned(report: &TuneReport) {
+    for failed in &report.failures {
+        show::talk(&failed.description());
+    }
     let header = ["operation", "takes", "makes", "executions"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     for tuned in &report.operations {
@@ -495,13 +566,23 @@ fn show_tuned(report: &TuneReport) {
     for line in show::columns(&rows, &[1, 2, 3]) {
         show::line(&format!("  {line}"));
     }
-    show::line(&format!(
-        "run {}: {} executed, {} remembered",
-        report.run,
-        show::count(report.executed, "task"),
-        show::grouped(report.tasks.saturating_sub(report.executed)),
-    ));
-    for (operation, failure) in &report.failures {
-        show::talk(&format!("{operation} failed: {}", failure.message));
+    let counts = &report.counts;
+    let mut parts = vec![
+        format!("{} executed", show::count(counts.executed, "task")),
+        format!(
+            "{} remembered",
+            show::grouped(counts.reused() + counts.cut_off)
+        ),
+    ];
+    if counts.failed > 0 {
+        parts.push(format!("{} failed", show::grouped(counts.failed)));
     }
+    if not_run(report) > 0 {
+        parts.push(format!("{} not run", show::grouped(not_run(report))));
+    }
+    show::line(&format!(
+        "run {}, the default parameters and the first item of each input: {}",
+        report.run,
+        parts.join(", ")
+    ));
 }

@@ -3,34 +3,52 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use headwater_enact::{Capacity, Counts, Enactment, Options};
 use headwater_execute::{
     CommandSettings, Execution, Failure, Finished, Keeper, NothingKept, Observer, Pool, Stop,
 };
-use headwater_graph::{Outputs, TaskGraph, TaskId};
+use headwater_graph::{Operation, Outputs, TaskGraph, TaskId};
 use headwater_remember::Store;
 
+use crate::run::Places;
 use crate::{Error, StoreKeeper};
 
 /// More threads than this help nobody.
 const MOST_WORKERS: usize = 4096;
 
-/// Hears of failures; the last attempt of a task counts.
-#[derive(Debug, Default)]
-struct Failures(Mutex<BTreeMap<TaskId, Failure>>);
+/// What is told of a task that ended well: its operation, and how long it took.
+pub(crate) type Heard<'a> = &'a (dyn Fn(&Arc<Operation>, Duration) + Send + Sync);
 
-impl Observer for Failures {
-    fn finished(&self, _: &Enactment, execution: &Execution, how: &Finished<'_>) {
+/// What goes on around a run.
+pub(crate) struct Surroundings<'a> {
+    /// Whether it is to end early.
+    pub(crate) stop: &'a Stop,
+    /// Where the files of programs lie while it goes on; by default in a folder that goes with the run.
+    pub(crate) places: Option<&'a Places>,
+    /// Who hears of tasks that ended well.
+    pub(crate) heard: Heard<'a>,
+}
+
+/// Hears of failures; the last attempt of a task counts.
+struct Failures<'a> {
+    seen: Mutex<BTreeMap<TaskId, Failure>>,
+    heard: Heard<'a>,
+}
+
+impl Observer for Failures<'_> {
+    fn finished(&self, enactment: &Enactment, execution: &Execution, how: &Finished<'_>) {
+        let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Finished::Failure(failure) = how {
-            let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            seen.insert(execution.task, (*failure).clone());
-        } else if execution.attempt > 0 {
-            self.0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .remove(&execution.task);
+            seen().insert(execution.task, (*failure).clone());
+            return;
         }
+        if execution.attempt > 0 {
+            seen().remove(&execution.task);
+        }
+        let operation = enactment.graph().operation_at(execution.task);
+        (self.heard)(operation, execution.elapsed);
     }
 }
 
@@ -92,16 +110,21 @@ pub fn run_graph_with(
     options: Options,
     store: Option<(Arc<Store>, &str)>,
 ) -> Result<NativeRun, Error> {
-    run_until(graph, wanted, options, store, &Stop::default())
+    let around = Surroundings {
+        stop: &Stop::default(),
+        places: None,
+        heard: &|_, _| {},
+    };
+    run_graph_in(graph, wanted, options, store, &around)
 }
 
-/// As [`run_graph_with`], until everything has ended or `stop` is asked for.
-pub(crate) fn run_until(
+/// As [`run_graph_with`], in given surroundings.
+pub(crate) fn run_graph_in(
     graph: TaskGraph,
     wanted: &[TaskId],
     options: Options,
     store: Option<(Arc<Store>, &str)>,
-    stop: &Stop,
+    around: &Surroundings<'_>,
 ) -> Result<NativeRun, Error> {
     let remembers = store.is_some();
     let workers = usize::try_from(options.capacity.cores)
@@ -124,25 +147,31 @@ pub(crate) fn run_until(
     deliver.dedup();
     let pool = Pool {
         workers,
-        commands: CommandSettings {
-            work: nowhere("work"),
-            staging: nowhere("staging"),
-            logs: nowhere("logs"),
-            environment: headwater_execute::inherited_environment(),
-            temporary: nowhere("staging"),
-            watched: Arc::default(),
+        commands: match around.places {
+            Some(places) => places.commands(Arc::default()),
+            None => CommandSettings {
+                work: nowhere("work"),
+                staging: nowhere("staging"),
+                logs: nowhere("logs"),
+                environment: headwater_execute::inherited_environment(),
+                temporary: nowhere("staging"),
+                watched: Arc::default(),
+            },
         },
         scratch: nowhere("spilled"),
-        stop: stop.clone(),
+        stop: around.stop.clone(),
         files: Some(Arc::new(headwater_execute::PlainFiles)),
         deliver,
     };
-    let seen = Failures::default();
+    let failures = Failures {
+        seen: Mutex::default(),
+        heard: around.heard,
+    };
     let mut run = |keeper: &mut dyn Keeper| -> Result<_, Error> {
         enactment
             .open_graph(wanted, keeper)
             .map_err(|error| Error::Open(vec![error]))?;
-        Ok(pool.run(&mut enactment, keeper, &seen, remembers)?)
+        Ok(pool.run(&mut enactment, keeper, &failures, remembers)?)
     };
     let outputs = match store {
         None => run(&mut NothingKept)?,
@@ -156,8 +185,8 @@ pub(crate) fn run_until(
             outputs
         }
     };
-    let failures = seen
-        .0
+    let failures = failures
+        .seen
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner)
         .into_iter()

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use headwater_enact::{Counts, State};
-use headwater_execute::{CommandSettings, Pool, PoolError, Stop};
+use headwater_execute::{CommandSettings, Pool, PoolError, Stop, Watched};
 use headwater_graph::{Registry, TaskId};
 use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskState};
 
@@ -215,13 +215,31 @@ impl Places {
         }
     }
 
+    /// What programs are started with.
+    pub(crate) fn commands(&self, watched: Arc<Watched>) -> CommandSettings {
+        CommandSettings {
+            work: self.work.clone(),
+            staging: self.staging.join("files"),
+            logs: self.logs.clone(),
+            environment: headwater_execute::inherited_environment(),
+            temporary: self.staging.clone(),
+            watched,
+        }
+    }
+
     /// Copies of the files that programs use.
     pub(crate) fn uses(&self) -> PathBuf {
         self.staging.join("uses")
     }
 }
 
-fn end_run(store: &Store, read_only: bool, run: &str, status: RunStatus, counts: Counts) {
+pub(crate) fn end_run(
+    store: &Store,
+    read_only: bool,
+    run: &str,
+    status: RunStatus,
+    counts: Counts,
+) {
     if !read_only {
         let counts = RunCounts {
             tasks: counts.tasks as u64,
@@ -271,14 +289,7 @@ fn execute(
     progress.begin(&names, &prepared.enactment);
     let pool = Pool {
         workers: prepared.cores,
-        commands: CommandSettings {
-            work: places.work.clone(),
-            staging: places.staging.join("files"),
-            logs: places.logs.clone(),
-            environment: headwater_execute::inherited_environment(),
-            temporary: places.staging.clone(),
-            watched: Arc::clone(&prepared.watched),
-        },
+        commands: places.commands(Arc::clone(&prepared.watched)),
         scratch: places.staging.join("spilled"),
         stop: stop.clone(),
         files: Some(Arc::new(keeper.resting_fetcher())),

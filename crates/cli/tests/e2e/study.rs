@@ -34,16 +34,16 @@ fn summary(study: &str, expected: &str) -> Place {
 fn a_study_is_summed_up() {
     summary(
         MOAT,
-        "study `nuclei-moat`: 15 parameters, moat with 40 trajectories, 640 evaluations",
+        "study `nuclei-moat`: 15 parameters, MOAT, 40 random trajectories, 20 levels, 640 parameter sets",
     );
     let method = |method: &str| MOAT.replace("{moat: {trajectories: 40}}", method);
     summary(
         &method("{vbd: {samples: 128, second-order: true}}"),
-        "study `nuclei-moat`: 15 parameters, vbd with 128 base points, 4096 evaluations",
+        "study `nuclei-moat`: 15 parameters, VBD, 128 base points (Sobol'), second order, 4096 parameter sets",
     );
     summary(
         &method("{two-phase: {screen: {moat: }, keep: 8, then: {vbd: {samples: 64}}}}"),
-        "study `nuclei-moat`: 15 parameters, moat with 10 trajectories, then vbd with 64 base points of 8, 800 evaluations",
+        "study `nuclei-moat`: 15 parameters, MOAT, 10 random trajectories, 20 levels, then VBD, 64 base points (Sobol') of the 8 parameters with the largest effects, 800 parameter sets",
     );
 }
 
@@ -55,7 +55,7 @@ fn a_table_is_looked_at() {
     let ran = place.headwater(&["check", "study.yaml"]).ended(0);
     assert_eq!(
         ran.stdout,
-        "study.yaml: study `nuclei-moat`: 2 parameters, table `sets.csv`, 3 evaluations\n"
+        "study.yaml: study `nuclei-moat`: 2 parameters, samples of sets.csv, 3 parameter sets\n"
     );
     place.write("sets.csv", "B,T3\n210,2.5\n");
     place.headwater(&["check", "study.yaml"]).ended(2).says(&[

@@ -374,3 +374,102 @@ fn mistakes_in_a_study_are_told_at_their_places() {
     );
     assert!(!place.path(".headwater").exists());
 }
+
+const PROGRAMS: &str = "headwater: 1
+workflow: programs
+inputs: {name: text, r1: {type: text, optional: true}, r2: {type: text, optional: true}}
+parameters:
+  N: {type: int, range: [1, 5], step: 1, default: 2}
+  Word: {type: choice, values: [mean, max], default: mean}
+  Code: {type: text, default: '007'}
+stages:
+  one: {tasks: [{op: say, in: {a: name}, params: {n: $N, w: $Word, c: $Code}, out: {c: o1}}]}
+  two: {tasks: [{op: both, in: {a: o1, b: r1}, out: {c: o2}}]}
+  three: {tasks: [{op: score, in: {a: o1, b: r2}, out: {y: y}}]}
+outputs: {o1: o1, o2: o2, y: y}
+operations:
+  say: {shell: 'echo {in.a} {param.n} {param.w} {param.c} > {out.c}', inputs: {a: text}, params: {n: int, w: text, c: text}, outputs: {c: {type: text, path: c}}}
+  both: {shell: 'cat {in.a} {in.b} > {out.c}', inputs: {a: text, b: text}, outputs: {c: {type: text, path: c}}}
+  score: {shell: 'echo boom >&2; exit 3', inputs: {a: text, b: text}, outputs: {y: {type: float, path: y}}}
+";
+
+fn programs(method: &str) -> Place {
+    let place = Place::with_flow(PROGRAMS);
+    let study = format!(
+        "headwater: 1
+study: programs
+workflow: flow.yaml
+inputs: {{name: x, r2: {{output: o2, at: default}}, r1: {{output: o1, at: default}}}}
+objective: y
+method: {method}
+"
+    );
+    place.write("study.yaml", &study);
+    place
+}
+
+/// A reference may need another one, whichever is written first.
+#[test]
+fn references_are_made_in_the_order_in_which_they_need_each_other() {
+    let place = programs("{moat: {trajectories: 3, levels: grid}}");
+    let plan = plan(&place, &["study.yaml"]);
+    assert_eq!(plan["references"]["items"], 2);
+    assert_eq!(number(&plan, "instances"), 9);
+}
+
+/// A tuning run that fails says what happened, to which task, and what was not run.
+#[test]
+fn a_tuning_run_that_fails_says_why() {
+    let place = programs("{moat: {trajectories: 3, levels: grid}}");
+    let ran = place.headwater(&["tune", "study.yaml"]).ended(1);
+    assert!(ran.stderr.contains("boom"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(".again.sh"), "{}", ran.stderr);
+    assert!(
+        ran.stdout
+            .contains("2 tasks executed, 0 remembered, 1 failed\n"),
+        "{}",
+        ran.stdout
+    );
+    let again = place.headwater(&["tune", "study.yaml", "--json"]).ended(1);
+    let again: Value = serde_json::from_str(&again.stdout).expect("JSON");
+    assert_eq!(again["remembered"], 2);
+    assert_eq!(again["failed"], 1);
+    assert_eq!(again["not_run"], 0);
+}
+
+/// Cells are read as their parameters want them, and those that cannot be are told with their places.
+#[test]
+fn a_table_is_read_cell_by_cell() {
+    let place = programs("{table: sets.csv}");
+    place.write(
+        "sets.csv",
+        "N,Word,Code,Other\n1,mean,007,?\n2,max,7,?\n2,max,1.10,?\n",
+    );
+    let fine = plan(&place, &["study.yaml", "-o", "samples"]);
+    assert_eq!(number(&fine, "sets"), 3);
+    assert_eq!(
+        place.read("samples/samples.csv"),
+        "N,Word,Code\n1,mean,007\n2,max,7\n2,max,1.10\n"
+    );
+    place.write(
+        "sets.csv",
+        "N,Word,Code\n1,mean,a\none,max,b\n3,mx,c\n4,,d\n5,max,e\n",
+    );
+    for command in [
+        ["check", "study.yaml"].as_slice(),
+        &["study", "plan", "study.yaml"],
+    ] {
+        let ran = place.headwater(command).ended(2);
+        for text in [
+            "`N` cannot be `one`",
+            "sets.csv:3:1",
+            "`Word` cannot be `mx`",
+            "sets.csv:4:3",
+            "its values are mean, max",
+            "`Word` has no value here",
+            "3 mistakes",
+        ] {
+            assert!(ran.stderr.contains(text), "{text} in {}", ran.stderr);
+        }
+    }
+}

@@ -17,8 +17,10 @@ pub struct AlgorithmPlan {
     pub name: &'static str,
     /// How many buckets there are.
     pub buckets: usize,
-    /// How many tasks all of them execute together.
+    /// How many tasks are executed, those that are in no bucket included.
     pub tasks: usize,
+    /// What those that are still to be done cost.
+    pub cost: u64,
     /// How many of the tasks of stages of several tasks are saved, in percent of those left after whole stages were
     /// merged.
     pub reuse_percent: f64,
@@ -42,7 +44,8 @@ pub struct AlgorithmPlan {
 pub(super) struct Limits {
     pub(super) workers: usize,
     pub(super) max_bucket_size: usize,
-    pub(super) max_buckets: usize,
+    /// As many as the algorithm means to have, unless it is said.
+    pub(super) max_buckets: Option<usize>,
     pub(super) max_bytes: Option<u64>,
     pub(super) paper: bool,
 }
@@ -59,6 +62,9 @@ pub(super) struct Cutting<'a> {
     pub(super) sharing: Sharing,
     pub(super) limits: Limits,
 }
+
+/// Buckets per worker, as the paper has it.
+const TRTMA_BUCKETS_PER_WORKER: usize = 3;
 
 /// No merging of tasks: a bucket for each stage.
 struct Apart;
@@ -89,7 +95,10 @@ impl Cutting<'_> {
 
     fn cost_balanced(&self) -> CostBalanced {
         CostBalanced {
-            max_buckets: self.limits.max_buckets,
+            max_buckets: self
+                .limits
+                .max_buckets
+                .unwrap_or(CostBalanced::BUCKETS_PER_WORKER * self.limits.workers),
             max_bytes: self.limits.max_bytes,
             workers: self.limits.workers,
             sharing: self.sharing,
@@ -118,6 +127,7 @@ impl Cutting<'_> {
             max_bucket_size,
             paper,
         }));
+        let max_buckets = max_buckets.unwrap_or(TRTMA_BUCKETS_PER_WORKER * self.limits.workers);
         plans.push(self.plan(&Trtma { max_buckets, paper }));
         plans.push(self.plan(&self.cost_balanced()));
         (plans, left_out)
@@ -157,10 +167,12 @@ impl Cutting<'_> {
         }
         let others = units.alone;
         let units = units.finish();
+        let cost = units.iter().map(|unit| unit.cost).sum();
         AlgorithmPlan {
             name: algorithm.name(),
             buckets: count_of_buckets,
             tasks: left.tasks as usize + others,
+            cost,
             reuse_percent: percent(left.tasks, all.tasks),
             reuse_percent_of_time: percent(left.cost, all.cost),
             largest_bucket: most.tasks as usize,
@@ -174,15 +186,20 @@ impl Cutting<'_> {
     /// The cost of all tasks over the workers, or the longest chain of tasks. With less sharing there is more to do.
     fn lower_bound(&self) -> u64 {
         let workers = self.limits.workers.max(1) as u64;
-        let in_stages = super::count::nodes_of_stages(self.compact);
-        let alone = (0..self.compact.len())
-            .filter(|node| self.counted[*node] && !in_stages[*node])
-            .map(|node| self.weights.to_do[node].cost);
-        let stages = self
-            .counts
-            .iter()
-            .map(|count| count.left(self.sharing).to_do);
-        let total: u64 = alone.chain(stages).sum();
+        let cost = |node: usize| self.weights.to_do[node].cost;
+        let nodes = (0..self.compact.len()).filter(|node| self.counted[*node]);
+        let total: u64 = match self.sharing {
+            Sharing::Graph => nodes.map(cost).sum(),
+            Sharing::Chain | Sharing::Nothing => {
+                let in_stages = super::count::nodes_of_stages(self.compact);
+                let alone: u64 = nodes.filter(|node| !in_stages[*node]).map(cost).sum();
+                let stages = self.counts.iter();
+                alone
+                    + stages
+                        .map(|count| count.left(self.sharing).to_do)
+                        .sum::<u64>()
+            }
+        };
         total.div_ceil(workers).max(self.longest_chain())
     }
 
@@ -225,8 +242,13 @@ impl<'a> Units<'a> {
         }
     }
 
+    /// Adds tasks that are in no bucket; one that another unit makes already is not made again.
     fn add(&mut self, nodes: impl Iterator<Item = u32>) {
-        let nodes: Vec<u32> = nodes.collect();
+        let mut nodes: Vec<u32> = nodes.collect();
+        nodes.retain(|node| self.maker[*node as usize] == NOBODY);
+        if nodes.is_empty() {
+            return;
+        }
         let cost = nodes.iter().map(|node| self.weights[*node as usize].cost);
         let cost = cost.sum();
         self.alone += nodes.len();

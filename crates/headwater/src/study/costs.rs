@@ -34,6 +34,8 @@ pub enum CostSource {
 pub(super) struct Costing {
     /// By step.
     weights: Vec<Weight>,
+    /// The most memory that a task has been seen to take.
+    peak_memory: u64,
     source: CostSource,
 }
 
@@ -68,6 +70,7 @@ impl Costing {
         if known.is_empty() {
             return Ok(Costing {
                 weights: vec![Weight { cost: 1, bytes: 0 }; operations.len()],
+                peak_memory: 0,
                 source: CostSource::Counts,
             });
         }
@@ -104,6 +107,11 @@ impl Costing {
         let unknown = costs.iter().filter(|(_, cost)| cost.is_none());
         Ok(Costing {
             weights: operations.iter().map(weight).collect(),
+            peak_memory: known
+                .iter()
+                .filter_map(|cost| cost.peak_memory)
+                .max()
+                .unwrap_or(0),
             source: CostSource::Remembered {
                 executions: known.iter().map(|cost| cost.executions).sum(),
                 run,
@@ -116,6 +124,11 @@ impl Costing {
     /// What a task of a step costs: in nanoseconds, where costs are measured.
     pub(super) fn weight(&self, step: u32) -> Weight {
         self.weights[step as usize]
+    }
+
+    /// The most memory that a task takes, as far as that is known: that of programs.
+    pub(super) fn peak_memory(&self) -> u64 {
+        self.peak_memory
     }
 
     /// Whether costs are times.

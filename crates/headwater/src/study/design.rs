@@ -8,14 +8,13 @@ use std::sync::Arc;
 
 use headwater_flow::{Domain, Method, MoatMethod, StudiedParameter, VbdMethod};
 use headwater_graph::{Scalar, ScalarType};
-use headwater_remember::tables::{self, Table, TableColumn};
+use headwater_remember::tables::{self, Table, TableColumn, TableError};
 use headwater_study::sample::{self, MoatDesign, VbdDesign};
 use headwater_study::{Points, Space};
 
 use super::LaterPhase;
 use super::instances::Varied;
 use super::load::Study;
-use super::table::SampleTable;
 use crate::Error;
 
 /// The points that are evaluated, and what is behind them.
@@ -31,22 +30,21 @@ pub(super) enum Design {
 
 impl Design {
     /// Draws the sets of a study, or takes those that it brings. Of two phases it is the first.
-    pub(super) fn new(study: &Study) -> Result<Design, Error> {
+    pub(super) fn new(study: &mut Study) -> Result<Design, Error> {
         let space = space(&study.resolved.studied);
         let seed = study.study.seed;
         let refused = |error: sample::SampleError| {
             let hint = "change the method, or the parameters that the study names";
             study.mistake_at_method(error.to_string(), hint)
         };
-        Ok(match (&study.study.method, &study.table) {
-            (Method::Moat(moat) | Method::TwoPhase { screen: moat, .. }, _) => {
+        Ok(match &study.study.method {
+            Method::Moat(moat) | Method::TwoPhase { screen: moat, .. } => {
                 Design::Moat(sample::moat::design(&space, &as_moat(moat), seed).map_err(refused)?)
             }
-            (Method::Vbd(vbd), _) => {
+            Method::Vbd(vbd) => {
                 Design::Vbd(sample::vbd::design(&space, &as_vbd(vbd), seed).map_err(refused)?)
             }
-            (Method::Table(_), None) => Design::Table(Varied::default()),
-            (Method::Table(_), Some(table)) => Design::Table(table.sets(&study.resolved.studied)?),
+            Method::Table(_) => Design::Table(study.samples.take().unwrap_or_default()),
         })
     }
 
@@ -108,7 +106,7 @@ impl Design {
 }
 
 /// The second phase of a study, as far as it is known.
-pub(super) fn later(study: &Study, tasks_per_instance: usize, items: usize) -> Option<LaterPhase> {
+pub(super) fn later(study: &Study, tasks_per_set: usize) -> Option<LaterPhase> {
     let Method::TwoPhase { keep, then, .. } = &study.study.method else {
         return None;
     };
@@ -118,15 +116,13 @@ pub(super) fn later(study: &Study, tasks_per_instance: usize, items: usize) -> O
         method: vbd_in_words(then),
         parameters,
         sets,
-        tasks_at_most: sets
-            .saturating_mul(items)
-            .saturating_mul(tasks_per_instance),
+        tasks_at_most: sets.saturating_mul(tasks_per_set),
     })
 }
 
 /// The method of a study, in words.
-pub(super) fn in_words(study: &Study) -> String {
-    match &study.study.method {
+pub(super) fn in_words(method: &Method) -> String {
+    match method {
         Method::Moat(moat) => moat_in_words(moat),
         Method::Vbd(vbd) => vbd_in_words(vbd),
         Method::TwoPhase { screen, keep, then } => format!(
@@ -140,16 +136,22 @@ pub(super) fn in_words(study: &Study) -> String {
 }
 
 fn moat_in_words(moat: &MoatMethod) -> String {
-    let levels = match moat.levels {
-        headwater_flow::Levels::Each(levels) => format!("{levels} levels"),
-        headwater_flow::Levels::Grid => "levels of the grid".to_owned(),
+    let levels = match (moat.walk, moat.levels) {
+        // A radial design has no levels.
+        (headwater_flow::Walk::Radial, _) => String::new(),
+        (_, headwater_flow::Levels::Each(levels)) => format!(", {levels} levels"),
+        (_, headwater_flow::Levels::Grid) => ", levels of the grid".to_owned(),
     };
     let walk = match moat.walk {
         headwater_flow::Walk::Random => "random",
         headwater_flow::Walk::Spread => "spread",
         headwater_flow::Walk::Radial => "radial",
     };
-    format!("MOAT, {} {walk} trajectories, {levels}", moat.trajectories)
+    let ending = if moat.trajectories == 1 { "y" } else { "ies" };
+    format!(
+        "MOAT, {} {walk} trajector{ending}{levels}",
+        moat.trajectories
+    )
 }
 
 fn vbd_in_words(vbd: &VbdMethod) -> String {
@@ -164,7 +166,11 @@ fn vbd_in_words(vbd: &VbdMethod) -> String {
     } else {
         ""
     };
-    format!("VBD, {} base points ({sampler}){second}", vbd.samples)
+    let ending = if vbd.samples == 1 { "" } else { "s" };
+    format!(
+        "VBD, {} base point{ending} ({sampler}){second}",
+        vbd.samples
+    )
 }
 
 fn as_moat(moat: &MoatMethod) -> sample::Moat {
@@ -236,7 +242,8 @@ fn scalar(studied: &StudiedParameter, number: f64) -> Scalar {
 /// A value that a parameter may have.
 pub(super) fn some_value(
     studied: &StudiedParameter,
-    table: Option<&SampleTable>,
+    place: usize,
+    samples: Option<&Varied>,
 ) -> Option<Scalar> {
     let number = |number: f64| {
         let wanted = studied.scalar_type;
@@ -245,7 +252,7 @@ pub(super) fn some_value(
     match &studied.domain {
         Domain::Interval { low, .. } | Domain::Grid { low, .. } => number(*low),
         Domain::Values(values) => values.first().cloned(),
-        Domain::Open => table.and_then(|table| table.first(studied)),
+        Domain::Open => samples.and_then(|samples| samples.values[place].first().cloned()),
     }
 }
 
@@ -261,6 +268,15 @@ pub(super) fn write(varied: &Varied, folder: &Path) -> Result<Vec<PathBuf>, Erro
     };
     let table = Table::new((0..width).map(column).collect())
         .map_err(|error| Error::usage(error.to_string(), None))?;
+    if folder.exists() && !folder.is_dir() {
+        return Err(Error::usage(
+            format!(
+                "`{}` is a file, and the samples need a folder",
+                folder.display()
+            ),
+            Some("name a folder with -o".to_owned()),
+        ));
+    }
     std::fs::create_dir_all(folder)
         .map_err(|source| Error::io("cannot make folder", folder, source))?;
     let mut written = Vec::new();
@@ -271,10 +287,18 @@ pub(super) fn write(varied: &Varied, folder: &Path) -> Result<Vec<PathBuf>, Erro
             "samples.parquet" => tables::write_parquet(&table, file),
             _ => tables::write_dakota(&table, file),
         })
-        .map_err(|error| Error::usage(error.to_string(), None))?;
+        .map_err(|error| unwritten(&path, error))?;
         written.push(path);
     }
     Ok(written)
+}
+
+/// A table that could not be written: for want of room, or because it cannot be written like that.
+fn unwritten(path: &Path, error: TableError) -> Error {
+    match error {
+        TableError::Io { source, .. } => Error::io("cannot write", path, source),
+        other => Error::usage(other.to_string(), other.hint().map(str::to_owned)),
+    }
 }
 
 /// The values of a parameter as a column: of the type that all of them have, else of texts.

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_flow::{
-    DataFile, DataFormat, DataShape, Method, MoatMethod, ResolvedStudy, StudyFile, VbdMethod,
-    read_data, read_study, resolve,
+    DataFile, DataFormat, DataShape, Method, ResolvedStudy, StudyFile, read_data, read_study,
+    resolve,
 };
 use headwater_graph::{Diagnostic, Registry, Span};
 
+use super::instances::Varied;
 use super::table::SampleTable;
 use crate::Error;
 use crate::load::{CheckedFile, Parsed, parse, read_text};
@@ -24,7 +25,7 @@ pub(crate) struct NamedStudy {
     /// What that means for the workflow.
     pub(super) resolved: ResolvedStudy,
     /// Its samples, where the method is a table.
-    pub(super) table: Option<SampleTable>,
+    pub(super) samples: Option<Varied>,
     /// The workflow.
     pub(super) workflow: Parsed,
 }
@@ -80,7 +81,14 @@ impl Reader {
     fn study(&mut self, file: StudyFile, libraries: &Registry) -> Option<NamedStudy> {
         let workflow = self.workflow(&file, libraries);
         let table = match &file.method {
-            Method::Table(path) => Some(self.table(&path.value, path.span)),
+            Method::Table(path) => {
+                let overrides = file.parameters.overrides().iter();
+                let names: Vec<Arc<str>> = overrides
+                    .map(|known| Arc::clone(&known.name.value))
+                    .collect();
+                let named = file.parameters.names_studied().then_some(names.as_slice());
+                Some(self.table(&path.value, path.span, named))
+            }
             _ => None,
         };
         let data = file
@@ -93,40 +101,36 @@ impl Reader {
             Some(found) => Some(found?),
         };
         let columns = table.as_ref().map(SampleTable::names).unwrap_or_default();
-        let read = resolve(&file, &workflow.workflow, &columns);
+        let read = resolve(&file, &workflow.workflow, columns);
         self.diagnostics.extend(read.diagnostics);
+        let samples = match (&table, &read.value) {
+            (Some(table), Some(resolved)) => {
+                let path = &file.method_span;
+                Some(self.heed(table.sets(&resolved.studied), *path)?)
+            }
+            _ => None,
+        };
         if let Some(Some(data)) = &data {
             self.bind(&file, &workflow, data);
         }
         Some(NamedStudy {
             resolved: read.value?,
             file,
-            table,
+            samples,
             workflow,
         })
     }
 
     fn workflow(&mut self, file: &StudyFile, libraries: &Registry) -> Option<Parsed> {
         let path = self.folder.join(&*file.workflow.value);
-        match parse(&path, libraries) {
-            Ok(parsed) => {
-                self.others.push(parsed.checked());
-                Some(parsed)
+        let parsed = match parse(&path, libraries) {
+            Err(error) if !matches!(error, Error::File { .. }) => {
+                return self.unreadable(&error, file.workflow.span);
             }
-            Err(Error::File {
-                file,
-                text,
-                diagnostics,
-            }) => {
-                self.others.push(CheckedFile {
-                    file,
-                    text,
-                    diagnostics,
-                });
-                None
-            }
-            Err(error) => self.unreadable(&error, file.workflow.span),
-        }
+            parsed => self.heed(parsed, file.workflow.span)?,
+        };
+        self.others.push(parsed.checked());
+        Some(parsed)
     }
 
     fn unreadable<T>(&mut self, error: &Error, span: Span) -> Option<T> {
@@ -137,14 +141,24 @@ impl Reader {
     }
 
     /// The samples that the study brings.
-    fn table(&mut self, written: &str, span: Span) -> Option<SampleTable> {
+    fn table(
+        &mut self,
+        written: &str,
+        span: Span,
+        named: Option<&[Arc<str>]>,
+    ) -> Option<SampleTable> {
         let path = self.folder.join(written);
         if !path.is_file() {
             let missing = Error::usage(format!("there is no file `{}`", path.display()), None);
             return self.unreadable(&missing, span);
         }
-        match SampleTable::read(&path) {
-            Ok(table) => Some(table),
+        self.heed(SampleTable::read(&path, named), span)
+    }
+
+    /// What a file gave; its mistakes are told in it, others where the study names it.
+    fn heed<T>(&mut self, read: Result<T, Error>, span: Span) -> Option<T> {
+        match read {
+            Ok(read) => Some(read),
             Err(Error::File {
                 file,
                 text,
@@ -271,40 +285,18 @@ impl NamedStudy {
     /// What the study is, in one line.
     pub(crate) fn summary(&self) -> String {
         let varied = self.resolved.studied.len();
-        let method = match &self.file.method {
-            Method::Moat(moat) => moat_words(moat),
-            Method::Vbd(vbd) => vbd_words(vbd),
-            Method::TwoPhase { screen, keep, then } => {
-                format!(
-                    "{}, then {} of {}",
-                    moat_words(screen),
-                    vbd_words(then),
-                    keep.value
-                )
-            }
-            Method::Table(path) => format!("table `{}`", path.value),
-        };
         let evaluations = self.file.method.evaluations(varied);
-        let rows = self.table.as_ref().map(SampleTable::rows);
-        let evaluations = evaluations.or(rows.map(|rows| rows as u64));
+        let rows = self.samples.as_ref().map(|samples| samples.sets as u64);
+        let evaluations = evaluations.or(rows).unwrap_or(0);
         let count = |number: u64, noun: &str| {
             format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
         };
         format!(
-            "study `{}`: {}, {method}, {}",
+            "study `{}`: {}, {}, {}",
             self.file.name.value,
             count(varied as u64, "parameter"),
-            count(evaluations.unwrap_or(0), "evaluation"),
+            super::design::in_words(&self.file.method),
+            count(evaluations, "parameter set"),
         )
     }
-}
-
-fn moat_words(moat: &MoatMethod) -> String {
-    let ending = if moat.trajectories == 1 { "y" } else { "ies" };
-    format!("moat with {} trajector{ending}", moat.trajectories)
-}
-
-fn vbd_words(vbd: &VbdMethod) -> String {
-    let ending = if vbd.samples == 1 { "" } else { "s" };
-    format!("vbd with {} base point{ending}", vbd.samples)
 }

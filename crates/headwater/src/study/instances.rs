@@ -49,6 +49,9 @@ pub(super) struct Instances {
     pub(super) sets: Sets,
     /// By step, the task of the blueprint that it stands for.
     pub(super) tasks: Vec<TaskId>,
+    /// By stage of the template, the position of the stage in the workflow. Where some items need fewer tasks of a
+    /// stage than others, the stage stands there once for each number of tasks.
+    pub(super) stages: Vec<usize>,
     /// By number, the scalars in words.
     scalars: Vec<Scalar>,
     /// By number, the externals in words, as positions in the blueprint's graph.
@@ -105,7 +108,6 @@ impl Instances {
         graph: &TaskGraph,
         blueprint: &Blueprint,
         varied: &Varied,
-        stages: usize,
     ) -> Result<Instances, Unfit> {
         let needed = needed(graph, &blueprint.wanted);
         let mut writer = Writer {
@@ -120,10 +122,7 @@ impl Instances {
             columns: BTreeMap::new(),
             own: None,
         };
-        let mut template = Template {
-            stages: stages as u32,
-            ..Template::default()
-        };
+        let mut template = Template::default();
         let mut tasks = Vec::new();
         for task in graph.ids().filter(|task| needed[task.index()]) {
             let words = writer.words(task)?;
@@ -131,22 +130,32 @@ impl Instances {
             template.steps.push(Step { words });
             tasks.push(task);
         }
+        let mut kinds: Vec<(usize, usize)> = Vec::new();
         for stage in &blueprint.stages {
             let counts = |task: &&TaskId| {
                 needed[task.index()] && !graph.operation_at(**task).signature.implicit
             };
             let counted = stage.tasks.iter().filter(counts);
             let steps: Vec<u32> = counted.map(|task| writer.steps[task]).collect();
-            if !steps.is_empty() {
-                let stage = stage.stage as u32;
-                template.occurrences.push(Occurrence { stage, steps });
+            if steps.is_empty() {
+                continue;
             }
+            let kind = (stage.stage, steps.len());
+            let known = kinds.iter().position(|known| *known == kind);
+            let number = known.unwrap_or_else(|| {
+                kinds.push(kind);
+                kinds.len() - 1
+            });
+            let stage = number as u32;
+            template.occurrences.push(Occurrence { stage, steps });
         }
+        template.stages = kinds.len() as u32;
         let sets = writer.sets();
         Ok(Instances {
             template,
             sets,
             tasks,
+            stages: kinds.into_iter().map(|(stage, _)| stage).collect(),
             scalars: writer.scalars,
             externals: writer.externals,
         })
@@ -185,6 +194,7 @@ impl Instances {
             let address = match operation.signature.pure {
                 true => String::new(),
                 false => {
+                    words.next();
                     words.next();
                     number.to_string()
                 }
@@ -257,8 +267,8 @@ fn needed(graph: &TaskGraph, wanted: &[TaskId]) -> Vec<bool> {
 }
 
 impl<'a> Writer<'a> {
-    /// What identifies a task: its operation, its parameters, and, for those that are never shared, the set; then
-    /// what it reads.
+    /// What identifies a task: its operation, its parameters, and, for those that are never shared, the set and the
+    /// task itself; then what it reads.
     fn words(&mut self, task: TaskId) -> Result<Vec<Word>, Unfit> {
         let (graph, blueprint) = (self.graph, self.blueprint);
         let signature = &graph.operation_at(task).signature;
@@ -278,6 +288,7 @@ impl<'a> Writer<'a> {
         if !signature.pure {
             let next = self.columns.len() as u32;
             words.push(Word::Value(*self.own.get_or_insert(next)));
+            words.push(Word::Fixed(task.0));
         }
         for (port, source) in graph.inputs(task) {
             words.push(Word::Fixed(u32::from(*port)));
@@ -513,8 +524,7 @@ operations:
             cells: sets.concat(),
             sets: sets.len(),
         };
-        let stages = workflow.stages.len();
-        let instances = Instances::new(&blueprint_graph, &blueprint, &varied, stages).unwrap();
+        let instances = Instances::new(&blueprint_graph, &blueprint, &varied).unwrap();
         let mut last = Vec::new();
         let sum = instances.tasks.len() - 1;
         let compact = Compact::with(&instances.template, &instances.sets, |_, nodes| {
@@ -550,7 +560,7 @@ operations:
             let mut expander = Expander::new(&workflow, registry, &data_set, &baseline).unwrap();
             let mut graph = TaskGraph::unshared();
             let blueprint = expander.blueprint(&mut graph).unwrap();
-            Instances::new(&graph, &blueprint, &varied, 2).map(|instances| (instances, graph))
+            Instances::new(&graph, &blueprint, &varied).map(|instances| (instances, graph))
         };
         let unfit = instances(&registry).unwrap_err();
         assert_eq!(&*unfit.operation, "join");
@@ -569,6 +579,110 @@ operations:
         assert!(
             graph.len() < compact.len(),
             "1.25 and 1.5 are both cut to 1"
+        );
+    }
+
+    fn of_flow(text: &str, columns: Vec<Column>, varied: &Varied) -> (Instances, TaskGraph) {
+        let read = headwater_flow::read_workflow(text, &Registry::new());
+        assert!(read.value.is_some(), "{:?}", read.diagnostics);
+        let file = read.value.unwrap();
+        let mut registry = Registry::new();
+        for operation in file.operations {
+            registry.register(None, operation).unwrap();
+        }
+        let baseline = file
+            .workflow
+            .parameters
+            .iter()
+            .map(|known| (Arc::clone(&known.name), known.default.clone().unwrap()))
+            .collect();
+        let data_set = DataSet {
+            columns,
+            ..DataSet::default()
+        };
+        let workflow = Arc::new(file.workflow);
+        let mut expander = Expander::new(&workflow, &registry, &data_set, &baseline).unwrap();
+        let mut graph = TaskGraph::unshared();
+        let blueprint = expander.blueprint(&mut graph).unwrap();
+        let instances = Instances::new(&graph, &blueprint, varied).unwrap();
+        (instances, graph)
+    }
+
+    /// A task that is not pure is never shared: not between sets, not between places of one set.
+    #[test]
+    fn impure_tasks_stay_apart() {
+        let flow = "
+headwater: 1
+workflow: dice
+inputs: {name: text}
+parameters: {N: {type: int, range: [1, 3], step: 1, default: 2}}
+stages:
+  one: {tasks: [{op: roll, in: {n: name}, out: {x: a}}]}
+  two: {tasks: [{op: roll, in: {n: name}, out: {x: b}}]}
+outputs: {a: a, b: b}
+operations:
+  roll: {shell: 'cat {in.n} > {out.x}', version: '1', pure: false, inputs: {n: text}, outputs: {x: {type: text, path: x}}}
+";
+        let varied = Varied {
+            names: vec!["N".into()],
+            values: vec![(1..4).map(Scalar::Int).collect()],
+            cells: vec![0, 1, 2],
+            sets: 3,
+        };
+        let (instances, blueprint) = of_flow(flow, vec![column("name", 0, &[Some("x")])], &varied);
+        let compact = Compact::new(&instances.template, &instances.sets);
+        let (graph, _) = instances.tasks(&compact, &blueprint).unwrap();
+        assert_eq!(
+            (compact.len(), graph.len()),
+            (6, 6),
+            "two in each of three sets"
+        );
+    }
+
+    /// Some items of a stage may need fewer of its tasks than others.
+    #[test]
+    fn items_that_need_fewer_tasks_are_a_kind_of_their_own() {
+        let flow = "
+headwater: 1
+workflow: ragged
+inputs: {name: text, age: {type: text, optional: true}}
+parameters: {N: {type: int, range: [1, 3], step: 1, default: 2}}
+stages:
+  make:
+    tasks:
+      - {op: say, name: x, in: {a: name}, params: {n: $N}, out: {c: x}}
+      - {op: say, name: y, in: {a: name}, params: {n: 7}, out: {c: y}}
+  old: {tasks: [{op: pair, in: {a: y, b: age}, out: {c: z}}]}
+  all: {wait: all, tasks: [{op: gather, in: {some: x, others: z}, out: {sum: sum}}]}
+outputs: {sum: sum}
+operations:
+  say: {shell: 'cat {in.a} > {out.c}', version: '1', inputs: {a: text}, params: {n: int}, outputs: {c: {type: text, path: c}}}
+  pair: {shell: 'cat {in.a} {in.b} > {out.c}', version: '1', inputs: {a: text, b: text}, outputs: {c: {type: text, path: c}}}
+  gather: {shell: 'cat {in.some} {in.others} > {out.sum}', version: '1', inputs: {some: list of text, others: list of text}, outputs: {sum: {type: text, path: sum}}}
+";
+        let varied = Varied {
+            names: vec!["N".into()],
+            values: vec![(1..4).map(Scalar::Int).collect()],
+            cells: vec![0, 1, 2, 0],
+            sets: 4,
+        };
+        let columns = vec![
+            column("name", 0, &[Some("a"), Some("b"), Some("c")]),
+            column("age", 0, &[Some("1"), None, Some("3")]),
+        ];
+        let (instances, _) = of_flow(flow, columns, &varied);
+        let compact = Compact::new(&instances.template, &instances.sets);
+        let of_make: Vec<(usize, usize, usize)> = instances
+            .stages
+            .iter()
+            .zip(&compact.stages)
+            .filter(|(stage, _)| **stage == 0)
+            .map(|(_, rows)| (rows.instances, rows.distinct.len(), rows.distinct.width()))
+            .collect();
+        assert_eq!(
+            of_make,
+            [(8, 6, 2), (4, 3, 1)],
+            "of three values, in four sets"
         );
     }
 }

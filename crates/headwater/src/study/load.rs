@@ -13,7 +13,7 @@ use headwater_graph::{Diagnostic, OutputBinding, Registry, Scalar, Severity, Spa
 use headwater_remember::Store;
 
 use super::file::{NamedStudy, ReadStudy, load_study};
-use super::table::SampleTable;
+use super::instances::Varied;
 use crate::data::BoundData;
 use crate::load::{CheckedFile, Parsed};
 use crate::{Error, Loaded};
@@ -26,7 +26,7 @@ pub(super) struct Study {
     pub(super) study: StudyFile,
     pub(super) resolved: ResolvedStudy,
     /// The samples that the user brings.
-    pub(super) table: Option<SampleTable>,
+    pub(super) samples: Option<Varied>,
     /// What the readers of the files said.
     pub(super) said: Vec<CheckedFile>,
 }
@@ -68,7 +68,7 @@ impl Study {
         let NamedStudy {
             file,
             resolved,
-            table,
+            samples,
             workflow,
         } = study;
         // What is merely worth a note is told where the file is what it is about.
@@ -81,7 +81,7 @@ impl Study {
             text,
             study: file,
             resolved,
-            table,
+            samples,
             said: files,
         };
         Ok((study, workflow))
@@ -127,10 +127,11 @@ impl Study {
         let loaded = parsed.with_versions(libraries, store, copies.as_deref())?;
         let data = bound.identify(store, crate::plan::machine_cores())?;
         let mut baseline = data.parameters;
-        for studied in &self.resolved.studied {
+        for (place, studied) in self.resolved.studied.iter().enumerate() {
             // Where nothing refers to a default, any value will do: which tasks there are does not depend on it.
             if !baseline.contains_key(&studied.name)
-                && let Some(value) = super::design::some_value(studied, self.table.as_ref())
+                && let Some(value) =
+                    super::design::some_value(studied, place, self.samples.as_ref())
             {
                 baseline.insert(Arc::clone(&studied.name), value);
             }
@@ -164,6 +165,17 @@ impl Study {
     /// A mistake where the study names its objective.
     pub(super) fn mistake_at_objective(&self, message: String, hint: &str) -> Error {
         self.mistake(self.study.objective.span, message, hint)
+    }
+
+    /// A mistake where the study names an input.
+    pub(super) fn mistake_at_input(&self, name: &str, message: String, hint: &str) -> Error {
+        let found = self
+            .study
+            .inputs
+            .iter()
+            .find(|known| *known.name.value == *name);
+        let span = found.map_or(self.study.name.span, |known| known.name.span);
+        self.mistake(span, message, hint)
     }
 
     /// A mistake where the study speaks of a parameter.

@@ -8,8 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_enact::{Blueprint, Expander, OpenError};
-use headwater_graph::{Known, OutputBinding, Recipe, Registry, Scalar, TaskGraph, Workflow};
+use headwater_flow::Method;
+use headwater_graph::{
+    Known, OutputBinding, Recipe, Registry, Scalar, TaskGraph, TaskId, Workflow,
+};
 use headwater_merge::{Compact, Sharing, Weight};
+use headwater_remember::Store;
 
 use super::buckets::{AlgorithmPlan, Cutting, Limits};
 use super::costs::{CostSource, Costing};
@@ -115,7 +119,8 @@ pub struct Forecast {
     pub seconds: f64,
     /// Seconds of work.
     pub work_seconds: f64,
-    /// Bytes that are alive at once, all workers together.
+    /// Bytes that are needed at once, all workers together: the products that a bucket has alive, and the most that a
+    /// program was seen to take.
     pub memory: u64,
     /// Bytes that the products take.
     pub disk: u64,
@@ -149,10 +154,11 @@ pub struct StudyPlan {
     pub parameters: Vec<Arc<str>>,
     /// How many parameter sets there are.
     pub sets: usize,
-    /// How many items the objective is computed for, in each set.
-    pub items: usize,
+    /// How many items the objective is computed for, in each set; `None` if that is not known before something has
+    /// run.
+    pub items: Option<usize>,
     /// Sets times items.
-    pub instances: usize,
+    pub instances: Option<usize>,
     /// Instances of stages.
     pub stage_instances: usize,
     /// Those that differ.
@@ -171,6 +177,15 @@ pub struct StudyPlan {
     pub remembered: usize,
     /// Distinct tasks, those of references included, that a run would execute.
     pub to_execute: usize,
+    /// Tasks among those that are left that are the same once operations have cut numbers to whole ones: they were
+    /// drawn apart and are executed once.
+    pub equal_when_cut: usize,
+    /// What is saved of the tasks of all instances, in percent, whole stages included.
+    pub saved_percent: f64,
+    /// The same of their cost.
+    pub saved_percent_of_time: f64,
+    /// The parameters that do not vary, and their values.
+    pub fixed: Vec<(Arc<str>, Scalar)>,
     /// What references need.
     pub reference: ReferencePlan,
     /// By stage, in the order of the workflow; stages that are not needed are left out.
@@ -201,8 +216,6 @@ pub struct StudyPlan {
 
 /// The buckets that the paper's figures are for.
 const BUCKET_SIZE: usize = 7;
-/// Buckets per worker, as the paper has it.
-const BUCKETS_PER_WORKER: usize = 3;
 
 /// A workflow over its data, with everything that the objective needs.
 pub(super) struct Open {
@@ -210,6 +223,59 @@ pub(super) struct Open {
     pub(super) blueprint: Blueprint,
     /// How many outputs of other instances are bound to inputs.
     references: usize,
+}
+
+/// What the store says about the nodes of a compact graph.
+struct LookedUp {
+    /// By node, whether its product is remembered.
+    known: Vec<bool>,
+    /// By node, whether it is the first one that stands for its task.
+    first: Vec<bool>,
+    /// Tasks that are remembered, and that are not.
+    remembered: usize,
+    to_execute: usize,
+    /// Nodes that stand for a task that another one stands for already.
+    equal_when_cut: usize,
+    /// Tasks that are not remembered and that no stage of a parameter set has: those of references.
+    only_references: usize,
+}
+
+impl LookedUp {
+    fn new(
+        instances: &Instances,
+        compact: &Compact,
+        blueprint: &TaskGraph,
+        counted: &[bool],
+        store: &Store,
+    ) -> Result<LookedUp, Error> {
+        let (graph, tasks) = instances
+            .tasks(compact, blueprint)
+            .map_err(|error| Error::usage(error.to_string(), None))?;
+        let recipes: Vec<Recipe> = tasks.iter().map(|task| graph.recipe(*task)).collect();
+        let known: Vec<bool> = store.known(&recipes)?.iter().map(Option::is_some).collect();
+        // Numbers that an operation cuts to whole ones make several nodes one task.
+        let mut seen = vec![false; graph.len()];
+        let first = |task: &TaskId| !std::mem::replace(&mut seen[task.index()], true);
+        let first: Vec<bool> = tasks.iter().map(first).collect();
+        let count = |which: &dyn Fn(usize) -> bool| {
+            let nodes = (0..compact.len()).filter(|node| counted[*node]);
+            nodes.filter(|node| which(*node)).count()
+        };
+        let mut of_sets = vec![false; graph.len()];
+        for (node, in_stage) in nodes_of_stages(compact).into_iter().enumerate() {
+            of_sets[tasks[node].index()] |= in_stage;
+        }
+        let only_references =
+            count(&|node| first[node] && !known[node] && !of_sets[tasks[node].index()]);
+        Ok(LookedUp {
+            only_references,
+            remembered: count(&|node| first[node] && known[node]),
+            to_execute: count(&|node| first[node] && !known[node]),
+            equal_when_cut: count(&|node| !first[node]),
+            known,
+            first,
+        })
+    }
 }
 
 /// Says what a study would compute; nothing is executed, and no store is made or written to.
@@ -222,8 +288,7 @@ pub fn plan_study(
         read_only: true,
         ..request.store.clone()
     };
-    let (study, parsed) = Study::read(&request.study, libraries)?;
-    let design = Design::new(&study)?;
+    let (mut study, parsed) = Study::read(&request.study, libraries)?;
     let bound = study.bind(&parsed.workflow, libraries)?;
     let store = crate::open_store(&place, current)?;
     let StudyData {
@@ -232,15 +297,17 @@ pub fn plan_study(
         baseline,
     } = study.load(parsed, bound, libraries, &store, None)?;
     let open = open(&study, &loaded, &data_set, &baseline)?;
-    let notes = design.notes();
+    let design = Design::new(&mut study)?;
+    let mut notes = design.notes();
+    if let (Some(url), false) = (&place.url, Store::exists(store.root())) {
+        notes.push(format!(
+            "there is no store at `{url}` yet: nothing is remembered"
+        ));
+    }
     let varied = design.varied(&study.resolved.studied);
-    let instances = Instances::new(
-        &open.graph,
-        &open.blueprint,
-        &varied,
-        loaded.workflow.stages.len(),
-    )
-    .map_err(|unfit| misfit(&study, &unfit))?;
+    let instances = Instances::new(&open.graph, &open.blueprint, &varied)
+        .map_err(|unfit| misfit(&study, &unfit))?;
+    refuse_too_many(&study, &instances)?;
     let compact = Compact::new(&instances.template, &instances.sets);
     let operations: Vec<_> = instances
         .tasks
@@ -252,36 +319,20 @@ pub fn plan_study(
         .map(|node| !operations[node.step as usize].signature.implicit)
         .collect();
 
-    let (graph, tasks) = instances
-        .tasks(&compact, &open.graph)
-        .map_err(|error| Error::usage(error.to_string(), None))?;
-    let recipes: Vec<Recipe> = tasks.iter().map(|task| graph.recipe(*task)).collect();
-    let known = store.known(&recipes)?;
-    // Numbers that an operation cuts to whole ones make several nodes one task.
-    let mut first = vec![true; graph.len()];
-    let mut is_first = |node: usize| std::mem::replace(&mut first[tasks[node].index()], false);
-    let (mut remembered, mut to_execute) = (0, 0);
-    for node in (0..compact.len()).filter(|node| counted[*node]) {
-        match (is_first(node), known[node].is_some()) {
-            (true, true) => remembered += 1,
-            (true, false) => to_execute += 1,
-            (false, _) => {}
-        }
-    }
-
+    let found = LookedUp::new(&instances, &compact, &open.graph, &counted, &store)?;
     let costing = Costing::new(&operations, &store)?;
     let weight = |(number, node): (usize, headwater_merge::Node<'_>)| match counted[number] {
         true => costing.weight(node.step),
         false => Weight::default(),
     };
     let all: Vec<Weight> = compact.nodes().enumerate().map(weight).collect();
-    let unknown = all.iter().zip(&known);
-    let unknown = unknown.map(|(weight, known)| match known {
-        None => *weight,
-        Some(_) => Weight::default(),
-    });
+    // What is remembered costs nothing, and neither does what another node stands for already.
+    let to_do = |node: usize| match found.first[node] && !found.known[node] {
+        true => all[node],
+        false => Weight::default(),
+    };
     let weights = Weights {
-        to_do: unknown.collect(),
+        to_do: (0..all.len()).map(to_do).collect(),
         all,
     };
     let counts: Vec<StageCount> = compact
@@ -290,7 +341,13 @@ pub fn plan_study(
         .map(|rows| StageCount::new(rows, &weights))
         .collect();
     let workers = request.workers.unwrap_or_else(crate::plan::machine_cores);
-    let order = loaded.workflow.stage_order().unwrap_or_default();
+    let in_order = loaded.workflow.stage_order().unwrap_or_default();
+    let rank = |kind: &usize| {
+        let stage = instances.stages[*kind];
+        in_order.iter().position(|known| *known == stage)
+    };
+    let mut order: Vec<usize> = (0..instances.stages.len()).collect();
+    order.sort_by_key(rank);
     let cutting = Cutting {
         compact: &compact,
         counts: &counts,
@@ -301,12 +358,22 @@ pub fn plan_study(
         limits: Limits {
             workers,
             max_bucket_size: request.max_bucket_size.unwrap_or(BUCKET_SIZE),
-            max_buckets: request.max_buckets.unwrap_or(workers * BUCKETS_PER_WORKER),
+            max_buckets: request.max_buckets,
             max_bytes: request.memory,
             paper: request.paper,
         },
     };
     let chosen = cutting.usual();
+    if let Some(limit) = request.memory.filter(|limit| chosen.largest_bytes > *limit) {
+        notes.push(format!(
+            "a bucket needs {} bytes of products alive at once, more than the {limit} of --memory: a single stage \
+             does not fit",
+            chosen.largest_bytes
+        ));
+    }
+    if request.memory.is_some() && !costing.is_measured() {
+        notes.push("sizes of products are not known yet, so --memory limits nothing".to_owned());
+    }
     let (algorithms, left_out) = match request.compare {
         true => cutting.all(),
         false => (Vec::new(), Vec::new()),
@@ -316,55 +383,56 @@ pub fn plan_study(
         None => Vec::new(),
     };
 
-    let in_stages = nodes_of_stages(&compact);
-    let only_reference =
-        |node: &usize| counted[*node] && !in_stages[*node] && known[*node].is_none();
     let sets = varied.sets;
     let items = open.blueprint.requested.len();
+    let known_items = (items > 0 || open.blueprint.open.is_empty()).then_some(items);
     let sharing = request.reuse.sharing();
     let total = |of: fn(&StageCount) -> usize| counts.iter().map(of).sum::<usize>();
     let all_tasks = total(|count| count.instances * count.width);
     let tasks_merged: usize = counts.iter().map(|count| count.left(sharing).tasks).sum();
+    let steps = instances.template.occurrences.iter();
+    let steps = steps.flat_map(|occurrence| &occurrence.steps);
+    let unmerged_cost = steps.map(|step| costing.weight(*step).cost).sum::<u64>() * sets as u64;
     let reuses = [Reuse::Chain, Reuse::Graph].map(|reuse| how_much(reuse, &counts));
     let reuse_percent = match request.reuse {
         Reuse::None => 0.0,
         Reuse::Chain => reuses[0].percent,
         Reuse::Graph => reuses[1].percent,
     };
-    let later = design::later(
-        &study,
-        all_tasks.checked_div(sets * items).unwrap_or(0),
-        items,
-    );
+    let later = design::later(&study, all_tasks.checked_div(sets).unwrap_or(0));
     let forecast = costing.is_measured().then(|| Forecast {
         seconds: seconds(chosen.makespan),
-        work_seconds: seconds(weights.to_do.iter().map(|weight| weight.cost).sum()),
-        memory: chosen
-            .largest_bytes
+        work_seconds: seconds(chosen.cost),
+        memory: (chosen.largest_bytes + costing.peak_memory())
             .saturating_mul(workers.min(chosen.buckets.max(1)) as u64),
         disk: weights.to_do.iter().map(|weight| weight.bytes).sum(),
     });
-    let stages = loaded.workflow.stages.iter().zip(&counts);
-    let stages = stages
-        .filter(|(_, count)| count.instances > 0)
-        .map(|(stage, count)| StudyStagePlan {
-            name: Arc::clone(&stage.name),
-            tasks_per_instance: count.width,
-            instances: count.instances,
-            distinct: count.distinct,
-            tasks: count.instances * count.width,
-            tasks_merged: count.left(sharing).tasks,
-        });
+    let stage_plan = |position: usize| {
+        let kinds = instances.stages.iter().zip(&counts);
+        let kinds: Vec<&StageCount> = kinds
+            .filter_map(|(stage, count)| (*stage == position).then_some(count))
+            .collect();
+        let sum = |of: &dyn Fn(&StageCount) -> usize| kinds.iter().map(|count| of(count)).sum();
+        (!kinds.is_empty()).then(|| StudyStagePlan {
+            name: Arc::clone(&loaded.workflow.stages[position].name),
+            tasks_per_instance: kinds.iter().map(|count| count.width).max().unwrap_or(0),
+            instances: sum(&|count| count.instances),
+            distinct: sum(&|count| count.distinct),
+            tasks: sum(&|count| count.instances * count.width),
+            tasks_merged: sum(&|count| count.left(sharing).tasks),
+        })
+    };
+    let stages = (0..loaded.workflow.stages.len()).filter_map(stage_plan);
     let name = |stage: &usize| Arc::clone(&loaded.workflow.stages[*stage].name);
     Ok(StudyPlan {
         study: Arc::clone(study.name()),
         workflow: Arc::clone(&loaded.workflow.name),
-        method: design::in_words(&study),
+        method: design::in_words(&study.study.method),
         objective: Arc::clone(&study.resolved.objective.name),
         parameters: varied.names.clone(),
         sets,
-        items,
-        instances: sets * items,
+        items: known_items,
+        instances: known_items.map(|items| sets * items),
         stage_instances: total(|count| count.instances),
         stage_instances_merged: total(|count| count.distinct),
         tasks: all_tasks,
@@ -372,11 +440,18 @@ pub fn plan_study(
         reuse: request.reuse,
         reuse_percent,
         reuses: reuses.to_vec(),
-        remembered,
-        to_execute,
+        remembered: found.remembered,
+        to_execute: found.to_execute,
+        equal_when_cut: found.equal_when_cut,
+        saved_percent: percent(tasks_merged as u64, all_tasks as u64),
+        saved_percent_of_time: percent(
+            counts.iter().map(|count| count.left(sharing).cost).sum(),
+            unmerged_cost,
+        ),
+        fixed: study.resolved.fixed.clone(),
         reference: ReferencePlan {
             items: open.references,
-            tasks: (0..compact.len()).filter(only_reference).count(),
+            tasks: found.only_references,
         },
         stages: stages.collect(),
         costs: costing.source().clone(),
@@ -391,6 +466,23 @@ pub fn plan_study(
         notes,
         said: study.said,
     })
+}
+
+/// Refuses a study whose tasks cannot be numbered.
+fn refuse_too_many(study: &Study, instances: &Instances) -> Result<(), Error> {
+    let words = instances.template.steps.iter().map(|step| step.words.len());
+    let words = words.sum::<usize>() as u128 * instances.sets.len() as u128;
+    match words < u128::from(u32::MAX) {
+        true => Ok(()),
+        false => Err(study.mistake_at_method(
+            format!(
+                "{} parameter sets of {} tasks each are more than a plan can hold",
+                instances.sets.len(),
+                instances.template.steps.len()
+            ),
+            "plan the study with fewer sets, or for a part of its items",
+        )),
+    }
 }
 
 fn seconds(nanoseconds: u64) -> f64 {
@@ -444,24 +536,35 @@ pub(super) fn open(
         .map(|(input, _)| Arc::clone(input))
         .collect();
     let mut items = 0;
-    for (input, output) in &references {
-        let workflow = asking_for(&loaded.workflow, output, &made);
-        let mut expander =
-            Expander::new(&workflow, &loaded.registry, &data_set, baseline).map_err(shape)?;
-        let expanded = expander
-            .blueprint(&mut graph)
-            .map_err(|error| shape(vec![error]))?;
-        items += expanded.requested.len();
-        let products = expander.products(&output.data, input, &loaded.registry);
-        data_set.products.push(products.ok_or_else(|| {
-            Error::usage(
-                format!(
-                    "the reference `{}` is not known before something has run",
-                    output.name
-                ),
-                Some("give the reference as files".to_owned()),
-            )
-        })?);
+    let mut pending: Vec<_> = references.iter().collect();
+    // A reference may need another one: those that can be made come first, in whatever order they are written.
+    while !pending.is_empty() {
+        let before = pending.len();
+        let (mut left, mut why) = (Vec::new(), None);
+        for reference in pending {
+            let (input, output) = reference;
+            let workflow = asking_for(&loaded.workflow, output, &made);
+            let mut expander =
+                Expander::new(&workflow, &loaded.registry, &data_set, baseline).map_err(shape)?;
+            let expanded = expander
+                .blueprint(&mut graph)
+                .map_err(|error| shape(vec![error]))?;
+            match expander.products(&output.data, input, &loaded.registry) {
+                Some(products) => {
+                    items += expanded.requested.len();
+                    data_set.products.push(products);
+                }
+                None => {
+                    let lacks = expanded.requested.is_empty() && expanded.open.is_empty();
+                    why = Some(no_reference(study, input, output, lacks));
+                    left.push(reference);
+                }
+            }
+        }
+        if let Some(why) = why.filter(|_| left.len() == before) {
+            return Err(why);
+        }
+        pending = left;
     }
     let objective = &study.resolved.objective;
     let workflow = asking_for(&loaded.workflow, objective, &[]);
@@ -486,6 +589,24 @@ pub(super) fn open(
     })
 }
 
+/// A reference that cannot be bound: it lacks an input, or how many there are is not known yet.
+fn no_reference(study: &Study, input: &Arc<str>, output: &OutputBinding, lacks: bool) -> Error {
+    let name = &output.name;
+    let (message, hint) = match lacks {
+        true => (
+            format!(
+                "the stage that makes `{name}` reads `{input}` itself, or another optional input that is not given"
+            ),
+            "make the reference in a stage that does not read it",
+        ),
+        false => (
+            format!("how many `{name}` there are is not known before something has run"),
+            "give the reference as files",
+        ),
+    };
+    study.mistake_at_input(input, message, hint)
+}
+
 /// A parameter that cannot take a value of the design.
 fn misfit(study: &Study, unfit: &Unfit) -> Error {
     study.mistake_at_parameter(
@@ -494,6 +615,11 @@ fn misfit(study: &Study, unfit: &Unfit) -> Error {
             "`{}` takes the value {} here, but operation `{}` takes it as {}",
             unfit.parameter, unfit.value, unfit.operation, unfit.wanted
         ),
-        "give it a step that fits, or have the operation declare `truncate`",
+        match study.study.method {
+            Method::Table(_) => {
+                "give such values in the table, or have the operation declare `truncate`"
+            }
+            _ => "give it a step that fits, or have the operation declare `truncate`",
+        },
     )
 }

@@ -1,13 +1,15 @@
 //! Samples that the user brings: a table with a column per parameter and a row per parameter set.
 //!
-//! Law: a cell that is no value of its parameter is told with its place.
+//! Law: a cell that is no value of its parameter is told with its place; what is in columns that nobody asks for does
+//! not matter.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_flow::StudiedParameter;
-use headwater_graph::{Diagnostic, Scalar, ScalarType};
+use headwater_flow::{Domain, StudiedParameter};
+use headwater_graph::{Diagnostic, Scalar, ScalarType, Severity};
 use headwater_remember::tables::{self, Cells, Table, TableColumn};
 
 use super::instances::Varied;
@@ -17,98 +19,120 @@ use crate::Error;
 #[derive(Debug)]
 pub(super) struct SampleTable {
     file: PathBuf,
-    /// Its text, of a CSV file.
-    text: Option<String>,
-    table: Table,
+    names: Vec<Arc<str>>,
+    rows: usize,
+    contents: Contents,
+}
+
+/// What is in a file: texts with places, or cells with types.
+#[derive(Debug)]
+enum Contents {
+    Csv(String),
+    Typed(Table),
+}
+
+/// So many mistakes are shown; the others are counted.
+const SHOWN: usize = 20;
+
+/// A cell that is no value of its parameter.
+struct Wrong<'a> {
+    set: usize,
+    studied: &'a StudiedParameter,
+    why: String,
 }
 
 impl SampleTable {
-    /// Reads a CSV, Parquet or Dakota file, by its extension; CSV if it has another one.
-    pub(super) fn read(path: &Path) -> Result<SampleTable, Error> {
+    /// Reads a CSV, Parquet or Dakota file, by its extension; CSV if it has another one. Where the study names its
+    /// parameters, other columns are left alone.
+    pub(super) fn read(path: &Path, named: Option<&[Arc<str>]>) -> Result<SampleTable, Error> {
         let extension = path.extension().and_then(|extension| extension.to_str());
-        let extension = extension.map(str::to_ascii_lowercase);
         let damaged = |error: tables::TableError| {
             let hint = error.hint().map(str::to_owned);
             Error::usage(format!("{}: {error}", path.display()), hint)
         };
-        let (text, table) = match extension.as_deref() {
+        let contents = match extension.map(str::to_ascii_lowercase).as_deref() {
             Some("parquet") => {
                 let bytes =
                     std::fs::read(path).map_err(|source| Error::io("cannot read", path, source))?;
-                (None, tables::read_parquet(bytes).map_err(damaged)?)
+                let asked =
+                    |name: &str| named.is_none_or(|named| named.iter().any(|n| **n == *name));
+                Contents::Typed(tables::read_parquet_columns(bytes, asked).map_err(damaged)?)
             }
             Some("dat") => {
                 let text = crate::load::read_text(path)?;
-                (None, tables::read_dakota(&text).map_err(damaged)?)
+                Contents::Typed(tables::read_dakota(&text).map_err(damaged)?)
             }
-            _ => {
-                let text = crate::load::read_text(path)?;
-                let table = read_csv(path, &text)?;
-                (Some(text), table)
+            _ => Contents::Csv(crate::load::read_text(path)?),
+        };
+        let (names, rows) = match &contents {
+            Contents::Typed(table) => {
+                let columns = table.columns().iter();
+                let names = columns.map(|column| Arc::clone(column.name()));
+                (names.collect(), table.rows())
+            }
+            Contents::Csv(text) => {
+                let read = headwater_flow::read_table(text);
+                let Some(found) = read.value else {
+                    return Err(Error::File {
+                        file: path.to_owned(),
+                        text: text.clone(),
+                        diagnostics: read.diagnostics,
+                    });
+                };
+                let names = found.names().iter().map(|(name, _)| Arc::clone(name));
+                (names.collect(), found.rows())
             }
         };
-        let empty = table.rows() == 0;
-        let table = SampleTable {
-            file: path.to_owned(),
-            text,
-            table,
-        };
-        match empty {
-            true => Err(Error::usage(
+        if rows == 0 {
+            return Err(Error::usage(
                 format!("`{}` has no samples", path.display()),
                 Some("a line of parameter names, then a line per parameter set".to_owned()),
-            )),
-            false => Ok(table),
+            ));
         }
+        Ok(SampleTable {
+            file: path.to_owned(),
+            names,
+            rows,
+            contents,
+        })
     }
 
     /// The names of its columns.
-    pub(super) fn names(&self) -> Vec<Arc<str>> {
-        let columns = self.table.columns().iter();
-        columns.map(|column| Arc::clone(column.name())).collect()
+    pub(super) fn names(&self) -> &[Arc<str>] {
+        &self.names
     }
 
-    /// How many sets it has.
-    pub(super) fn rows(&self) -> usize {
-        self.table.rows()
-    }
-
-    /// The value of a parameter in the first set.
-    pub(super) fn first(&self, studied: &StudiedParameter) -> Option<Scalar> {
-        let column = self.table.column(&studied.name)?;
-        value(studied, column, 0)
-    }
-
-    /// The parameter sets.
+    /// The parameter sets. Every studied parameter has a column.
     pub(super) fn sets(&self, studied: &[StudiedParameter]) -> Result<Varied, Error> {
-        let (width, sets) = (studied.len(), self.table.rows());
         let mut varied = Varied {
             names: studied
                 .iter()
                 .map(|studied| Arc::clone(&studied.name))
                 .collect(),
-            values: vec![Vec::new(); width],
-            cells: vec![0; width * sets],
-            sets,
+            values: vec![Vec::new(); studied.len()],
+            cells: vec![0; studied.len() * self.rows],
+            sets: self.rows,
         };
         let mut wrong = Vec::new();
         for (place, studied) in studied.iter().enumerate() {
-            let Some(column) = self.table.column(&studied.name) else {
-                continue;
-            };
-            let mut numbers: HashMap<String, u32> = HashMap::new();
-            let values = &mut varied.values[place];
-            for set in 0..sets {
-                let Some(value) = value(studied, column, set) else {
-                    wrong.push((set, studied));
-                    continue;
-                };
-                // Texts tell values of one parameter apart: numbers are written with all their digits.
-                let number = numbers.entry(value.to_string()).or_insert_with(|| {
-                    values.push(value);
-                    values.len() as u32 - 1
-                });
-                varied.cells[set * width + place] = *number;
+            match &self.contents {
+                Contents::Csv(text) => {
+                    let table = headwater_flow::read_table(text).value;
+                    let column = self.names.iter().position(|name| *name == studied.name);
+                    let cells = table.iter().zip(column);
+                    let cells = cells.flat_map(|(table, column)| table.column(column));
+                    let read = |cell: Option<Cow<'_, str>>| {
+                        cell.map_or(Cell::Missing, |cell| text_cell(studied, &cell))
+                    };
+                    fill(&mut varied, place, studied, cells.map(read), &mut wrong);
+                }
+                Contents::Typed(table) => {
+                    let column = table.column(&studied.name).into_iter();
+                    let cells = column.flat_map(|column| {
+                        (0..self.rows).map(|row| typed_cell(studied, column, row))
+                    });
+                    fill(&mut varied, place, studied, cells, &mut wrong);
+                }
             }
         }
         match wrong.is_empty() {
@@ -117,81 +141,167 @@ impl SampleTable {
         }
     }
 
-    fn mistakes(&self, wrong: &[(usize, &StudiedParameter)]) -> Error {
-        let message = |studied: &StudiedParameter| {
-            format!(
-                "`{}` needs a value of type {} here",
-                studied.name, studied.scalar_type
-            )
-        };
-        if let Some(text) = &self.text
-            && let Some(table) = headwater_flow::read_table(text).value
-        {
-            let place = |(set, studied): &(usize, &StudiedParameter)| {
-                let column = table
-                    .names()
-                    .iter()
-                    .position(|(name, _)| *name == studied.name);
-                let span = table.span(*set, column.unwrap_or(0));
-                Diagnostic::error(span, message(studied))
-            };
-            return Error::File {
-                file: self.file.clone(),
-                text: text.clone(),
-                diagnostics: wrong.iter().take(20).map(place).collect(),
-            };
-        }
-        let (set, studied) = wrong[0];
-        let message = format!(
-            "{}, row {}: {}",
-            self.file.display(),
-            set + 1,
-            message(studied)
-        );
-        Error::usage(message, None)
-    }
-}
-
-fn read_csv(path: &Path, text: &str) -> Result<Table, Error> {
-    let mistakes = |diagnostics| Error::File {
-        file: path.to_owned(),
-        text: text.to_owned(),
-        diagnostics,
-    };
-    let read = headwater_flow::read_table(text);
-    let Some(found) = read.value else {
-        return Err(mistakes(read.diagnostics));
-    };
-    let names = found.names().iter().enumerate();
-    let columns = names
-        .map(|(place, (name, _))| TableColumn::from_texts(Arc::clone(name), found.column(place)));
-    Table::new(columns.collect())
-        .map_err(|error| Error::usage(format!("{}: {error}", path.display()), None))
-}
-
-/// A cell as a value of a parameter. A number that is not whole stays one where a whole one is wanted: operations cut
-/// it themselves.
-fn value(studied: &StudiedParameter, column: &TableColumn, row: usize) -> Option<Scalar> {
-    if column.is_missing(row) {
-        return None;
-    }
-    let wanted = studied.scalar_type;
-    let scalar = match column.cells() {
-        Cells::Int(cells) => Scalar::Int(*cells.get(row)?),
-        Cells::Float(cells) => Scalar::Float(*cells.get(row)?),
-        Cells::Bool(cells) => Scalar::Bool(*cells.get(row)?),
-        Cells::Text(cells) => Scalar::Text(cells.get(row)?.as_str().into()),
-    };
-    if wanted == ScalarType::Text {
-        return Some(Scalar::Text(scalar.to_string().into()));
-    }
-    match scalar.coerce(wanted, false) {
-        Some(scalar) => Some(scalar),
-        None => match scalar {
-            Scalar::Float(number) if wanted == ScalarType::Int && number.is_finite() => {
-                Some(Scalar::Float(number))
+    fn mistakes(&self, wrong: &[Wrong<'_>]) -> Error {
+        let hint = |wrong: &Wrong<'_>| match &wrong.studied.domain {
+            Domain::Values(values) => {
+                let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+                format!("its values are {}", values.join(", "))
             }
-            _ => None,
-        },
+            _ => format!(
+                "give a value of type {}, or leave the row out",
+                wrong.studied.scalar_type
+            ),
+        };
+        let more = wrong.len().saturating_sub(SHOWN);
+        let Contents::Csv(text) = &self.contents else {
+            let first = &wrong[0];
+            let others = match wrong.len() - 1 {
+                0 => String::new(),
+                others => format!(", and {others} more cells like that"),
+            };
+            let message = format!(
+                "{}, row {}: `{}` {}{others}",
+                self.file.display(),
+                first.set + 1,
+                first.studied.name,
+                first.why
+            );
+            return Error::usage(message, Some(hint(first)));
+        };
+        let table = headwater_flow::read_table(text).value;
+        let place = |wrong: &Wrong<'_>| {
+            let message = format!("`{}` {}", wrong.studied.name, wrong.why);
+            let column = self
+                .names
+                .iter()
+                .position(|name| *name == wrong.studied.name);
+            let span = table
+                .as_ref()
+                .zip(column)
+                .map(|(table, column)| table.span(wrong.set, column));
+            Diagnostic {
+                severity: Severity::Error,
+                span,
+                message,
+                hint: Some(hint(wrong)),
+            }
+        };
+        let mut diagnostics: Vec<Diagnostic> = wrong.iter().take(SHOWN).map(place).collect();
+        diagnostics.extend((more > 0).then(|| Diagnostic {
+            severity: Severity::Error,
+            span: None,
+            message: format!("and {more} more cells like that"),
+            hint: None,
+        }));
+        Error::File {
+            file: self.file.clone(),
+            text: text.clone(),
+            diagnostics,
+        }
     }
+}
+
+/// What a cell is.
+enum Cell {
+    Value(Scalar),
+    Missing,
+    /// It is no value of its parameter; what it is.
+    Wrong(String),
+}
+
+/// Takes in the cells of a column.
+fn fill<'a>(
+    varied: &mut Varied,
+    place: usize,
+    studied: &'a StudiedParameter,
+    cells: impl Iterator<Item = Cell>,
+    wrong: &mut Vec<Wrong<'a>>,
+) {
+    let width = varied.names.len();
+    // Texts tell values of one parameter apart: numbers are written with all their digits.
+    let mut numbers: HashMap<String, u32> = HashMap::new();
+    let mut refused: BTreeSet<String> = BTreeSet::new();
+    for (set, cell) in cells.enumerate() {
+        let why = match cell {
+            Cell::Missing => "has no value here".to_owned(),
+            Cell::Wrong(found) => format!("cannot be `{found}`"),
+            Cell::Value(value) => {
+                let text = value.to_string();
+                if !numbers.contains_key(&text)
+                    && !refused.contains(&text)
+                    && !fits(studied, &value)
+                {
+                    refused.insert(text.clone());
+                }
+                if !refused.contains(&text) {
+                    let values = &mut varied.values[place];
+                    let number = numbers.entry(text).or_insert_with(|| {
+                        values.push(value);
+                        values.len() as u32 - 1
+                    });
+                    varied.cells[set * width + place] = *number;
+                    continue;
+                }
+                format!("cannot be `{text}`")
+            }
+        };
+        wrong.push(Wrong { set, studied, why });
+    }
+}
+
+/// Whether a value of the right type is one that the parameter may have.
+fn fits(studied: &StudiedParameter, value: &Scalar) -> bool {
+    match &studied.domain {
+        Domain::Values(values) => values.contains(value),
+        Domain::Interval { .. } | Domain::Grid { .. } | Domain::Open => true,
+    }
+}
+
+/// A value of the type of a parameter. A number that is not whole stays one where a whole one is wanted: operations
+/// cut it themselves.
+fn as_wanted(wanted: ScalarType, scalar: &Scalar) -> Option<Scalar> {
+    scalar.coerce(wanted, false).or(match scalar {
+        Scalar::Float(number) if wanted == ScalarType::Int && number.is_finite() => {
+            Some(Scalar::Float(*number))
+        }
+        _ => None,
+    })
+}
+
+fn text_cell(studied: &StudiedParameter, text: &str) -> Cell {
+    let wanted = studied.scalar_type;
+    let number = || text.parse().ok().map(Scalar::Float);
+    let scalar = match wanted {
+        ScalarType::Text => Some(Scalar::Text(text.into())),
+        ScalarType::Bool => Scalar::parse(&text.to_lowercase(), ScalarType::Bool),
+        ScalarType::Int => text.parse().ok().map(Scalar::Int).or_else(number),
+        ScalarType::Float => number(),
+    };
+    let value = scalar.and_then(|scalar| as_wanted(wanted, &scalar));
+    value.map_or_else(|| Cell::Wrong(text.to_owned()), Cell::Value)
+}
+
+fn typed_cell(studied: &StudiedParameter, column: &TableColumn, row: usize) -> Cell {
+    if column.is_missing(row) {
+        return Cell::Missing;
+    }
+    let scalar = match column.cells() {
+        Cells::Int(cells) => cells.get(row).copied().map(Scalar::Int),
+        Cells::Float(cells) => cells.get(row).copied().map(Scalar::Float),
+        Cells::Bool(cells) => cells.get(row).copied().map(Scalar::Bool),
+        Cells::Text(cells) => cells
+            .get(row)
+            .map(|text| Scalar::Text(text.as_str().into())),
+    };
+    let Some(scalar) = scalar else {
+        return Cell::Missing;
+    };
+    let value = match (studied.scalar_type, &scalar) {
+        (ScalarType::Text, Scalar::Text(_)) => Some(scalar.clone()),
+        (ScalarType::Text, _) => Some(Scalar::Text(scalar.to_string().into())),
+        // Dakota has numbers for truth values.
+        (ScalarType::Bool, Scalar::Int(number @ 0..=1)) => Some(Scalar::Bool(*number == 1)),
+        (wanted, _) => as_wanted(wanted, &scalar),
+    };
+    value.map_or_else(|| Cell::Wrong(scalar.to_string()), Cell::Value)
 }

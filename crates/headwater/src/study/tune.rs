@@ -5,18 +5,21 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use headwater_enact::{Capacity, DataSet, Options};
+use headwater_enact::{Capacity, Counts, DataSet, Options};
 use headwater_execute::{Failure, Stop};
-use headwater_graph::{Registry, TaskId};
+use headwater_graph::{Operation, Registry, TaskGraph, TaskId};
 use headwater_merge::Compact;
-use headwater_remember::{RunCounts, RunRecord, RunStatus};
+use headwater_remember::{RunRecord, RunStatus, Store};
 
 use super::costs::costs_of;
-use super::instances::{Instances, Varied};
+use super::instances::{Instances, Unfit, Varied};
 use super::load::{Study, StudyData};
-use super::plan::open;
-use crate::{Error, StorePlace};
+use super::plan::{Open, open};
+use crate::native::Surroundings;
+use crate::run::Places;
+use crate::{Error, FailedTask, StorePlace};
 
 /// What is asked of a tuning run.
 #[derive(Debug, Clone, Default)]
@@ -48,14 +51,12 @@ pub struct TunedOperation {
 pub struct TuneReport {
     /// The run.
     pub run: String,
-    /// How many tasks were executed; the others were remembered.
-    pub executed: usize,
-    /// How many tasks an instance has, with its reference.
-    pub tasks: usize,
+    /// How many tasks stand where.
+    pub counts: Counts,
     /// What the operations cost, in the order of the instance.
     pub operations: Vec<TunedOperation>,
-    /// The operations whose tasks failed, and why.
-    pub failures: Vec<(Arc<str>, Failure)>,
+    /// The tasks that failed; operations stand for their addresses.
+    pub failures: Vec<FailedTask>,
     /// Whether it was stopped.
     pub stopped: bool,
 }
@@ -73,12 +74,14 @@ fn first_items(mut data_set: DataSet) -> DataSet {
     data_set
 }
 
-/// Runs one instance of a study at the default parameters, on its first item.
+/// Runs one instance of a study at the default parameters, on its first item; `heard` is told of each task that ended
+/// well.
 pub fn tune_study(
     request: &TuneRequest,
     libraries: &Registry,
     current: &Path,
     stop: &Stop,
+    heard: &(dyn Fn(&Arc<Operation>, Duration) + Send + Sync),
 ) -> Result<TuneReport, Error> {
     if request.store.read_only {
         return Err(Error::usage(
@@ -87,6 +90,7 @@ pub fn tune_study(
         ));
     }
     let (study, parsed) = Study::read(&request.study, libraries)?;
+    parsed.runnable()?;
     let bound = study.bind(&parsed.workflow, libraries)?;
     let store = crate::open_store(&request.store, current)?;
     let run = crate::identifier::new_run();
@@ -94,39 +98,13 @@ pub fn tune_study(
         loaded,
         data_set,
         baseline,
-        ..
     } = study.load(parsed, bound, libraries, &store, Some(&run))?;
     let open = open(&study, &loaded, &first_items(data_set), &baseline)?;
-    let nothing_varies = Varied {
-        sets: 1,
-        ..Varied::default()
-    };
-    let stages = loaded.workflow.stages.len();
-    let instances =
-        Instances::new(&open.graph, &open.blueprint, &nothing_varies, stages).map_err(|unfit| {
-            Error::usage(
-                format!("parameter `{}` does not fit", unfit.parameter),
-                None,
-            )
-        })?;
-    let mut last = Vec::new();
-    let compact = Compact::with(&instances.template, &instances.sets, |_, nodes| {
-        last = nodes.to_vec();
-    });
-    let (graph, tasks) = instances
-        .tasks(&compact, &open.graph)
-        .map_err(|error| Error::usage(error.to_string(), None))?;
-    let mut wanted: Vec<TaskId> = last.iter().map(|node| tasks[*node as usize]).collect();
-    wanted.sort_unstable();
-    wanted.dedup();
+    let (graph, wanted) = one_instance(&open)?;
     let operations: Vec<_> = graph
         .ids()
         .map(|task| Arc::clone(graph.operation_at(task)))
         .collect();
-    let counted = operations
-        .iter()
-        .filter(|operation| !operation.signature.implicit)
-        .count();
     let record = RunRecord {
         id: run.clone(),
         workflow: loaded.workflow.name.to_string(),
@@ -134,7 +112,7 @@ pub fn tune_study(
         started: crate::identifier::now(),
         ended: None,
         status: RunStatus::Running,
-        tasks: counted as u64,
+        tasks: 0,
         executed: 0,
         reused: 0,
         failed: 0,
@@ -146,15 +124,11 @@ pub fn tune_study(
         ],
     };
     store.begin_run(&record)?;
-    let ended = |status, executed: usize, failed: usize| {
-        let counts = RunCounts {
-            tasks: counted as u64,
-            executed: executed as u64,
-            reused: counted.saturating_sub(executed + failed) as u64,
-            failed: failed as u64,
-        };
-        let _ = store.end_run(&run, status, counts);
-        let _ = store.remove_staging(&run);
+    let places = Places::new(&store, &run, false);
+    let around = Surroundings {
+        stop,
+        places: Some(&places),
+        heard,
     };
     let options = Options {
         capacity: Capacity::cores(1),
@@ -162,21 +136,66 @@ pub fn tune_study(
     };
     let ran = loaded.copy_used(&store).and_then(|()| {
         let kept = Some((Arc::clone(&store), run.as_str()));
-        crate::native::run_until(graph, &wanted, options, kept, stop)
+        crate::native::run_graph_in(graph, &wanted, options, kept, &around)
     });
-    let ran = ran.inspect_err(|_| ended(RunStatus::Failed, 0, 0))?;
+    let ended = |status, counts| crate::run::end_run(&store, false, &run, status, counts);
+    let ran = ran.inspect_err(|_| ended(RunStatus::Failed, Counts::default()))?;
     let status = match (stop.is_stopping(), ran.failures.is_empty()) {
         (true, _) => RunStatus::Cancelled,
         (false, true) => RunStatus::Done,
         (false, false) => RunStatus::Failed,
     };
-    ended(status, ran.counts.executed, ran.failures.len());
+    ended(status, ran.counts);
+    let failed = |(task, failure): &(TaskId, Failure)| FailedTask {
+        address: ran
+            .enactment
+            .graph()
+            .operation_at(*task)
+            .signature
+            .name
+            .to_string(),
+        failure: failure.clone(),
+        attempts: 1,
+        blocked: 0,
+    };
+    Ok(TuneReport {
+        counts: ran.counts,
+        operations: measured(&operations, &store)?,
+        failures: ran.failures.iter().map(failed).collect(),
+        stopped: stop.is_stopping(),
+        run,
+    })
+}
+
+/// The tasks of one instance, with everything at its default; those that are wanted are all of them.
+fn one_instance(open: &Open) -> Result<(TaskGraph, Vec<TaskId>), Error> {
+    let nothing_varies = Varied {
+        sets: 1,
+        ..Varied::default()
+    };
+    let unfit = |unfit: Unfit| {
+        Error::usage(
+            format!("parameter `{}` does not fit", unfit.parameter),
+            None,
+        )
+    };
+    let instances = Instances::new(&open.graph, &open.blueprint, &nothing_varies).map_err(unfit)?;
+    let compact = Compact::new(&instances.template, &instances.sets);
+    let (graph, mut tasks) = instances
+        .tasks(&compact, &open.graph)
+        .map_err(|error| Error::usage(error.to_string(), None))?;
+    tasks.sort_unstable();
+    tasks.dedup();
+    Ok((graph, tasks))
+}
+
+/// What is remembered of the costs of operations, in their order.
+fn measured(operations: &[Arc<Operation>], store: &Store) -> Result<Vec<TunedOperation>, Error> {
     let asked: Vec<_> = operations.iter().collect();
-    let mut costs = costs_of(&asked, &store)?;
+    let mut costs = costs_of(&asked, store)?;
     let place = |name: &Arc<str>| {
-        operations
-            .iter()
-            .position(|known| known.signature.name == *name)
+        let mut known = operations.iter();
+        known.position(|known| known.signature.name == *name)
     };
     costs.sort_by_key(|((name, _), _)| place(name));
     let tuned = costs.into_iter().filter_map(|((operation, _), cost)| {
@@ -188,16 +207,5 @@ pub fn tune_study(
             bytes: cost.output_bytes,
         })
     });
-    let failed = |(task, failure): &(TaskId, Failure)| {
-        let operation = ran.enactment.graph().operation_at(*task);
-        (Arc::clone(&operation.signature.name), failure.clone())
-    };
-    Ok(TuneReport {
-        run: run.clone(),
-        executed: ran.counts.executed,
-        tasks: counted,
-        operations: tuned.collect(),
-        failures: ran.failures.iter().map(failed).collect(),
-        stopped: stop.is_stopping(),
-    })
+    Ok(tuned.collect())
 }
