@@ -57,6 +57,8 @@ pub(super) struct Cutting<'a> {
     pub(super) weights: &'a Weights,
     /// By node, whether somebody wrote its task down.
     pub(super) counted: &'a [bool],
+    /// The stages that references are made by, as the nodes of their tasks.
+    pub(super) references: &'a [Vec<u32>],
     /// The stages, each after those that it reads from: of equal tasks in several stages the first one is waited for.
     pub(super) order: &'a [usize],
     pub(super) sharing: Sharing,
@@ -136,6 +138,15 @@ impl Cutting<'_> {
     fn plan(&self, algorithm: &dyn Merge) -> AlgorithmPlan {
         let weights = &self.weights.to_do;
         let mut units = Units::new(self.compact, weights, self.counted);
+        // A reference is made on its own, so that nothing waits for a bucket that happens to have some of its tasks.
+        for stage in self.references {
+            units.add(
+                stage
+                    .iter()
+                    .copied()
+                    .filter(|node| self.counted[*node as usize]),
+            );
+        }
         let (mut count_of_buckets, mut most) = (0, Load::default());
         let (mut left, mut all) = (Load::default(), Load::default());
         for stage in self.order {

@@ -3,6 +3,7 @@
 //! Law: the same study file gives the same sets, and the same bytes where they are written down.
 
 use std::collections::HashMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -279,15 +280,32 @@ pub(super) fn write(varied: &Varied, folder: &Path) -> Result<Vec<PathBuf>, Erro
     }
     std::fs::create_dir_all(folder)
         .map_err(|source| Error::io("cannot make folder", folder, source))?;
-    let mut written = Vec::new();
+    let mut files = Vec::new();
     for name in ["samples.csv", "samples.parquet", "samples.dat"] {
         let path = folder.join(name);
-        tables::replace_file(&path, |file| match name {
-            "samples.csv" => Ok(tables::write_csv(&table, file)?),
-            "samples.parquet" => tables::write_parquet(&table, file),
-            _ => tables::write_dakota(&table, file),
-        })
-        .map_err(|error| unwritten(&path, error))?;
+        let mut bytes = Vec::new();
+        let made = match name {
+            "samples.csv" => tables::write_csv(&table, &mut bytes).map_err(TableError::from),
+            "samples.parquet" => tables::write_parquet(&table, &mut bytes),
+            _ => tables::write_dakota(&table, &mut bytes),
+        };
+        made.map_err(|error| unwritten(&path, error))?;
+        // What somebody made is not overwritten; what is there already need not be written again.
+        if path.exists() && std::fs::read(&path).ok().as_ref() != Some(&bytes) {
+            return Err(Error::usage(
+                format!(
+                    "`{}` is there already, and has other contents",
+                    path.display()
+                ),
+                Some("name another folder with -o, or move the file away".to_owned()),
+            ));
+        }
+        files.push((path, bytes));
+    }
+    let mut written = Vec::new();
+    for (path, bytes) in files {
+        tables::replace_file(&path, |file| Ok(file.write_all(&bytes)?))
+            .map_err(|error| unwritten(&path, error))?;
         written.push(path);
     }
     Ok(written)

@@ -161,6 +161,11 @@ impl Instances {
         })
     }
 
+    /// The step that a task of the blueprint is, if it is needed.
+    pub(super) fn step(&self, task: TaskId) -> Option<usize> {
+        self.tasks.binary_search(&task).ok()
+    }
+
     /// The tasks that nodes stand for: a graph, and a task of it for each node of `compact`.
     pub(super) fn tasks(
         &self,

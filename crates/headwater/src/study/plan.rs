@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_enact::{Blueprint, Expander, OpenError};
+use headwater_enact::{Blueprint, BlueprintStage, Expander, OpenError};
 use headwater_flow::Method;
 use headwater_graph::{
     Known, OutputBinding, Recipe, Registry, Scalar, TaskGraph, TaskId, Workflow,
@@ -221,7 +221,9 @@ const BUCKET_SIZE: usize = 7;
 pub(super) struct Open {
     pub(super) graph: TaskGraph,
     pub(super) blueprint: Blueprint,
-    /// How many outputs of other instances are bound to inputs.
+    /// The stages that make outputs of other instances, which are bound to inputs.
+    pub(super) reference_stages: Vec<BlueprintStage>,
+    /// How many such outputs there are.
     references: usize,
 }
 
@@ -308,7 +310,21 @@ pub fn plan_study(
     let instances = Instances::new(&open.graph, &open.blueprint, &varied)
         .map_err(|unfit| misfit(&study, &unfit))?;
     refuse_too_many(&study, &instances)?;
-    let compact = Compact::new(&instances.template, &instances.sets);
+    let mut nodes_of_steps = Vec::new();
+    let compact = Compact::with(&instances.template, &instances.sets, |set, nodes| {
+        if set == 0 {
+            nodes_of_steps = nodes.to_vec();
+        }
+    });
+    // What a reference is made of is the same in every set.
+    let references: Vec<Vec<u32>> = open
+        .reference_stages
+        .iter()
+        .map(|stage| {
+            let steps = stage.tasks.iter().filter_map(|task| instances.step(*task));
+            steps.map(|step| nodes_of_steps[step]).collect()
+        })
+        .collect();
     let operations: Vec<_> = instances
         .tasks
         .iter()
@@ -353,6 +369,7 @@ pub fn plan_study(
         counts: &counts,
         weights: &weights,
         counted: &counted,
+        references: &references,
         order: &order,
         sharing: request.reuse.sharing(),
         limits: Limits {
@@ -536,6 +553,7 @@ pub(super) fn open(
         .map(|(input, _)| Arc::clone(input))
         .collect();
     let mut items = 0;
+    let mut reference_stages = Vec::new();
     let mut pending: Vec<_> = references.iter().collect();
     // A reference may need another one: those that can be made come first, in whatever order they are written.
     while !pending.is_empty() {
@@ -552,6 +570,7 @@ pub(super) fn open(
             match expander.products(&output.data, input, &loaded.registry) {
                 Some(products) => {
                     items += expanded.requested.len();
+                    reference_stages.extend(expanded.stages);
                     data_set.products.push(products);
                 }
                 None => {
@@ -585,6 +604,7 @@ pub(super) fn open(
     Ok(Open {
         graph,
         blueprint,
+        reference_stages,
         references: items,
     })
 }

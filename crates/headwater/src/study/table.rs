@@ -273,7 +273,11 @@ fn text_cell(studied: &StudiedParameter, text: &str) -> Cell {
     let number = || text.parse().ok().map(Scalar::Float);
     let scalar = match wanted {
         ScalarType::Text => Some(Scalar::Text(text.into())),
-        ScalarType::Bool => Scalar::parse(&text.to_lowercase(), ScalarType::Bool),
+        ScalarType::Bool => match text.to_lowercase().as_str() {
+            "true" | "1" => Some(Scalar::Bool(true)),
+            "false" | "0" => Some(Scalar::Bool(false)),
+            _ => None,
+        },
         ScalarType::Int => text.parse().ok().map(Scalar::Int).or_else(number),
         ScalarType::Float => number(),
     };
