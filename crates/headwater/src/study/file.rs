@@ -12,6 +12,7 @@ use headwater_flow::{
 };
 use headwater_graph::{Diagnostic, Registry, Span};
 
+use super::objective;
 use super::table::SampleTable;
 use crate::Error;
 use crate::load::{CheckedFile, Parsed, parse, read_text};
@@ -95,6 +96,13 @@ impl Reader {
         let columns = table.as_ref().map(SampleTable::names).unwrap_or_default();
         let read = resolve(&file, &workflow.workflow, &columns);
         self.diagnostics.extend(read.diagnostics);
+        if let Some(resolved) = &read.value
+            && let Some((message, hint)) =
+                objective::mistake(&resolved.objective, &workflow, libraries)
+        {
+            let found = Diagnostic::error(file.objective.span, message);
+            self.diagnostics.push(found.with_hint(hint));
+        }
         if let Some(Some(data)) = &data {
             self.bind(&file, &workflow, data);
         }

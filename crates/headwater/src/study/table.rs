@@ -120,7 +120,7 @@ impl SampleTable {
     fn mistakes(&self, wrong: &[(usize, &StudiedParameter)]) -> Error {
         let message = |studied: &StudiedParameter| {
             format!(
-                "`{}` needs a value of type {} here",
+                "parameter `{}` takes a value of type {}",
                 studied.name, studied.scalar_type
             )
         };
@@ -180,7 +180,13 @@ fn value(studied: &StudiedParameter, column: &TableColumn, row: usize) -> Option
         Cells::Int(cells) => Scalar::Int(*cells.get(row)?),
         Cells::Float(cells) => Scalar::Float(*cells.get(row)?),
         Cells::Bool(cells) => Scalar::Bool(*cells.get(row)?),
-        Cells::Text(cells) => Scalar::Text(cells.get(row)?.as_str().into()),
+        // One cell that is no number makes texts of a whole column; the others are what they were.
+        Cells::Text(cells) => {
+            let text = cells.get(row)?;
+            let number = || Scalar::parse(text, ScalarType::Float);
+            let same = Scalar::parse(text, wanted);
+            same.or_else(|| number().filter(|_| wanted == ScalarType::Int))?
+        }
     };
     if wanted == ScalarType::Text {
         return Some(Scalar::Text(scalar.to_string().into()));

@@ -87,6 +87,7 @@ pub fn tune_study(
         ));
     }
     let (study, parsed) = Study::read(&request.study, libraries)?;
+    parsed.runnable()?;
     let bound = study.bind(&parsed.workflow, libraries)?;
     let store = crate::open_store(&request.store, current)?;
     let run = crate::identifier::new_run();
