@@ -392,9 +392,13 @@ impl Merged {
     }
 }
 
+/// The memory bound of a bucket: that of a stage, and six products besides.
+const BYTES: u64 = ((WIDTH + 6) * SIDE * SIDE) as u64;
+/// The algorithm that has it.
+const BOUNDED: &str = "cost-balanced, graph, within a memory bound";
+
 /// Every algorithm with its limits, and a name for messages.
 fn algorithms() -> Vec<(&'static str, Box<dyn Merge>)> {
-    let bytes = Some(((WIDTH + 6) * SIDE * SIDE) as u64);
     let rtma = |paper| Rtma {
         max_bucket_size: 7,
         paper,
@@ -419,8 +423,8 @@ fn algorithms() -> Vec<(&'static str, Box<dyn Merge>)> {
             Box::new(CostBalanced::new(3, None, Sharing::Graph)),
         ),
         (
-            "cost-balanced, graph, within a memory bound",
-            Box::new(CostBalanced::new(3, bytes, Sharing::Graph)),
+            BOUNDED,
+            Box::new(CostBalanced::new(3, Some(BYTES), Sharing::Graph)),
         ),
     ]
 }
@@ -495,6 +499,9 @@ fn invariant_4_merged_and_unmerged_studies_of_an_image_give_equal_products() {
     for (name, algorithm) in algorithms() {
         let buckets = algorithm.merge(stages, &tree, &weights);
         assert!(buckets.len() > 1, "{name} cuts");
+        let peaks = buckets.peaks(stages, &tree, &weights, Sharing::Graph);
+        let within = peaks.iter().all(|peak| *peak <= BYTES);
+        assert_eq!(within, name == BOUNDED, "{name}: {peaks:?}");
         let mut made_of: BTreeMap<u32, Made> = BTreeMap::new();
         for sharing in [Sharing::Graph, Sharing::Chain] {
             let loads = buckets.loads(stages, &tree, &weights, sharing);

@@ -336,20 +336,22 @@ fn show_work(plan: &StudyPlan) {
         show::grouped(plan.remembered),
     ));
     let chosen = &plan.chosen;
-    show::line(&format!(
-        "on {}: {} ({}), largest {}",
-        show::count(plan.workers, "worker"),
-        show::count(chosen.buckets, "bucket"),
-        chosen.name,
-        match measured(plan) {
-            true => format!(
-                "{}, {}",
-                show::count(chosen.largest_bucket, "task"),
-                shown(plan, chosen.largest_cost)
-            ),
-            false => show::count(chosen.largest_bucket, "task"),
-        },
-    ));
+    let workers = show::count(plan.workers, "worker");
+    let largest = show::count(chosen.largest_bucket, "task");
+    show::line(&match (chosen.buckets, measured(plan)) {
+        (0, _) => format!("on {workers}: no buckets, each task by itself"),
+        (buckets, true) => format!(
+            "on {workers}: {} ({}), largest {largest}, {}",
+            show::count(buckets, "bucket"),
+            chosen.name,
+            shown(plan, chosen.largest_cost)
+        ),
+        (buckets, false) => format!(
+            "on {workers}: {} ({}), largest {largest}",
+            show::count(buckets, "bucket"),
+            chosen.name
+        ),
+    });
     show::line(&format!(
         "  done after {} (no plan is quicker than {})",
         shown(plan, chosen.makespan),
@@ -364,6 +366,9 @@ fn show_work(plan: &StudyPlan) {
         ));
     }
     match &plan.costs {
+        CostSource::Counts if !plan.can_run => show::line(
+            "  costs: every task counts as one; a stage descriptor can be planned, and not run to measure them",
+        ),
         CostSource::Counts => show::line(
             "  costs: every task counts as one; `headwater tune STUDY` runs one instance to measure them",
         ),

@@ -470,6 +470,10 @@ method: {moat: {trajectories: 40}}
     assert!(percent("graph") >= percent("chain"), "{plan}");
     assert!(number(&plan, "buckets") > 0);
 
+    let told = place.headwater(&["study", "plan", "study.yaml"]).ended(0);
+    assert!(told.stdout.contains("can be planned, and not run"));
+    assert!(!told.stdout.contains("headwater tune"), "{}", told.stdout);
+
     let refused = place
         .headwater(&["tune", "study.yaml"])
         .ended(2)
@@ -494,7 +498,7 @@ stages:
       - {op: add, in: {n: number}, params: {a: $A, word: $Word}, out: {sum: sum, report: report}}
 outputs: {sum: sum, report: report}
 operations:
-  add: {shell: 'echo {param.word} {param.a} {in.n} > {out.sum}; touch {out.report}', inputs: {n: int}, params: {a: int, word: text}, outputs: {sum: {type: float, path: sum}, report: {type: file, path: report.txt}}}
+  add: {shell: 'echo {param.a} > {out.sum}; echo {param.word} {in.n} > {out.report}', inputs: {n: int}, params: {a: int, word: text}, outputs: {sum: {type: float, path: sum}, report: {type: file, path: report.txt}}}
 ";
 
 fn sums(method: &str) -> String {
@@ -571,11 +575,14 @@ fn samples_are_written_beside_what_is_there() {
         names,
         ["notes.txt", "samples.csv", "samples.dat", "samples.parquet"]
     );
+    let told = place.headwater(&["study", "plan", "study.yaml"]).ended(0);
+    let own = "no buckets, each task by itself";
+    assert!(told.stdout.contains(own), "{}", told.stdout);
     // What is in the way is told, and stays.
     place
         .headwater(&["study", "plan", "study.yaml", "-o", "folder/notes.txt"])
         .ended(2)
-        .says(&["folder/notes.txt"]);
+        .says(&["`folder/notes.txt` is not a folder", "help: "]);
     assert_eq!(place.read("folder/notes.txt"), "mine");
 }
 

@@ -261,6 +261,12 @@ pub(super) fn write(varied: &Varied, folder: &Path) -> Result<Vec<PathBuf>, Erro
     };
     let table = Table::new((0..width).map(column).collect())
         .map_err(|error| Error::usage(error.to_string(), None))?;
+    if folder.exists() && !folder.is_dir() {
+        return Err(Error::usage(
+            format!("`{}` is not a folder", folder.display()),
+            Some("samples are several files; give the folder that they go to".to_owned()),
+        ));
+    }
     std::fs::create_dir_all(folder)
         .map_err(|source| Error::io("cannot make folder", folder, source))?;
     let mut written = Vec::new();
