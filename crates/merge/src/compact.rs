@@ -10,6 +10,7 @@
 
 use crate::Stages;
 use crate::known::{Known, spread};
+use crate::tree::NONE;
 
 /// How many sets go through the steps side by side: their look-ups do not wait for each other.
 const SIDE_BY_SIDE: usize = 256;
@@ -215,6 +216,10 @@ fn varying(template: &Template) -> Vec<bool> {
 struct Making<'a> {
     template: &'a Template,
     compact: Compact,
+    /// By node: the first that was made of those whose latest read node it is. Most nodes are read by one, so that the
+    /// table has few.
+    first_reader: Vec<u32>,
+    /// The other nodes.
     by_words: Known,
     /// By stage: its distinct rows.
     rows: Vec<Rows>,
@@ -225,6 +230,9 @@ struct Making<'a> {
 struct Rows {
     width: usize,
     cells: Vec<u32>,
+    /// By node: the first row that ends with it. Most nodes end one row, so that the table has few.
+    by_last: Vec<u32>,
+    /// The other rows.
     by_row: Known,
     occurrences: usize,
 }
@@ -234,7 +242,20 @@ impl Rows {
         let (width, cells) = (self.width, &self.cells);
         let same = |known: u32| &cells[known as usize * width..][..width] == row;
         let new = (cells.len() / width) as u32;
-        if self.by_row.number(spread(row), same, new) == new {
+        let last = row[width - 1] as usize;
+        if self.by_last.len() <= last {
+            self.by_last.resize(last + 1, NONE);
+        }
+        let first = &mut self.by_last[last];
+        let number = match *first {
+            NONE => {
+                *first = new;
+                new
+            }
+            first if same(first) => first,
+            _ => self.by_row.number(spread(row), same, new),
+        };
+        if number == new {
             self.cells.extend_from_slice(row);
         }
     }
@@ -251,6 +272,7 @@ impl<'a> Making<'a> {
         Making {
             template,
             compact: Compact::default(),
+            first_reader: Vec::new(),
             by_words: Known::default(),
             rows,
             key: Vec::new(),
@@ -269,12 +291,29 @@ impl<'a> Making<'a> {
         };
         self.key.clear();
         let words = self.template.steps[step].words.iter();
-        self.key.extend(words.map(resolve));
+        self.key.extend(words.clone().map(resolve));
+        // The latest node that it reads. Equal words are read alike, so that it is the same for equal steps.
+        let read = words.filter_map(|word| match word {
+            Word::Node(earlier) => Some(nodes[*earlier as usize]),
+            Word::Fixed(_) | Word::Value(_) => None,
+        });
         let (key, compact) = (&self.key, &mut self.compact);
         let same = |known: u32| compact.node(known).words == key;
         let new = compact.nodes.len() as u32;
-        let node = self.by_words.number(spread(key), same, new);
+        let first = read
+            .max()
+            .map(|latest| &mut self.first_reader[latest as usize]);
+        let node = match first {
+            // Nothing has read it: this is new, and the table need not know.
+            Some(first) if *first == NONE => {
+                *first = new;
+                new
+            }
+            Some(first) if same(*first) => *first,
+            _ => self.by_words.number(spread(key), same, new),
+        };
         if node == new {
+            self.first_reader.push(NONE);
             let begin = u32::try_from(compact.words.len()).expect("fewer than 2³² words");
             compact.nodes.push((step as u32, begin));
             compact.words.extend_from_slice(key);

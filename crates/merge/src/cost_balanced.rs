@@ -20,8 +20,8 @@ use crate::{Buckets, Merge, Sharing, Stages, Tree, Weight};
 use judge::Judge;
 use parts::Parts;
 
-/// How much work is done beyond the first way, in steps of some nanoseconds.
-const WORK: u64 = 1_800_000;
+/// How much work is done on a tree beyond the first way, in steps of some nanoseconds.
+const WORK: u64 = 1_500_000;
 /// How many steps it takes to judge a bucket.
 const JUDGED: usize = 24;
 
@@ -39,10 +39,14 @@ pub struct CostBalanced {
 }
 
 impl CostBalanced {
-    /// For so many workers, with three buckets for each.
+    /// How many buckets there are for each worker, unless somebody says otherwise. TRTMA has three; here the last ones
+    /// are small and even out what the others did not take as expected, so more of them help.
+    pub const BUCKETS_PER_WORKER: usize = 6;
+
+    /// For so many workers, with [`Self::BUCKETS_PER_WORKER`] buckets for each.
     pub fn new(workers: usize, max_bytes: Option<u64>, sharing: Sharing) -> CostBalanced {
         CostBalanced {
-            max_buckets: 3 * workers,
+            max_buckets: Self::BUCKETS_PER_WORKER * workers,
             workers,
             max_bytes,
             sharing,
@@ -132,12 +136,11 @@ impl CostBalanced {
         }
         match self.sharing {
             Sharing::Graph => {
-                // Half of the work for each.
-                search.cuts(stages, tree, WORK / 2);
+                search.cuts(stages, tree, WORK);
                 let columns = columns(stages);
-                if search.spent < WORK && !columns.is_sorted() {
+                if search.spent < 2 * WORK && !columns.is_sorted() {
                     let sorted = reordered(stages, &columns);
-                    search.cuts(&sorted, &Tree::new(&sorted), WORK);
+                    search.cuts(&sorted, &Tree::new(&sorted), 2 * WORK);
                 }
             }
             Sharing::Chain | Sharing::Nothing => search.cuts(stages, tree, WORK),
@@ -209,7 +212,7 @@ impl Search<'_> {
         let shapes = shapes(self.workers, self.limit);
         let mut tried_whole = false;
         // In eighths of what a worker has to do.
-        for eighths in [8, 4, 9, 7, 6, 10, 3, 2, 12, 5, 1] {
+        for eighths in [8, 4, 9, 3, 7, 6, 2, 10, 12, 5, 1] {
             let cap = (share * eighths / 8).max(1);
             let split = parts.split(cap);
             if split.whole && std::mem::replace(&mut tried_whole, true) {
@@ -228,7 +231,7 @@ impl Search<'_> {
                 };
                 if self.sharing == Sharing::Graph {
                     // Tasks may be shared that the tree does not know of.
-                    self.spent += (stages.len() * stages.width()) as u64;
+                    self.spent += 2 * (stages.len() * stages.width()) as u64;
                     self.consider(buckets());
                 } else if self.judge.is_better(filled.costs.clone()) {
                     self.best = buckets();
@@ -386,7 +389,7 @@ mod tests {
                     let buckets = algorithm.merge(&stages, &tree, &weights);
                     let all: usize = buckets.stages.iter().map(Vec::len).sum();
                     assert_eq!(all, stages.len());
-                    assert!(buckets.len() <= 3 * workers);
+                    assert!(buckets.len() <= algorithm.max_buckets);
                 }
             }
         }

@@ -18,6 +18,10 @@
 //! | `naive` | runs of stages in the order given |
 //! | `smart_cut` | cheapest cuts of the graph of what stages share |
 //! | `rtma` | full buckets from the leaves up |
+//! | `trtma` | buckets with equal numbers of tasks |
+//! | `cost_balanced` | buckets that take equally long and fit into memory; its folder has a README |
+//! | `order` | stages in depth-first order, and their branches |
+//! | `schedule` | how long units take on equal workers |
 //!
 //! Read `compact.rs` first, then `tree.rs`.
 //!

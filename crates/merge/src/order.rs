@@ -89,7 +89,8 @@ pub(crate) struct Branch {
 
 /// Calls `visit` with every branch of sorted stages, those below before the one above, in order. `meets` has for
 /// each stage the level at which it meets the one before it, 0 for the first; `depth` is the level of leaves; `values`
-/// are what the stages come to.
+/// are what the stages come to. Of neighbours that branch off from the same node and come to the same, only the last
+/// is visited.
 pub(crate) fn branches(
     meets: &[u32],
     depth: u32,
@@ -105,6 +106,10 @@ pub(crate) fn branches(
         let value = values(end - 1);
         let (mut level, mut begin, mut before) = (depth, end - 1, sums);
         sums = (sums.0 + value.0, sums.1 + value.1);
+        let alike = next == inner.0 && next == meets[end - 1] && end < meets.len();
+        if alike && value == values(end) {
+            continue;
+        }
         loop {
             visit(Branch {
                 level,

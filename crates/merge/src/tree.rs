@@ -55,6 +55,16 @@ impl Tree {
             let mut at = 0;
             let (last, beginning) = row.split_last().expect("a stage has tasks");
             for task in beginning {
+                // Most nodes have one child, which the node itself knows: the table has the others.
+                let first = tree.nodes[at as usize].first_child;
+                if first == NONE {
+                    at = tree.add(at, *task);
+                    continue;
+                }
+                if tree.nodes[first as usize].task == *task {
+                    at = first;
+                    continue;
+                }
                 let same = |known: u32| {
                     let known = &tree.nodes[known as usize];
                     known.parent == at && known.task == *task

@@ -384,3 +384,191 @@ impl<'a> Writer<'a> {
         Sets::new(width, self.varied.sets, values)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use headwater_enact::{Column, DataItem, DataSet, Expander};
+    use headwater_graph::{Recipe, Registry, Value, Workflow};
+
+    use super::*;
+
+    /// Whatever identifies a task: parameters of all types, the same operation twice, crossed inputs, an optional port
+    /// that is bound here and not there, lists, and what comes from nowhere but a parameter.
+    const FLOW: &str = "
+headwater: 1
+workflow: everything
+inputs: {left: text, right: text, note: {type: text, optional: true}}
+parameters:
+  Count: {type: int, range: [1, 3], step: 1, default: 2}
+  Same: {type: int, range: [1, 3], step: 1, default: 2}
+  Ratio: {type: float, range: [0, 1], default: 0.5}
+  Word: {type: choice, values: [a, b], default: a}
+  Flag: {type: bool, default: false}
+stages:
+  pairs:
+    iterate: cross(left, right)
+    tasks:
+      - {op: join, name: one, in: {a: left, b: right}, params: {n: $Count, x: $Ratio}, out: {c: one}}
+      - {op: join, name: two, in: {a: right, b: left}, params: {n: $Same, x: 0.5}, out: {c: two}}
+      - {op: join, name: three, in: {a: one, b: two, extra: note}, params: {n: 2, x: $Count}, out: {c: three}}
+  list:
+    wait: all
+    tasks:
+      - {op: gather, in: {all: three}, params: {word: $Word, flag: $Flag}, out: {sum: sum}}
+outputs: {sum: sum}
+operations:
+  join: {shell: 'cat {in.a} {in.b} > {out.c}', version: '1', inputs: {a: text, b: text, extra: {type: text, optional: true}}, params: {n: int, x: float}, outputs: {c: {type: text, path: c}}}
+  gather: {shell: 'cat {in.all} > {out.sum}', version: '1', inputs: {all: list of text}, params: {word: text, flag: bool}, outputs: {sum: {type: text, path: sum}}}
+";
+
+    fn column(input: &str, source: u32, items: &[Option<&str>]) -> Column {
+        let item = |text: &&str| {
+            let value = Value::Text((*text).into());
+            DataItem {
+                identity: Identity::of(&value),
+                value,
+            }
+        };
+        Column {
+            input: input.into(),
+            source,
+            items: items.iter().map(|text| text.as_ref().map(item)).collect(),
+            single: false,
+        }
+    }
+
+    fn read() -> (Arc<Workflow>, Registry, DataSet) {
+        let read = headwater_flow::read_workflow(FLOW, &Registry::new());
+        assert!(read.value.is_some(), "{:?}", read.diagnostics);
+        let file = read.value.unwrap();
+        let mut registry = Registry::new();
+        for operation in file.operations {
+            registry.register(None, operation).unwrap();
+        }
+        let data_set = DataSet {
+            // The notes pair with the left items; the last has none. Two of the right items are equal.
+            columns: vec![
+                column("left", 0, &[Some("l0"), Some("l1"), Some("l2")]),
+                column("note", 0, &[Some("n0"), Some("n0"), None]),
+                column("right", 1, &[Some("r0"), Some("r0"), Some("l1")]),
+            ],
+            ..DataSet::default()
+        };
+        (Arc::new(file.workflow), registry, data_set)
+    }
+
+    /// The tasks of a study are those of the runs with its parameter sets, one by one: no more, no fewer, none taken
+    /// for another.
+    #[test]
+    fn the_tasks_of_all_sets_are_those_of_the_runs_one_by_one() {
+        let (workflow, registry, data_set) = read();
+        let names: Vec<Arc<str>> = ["Count", "Same", "Ratio", "Word", "Flag"]
+            .map(Arc::from)
+            .into();
+        let values = vec![
+            (1..4).map(Scalar::Int).collect(),
+            (1..4).map(Scalar::Int).collect(),
+            [0.5, 2.0, 0.25].map(Scalar::Float).to_vec(),
+            ["a", "b"].map(|word| Scalar::Text(word.into())).to_vec(),
+            [false, true].map(Scalar::Bool).to_vec(),
+        ];
+        let mut sets: Vec<Vec<u32>> = Vec::new();
+        for number in 0..(3 * 3 * 3 * 2 * 2) {
+            let mut rest = number;
+            let mut digit = |base: u32| {
+                let digit = rest % base;
+                rest /= base;
+                digit
+            };
+            sets.push([3, 3, 3, 2, 2].map(&mut digit).to_vec());
+        }
+        let mut one_by_one: BTreeSet<Recipe> = BTreeSet::new();
+        let mut wanted = Vec::new();
+        for set in &sets {
+            let parameters = names
+                .iter()
+                .zip(set.iter().zip(&values))
+                .map(|(name, (cell, values))| (Arc::clone(name), values[*cell as usize].clone()))
+                .collect();
+            let mut expander = Expander::new(&workflow, &registry, &data_set, &parameters).unwrap();
+            let mut graph = TaskGraph::new();
+            let expansion = expander.advance(&mut graph).unwrap();
+            one_by_one.extend(graph.ids().map(|task| graph.recipe(task)));
+            wanted.push(graph.recipe(expansion.wanted[0]));
+        }
+
+        let baseline = names
+            .iter()
+            .zip(&values)
+            .map(|(name, values)| (Arc::clone(name), values[0].clone()))
+            .collect();
+        let mut expander = Expander::new(&workflow, &registry, &data_set, &baseline).unwrap();
+        let mut blueprint_graph = TaskGraph::unshared();
+        let blueprint = expander.blueprint(&mut blueprint_graph).unwrap();
+        let varied = Varied {
+            names,
+            values,
+            cells: sets.concat(),
+            sets: sets.len(),
+        };
+        let stages = workflow.stages.len();
+        let instances = Instances::new(&blueprint_graph, &blueprint, &varied, stages).unwrap();
+        let mut last = Vec::new();
+        let sum = instances.tasks.len() - 1;
+        let compact = Compact::with(&instances.template, &instances.sets, |_, nodes| {
+            last.push(nodes[sum]);
+        });
+        let (graph, tasks) = instances.tasks(&compact, &blueprint_graph).unwrap();
+        let merged: BTreeSet<Recipe> = graph.ids().map(|task| graph.recipe(task)).collect();
+        assert_eq!(merged, one_by_one);
+        assert_eq!(graph.len(), compact.len(), "no task is two nodes");
+        let last: Vec<Recipe> = last
+            .iter()
+            .map(|node| graph.recipe(tasks[*node as usize]))
+            .collect();
+        assert_eq!(last, wanted, "each set asks for its own result");
+    }
+
+    /// A number that is not whole is another value than the whole number that an operation makes of it.
+    #[test]
+    fn numbers_count_as_they_were_drawn_and_run_as_operations_cut_them() {
+        let (workflow, mut registry, data_set) = read();
+        let varied = Varied {
+            names: vec!["Count".into()],
+            values: vec![[1.0, 1.25, 1.5].map(Scalar::Float).to_vec()],
+            cells: vec![0, 1, 2],
+            sets: 3,
+        };
+        let instances = |registry: &Registry| {
+            let baseline = workflow
+                .parameters
+                .iter()
+                .map(|known| (Arc::clone(&known.name), known.default.clone().unwrap()))
+                .collect();
+            let mut expander = Expander::new(&workflow, registry, &data_set, &baseline).unwrap();
+            let mut graph = TaskGraph::unshared();
+            let blueprint = expander.blueprint(&mut graph).unwrap();
+            Instances::new(&graph, &blueprint, &varied, 2).map(|instances| (instances, graph))
+        };
+        let unfit = instances(&registry).unwrap_err();
+        assert_eq!(&*unfit.operation, "join");
+        assert_eq!(unfit.value, Scalar::Float(1.25));
+
+        let mut cutting = headwater_graph::Operation::clone(registry.operation("join").unwrap());
+        cutting.signature.parameters[0].truncate = true;
+        let gather = headwater_graph::Operation::clone(registry.operation("gather").unwrap());
+        registry = Registry::new();
+        registry.register(None, cutting).unwrap();
+        registry.register(None, gather).unwrap();
+        let (instances, blueprint) = instances(&registry).unwrap();
+        let compact = Compact::new(&instances.template, &instances.sets);
+        let (graph, tasks) = instances.tasks(&compact, &blueprint).unwrap();
+        assert_eq!(tasks.len(), compact.len());
+        assert!(
+            graph.len() < compact.len(),
+            "1.25 and 1.5 are both cut to 1"
+        );
+    }
+}

@@ -118,7 +118,8 @@ impl Refining<'_> {
         branches(
             &meets,
             self.tree.depth(),
-            |_| (0, 0),
+            // No two alike: stages that hang alike need not cost the same.
+            |stage| (stage as u64, 0),
             |branch| found.push(branch),
         );
         let mut here = std::mem::take(&mut self.here);

@@ -146,6 +146,10 @@ pub(crate) fn measure(claims: &mut Claims, seeds: u64) -> Result<(), Box<dyn Err
                 .collect();
             let what = format!("{workers} workers, {name} sharing, least gain over TRTMA");
             claims.claim(&what, summary(&over).0, "times", Bar::AtLeast(1.0));
+            let below = over.iter().filter(|gain| **gain < 1.0).count();
+            if below > 0 {
+                claims.note(&format!("below TRTMA with {below} of {seeds} seeds"));
+            }
         }
     }
     Ok(())

@@ -4,7 +4,7 @@
 //! are those of `headwater study`. Time is measured in a process of its own, on one thread, from parameter sets as
 //! value numbers to buckets; the middle of several runs counts. Balance is judged by list scheduling of costs that
 //! the planner does not know: each task takes between 0.7 and 1.3 times what the paper measured, by a seeded draw.
-//! `--quick` leaves out the million and tries fewer seeds, and says so.
+//! `--quick` leaves out the million and tries fewer seeds, and says so; `--seeds N` tries as many as said.
 
 mod balance;
 mod reuse;
@@ -24,8 +24,11 @@ fn main() -> ExitCode {
         return speed::child(instances, sharing);
     }
     let quick = arguments.iter().any(|argument| argument == "--quick");
+    let given = arguments.iter().position(|argument| argument == "--seeds");
+    let given = given.and_then(|place| arguments.get(place + 1)?.parse().ok());
+    let seeds = given.unwrap_or(if quick { 3 } else { 10 });
     let mut claims = Claims::new("plan");
-    match measure(&mut claims, quick) {
+    match measure(&mut claims, quick, seeds) {
         Ok(()) => claims.finish(),
         Err(error) => {
             eprintln!("the benchmark could not go on: {error}");
@@ -34,13 +37,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure(claims: &mut Claims, quick: bool) -> Result<(), Box<dyn Error>> {
+fn measure(claims: &mut Claims, quick: bool, seeds: u64) -> Result<(), Box<dyn Error>> {
     if quick {
-        claims.note("--quick: 100,000 instances at most, 3 seeds for balance");
+        claims.note("--quick: 100,000 instances at most");
     }
-    if std::env::var_os("BALANCE").is_none() {
-        speed::measure(claims, quick)?;
-        reuse::measure(claims)?;
-    }
-    balance::measure(claims, if quick { 3 } else { 10 })
+    speed::measure(claims, quick)?;
+    reuse::measure(claims)?;
+    balance::measure(claims, seeds.max(1))
 }
