@@ -410,6 +410,9 @@ fn show_work(plan: &StudyPlan) {
         ));
     }
     match &plan.costs {
+        CostSource::Counts if !plan.can_run => show::line(
+            "  costs: every task counts as one; a stage descriptor can be planned, and not run to measure them",
+        ),
         CostSource::Counts => show::line(
             "  costs: every task counts as one; `headwater tune STUDY` runs one instance to measure them",
         ),

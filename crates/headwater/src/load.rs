@@ -255,6 +255,20 @@ impl Parsed {
         }
     }
 
+    /// An operation of the file or of a library; not one of those that nothing runs.
+    pub(crate) fn runnable_operation<'a>(
+        &'a self,
+        name: &str,
+        libraries: &'a Registry,
+    ) -> Option<&'a Operation> {
+        if self.placeholders.iter().any(|known| **known == *name) {
+            return None;
+        }
+        let mut own = self.operations.iter();
+        own.find(|operation| *operation.signature.name == *name)
+            .or_else(|| libraries.operation(name).map(|operation| &**operation))
+    }
+
     /// Refuses a workflow that names operations nothing runs.
     pub(crate) fn runnable(&self) -> Result<(), Error> {
         let names = &self.placeholders;

@@ -10,6 +10,7 @@
 //! | file | step |
 //! | --- | --- |
 //! | `file` | a study file together with the files that it names |
+//! | `objective` | what is studied is a number |
 //! | `load` | a study with its workflow and its data, ready to be expanded |
 //! | `table` | samples that the user brings |
 //! | `design` | draws the parameter sets, or reads the user's, and writes them down |
@@ -29,6 +30,7 @@ mod design;
 mod file;
 mod instances;
 mod load;
+mod objective;
 mod plan;
 mod table;
 mod tune;

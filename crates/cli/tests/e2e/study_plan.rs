@@ -473,3 +473,280 @@ fn a_table_is_read_cell_by_cell() {
         }
     }
 }
+
+/// A study of the example over two tiles, whose references are their own masks at the default parameters.
+#[test]
+fn what_tiles_do_not_share_is_there_for_each() {
+    let (place, folder) = example("nuclei");
+    fs::create_dir(folder.join("tiles")).expect("a folder");
+    fs::copy(folder.join("tissue.png"), folder.join("tiles/a.png")).expect("a tile");
+    place
+        .headwater(&[
+            "imaging",
+            "synth",
+            "-o",
+            "nuclei/tiles/b.png",
+            "--size",
+            "96x96",
+        ])
+        .ended(0);
+    let study = place.read("nuclei/moat.yaml");
+    let study = study.replace("trajectories: 40", "trajectories: 3");
+    place.write("nuclei/one.yaml", &study);
+    let two = study.replace("tile: tissue.png", "tile: \"tiles/*.png\"");
+    place.write("nuclei/two.yaml", &two);
+    let one = plan(&place, &["nuclei/one.yaml"]);
+    let two = plan(&place, &["nuclei/two.yaml"]);
+    assert_eq!((number(&one, "items"), number(&two, "items")), (1, 2));
+    assert_eq!(number(&two, "sets"), 48);
+    assert_eq!(number(&two, "instances"), 2 * 48);
+    let normalize = &two["stages"][0];
+    assert_eq!(normalize["instances"], 2 * 48);
+    assert_eq!(normalize["instances_merged"], 2);
+    assert_eq!(two["references"]["items"], 2);
+    // Two tiles have nothing in common: everything is there twice.
+    for field in [
+        "stage_instances",
+        "stage_instances_merged",
+        "tasks",
+        "tasks_merged",
+        "to_execute",
+    ] {
+        assert_eq!(number(&two, field), 2 * number(&one, field), "{field}");
+    }
+    let tasks = |plan: &Value| plan["references"]["tasks"].as_u64().expect("a number");
+    assert_eq!(tasks(&two), 2 * tasks(&one));
+    assert_eq!(two["reuse_percent"], one["reuse_percent"]);
+
+    // A file that is there twice is one tile.
+    fs::copy(folder.join("tissue.png"), folder.join("tiles/b.png")).expect("a tile");
+    let same = plan(&place, &["nuclei/two.yaml"]);
+    assert_eq!(number(&same, "instances"), 2 * 48);
+    assert_eq!(number(&same, "to_execute"), number(&one, "to_execute"));
+}
+
+const SEGMENTATION: &str = include_str!("../../../flow/fixtures/segmentation.json");
+
+/// A stage descriptor names operations that nothing runs: a study of it can be planned, with all figures, and no more.
+#[test]
+fn a_study_of_a_stage_descriptor_is_planned_and_not_run() {
+    let place = Place::new();
+    place.write("stage.json", SEGMENTATION);
+    place.write("tile.png", "anything");
+    place.write(
+        "study.yaml",
+        "headwater: 1
+study: descriptor
+workflow: stage.json
+inputs: {normalized_rt: tile.png}
+parameters:
+  blue: {range: [210, 240], step: 10}
+  green: {range: [210, 240], step: 10}
+  red: {range: [210, 240], step: 10}
+  T1: {range: [2.5, 7.5], step: 0.5}
+  T2: {range: [2.5, 7.5], step: 0.5}
+  reconConnectivity: {values: [4, 8]}
+  G1: {range: [5, 80], step: 5}
+  fillHolesConnectivity: {values: [4, 8]}
+  minSize: {range: [2, 40], step: 2}
+  maxSize: {range: [900, 1500], step: 50}
+  G2: {range: [2, 40], step: 2}
+  minSizePl: {range: [5, 80], step: 5}
+  watershedConnectivity: {values: [4, 8]}
+  minSizeSeg: {range: [2, 40], step: 2}
+  maxSizeSeg: {range: [900, 1500], step: 50}
+objective: segmented_rt
+method: {moat: {trajectories: 40}}
+",
+    );
+    let plan = plan(&place, &["study.yaml", "--workers", "4"]);
+    assert_eq!(number(&plan, "instances"), 640);
+    assert_eq!(number(&plan, "stage_instances"), 640);
+    assert_eq!(number(&plan, "tasks"), 7 * 640);
+    let percent = |way: &str| real(&plan["sharing"][way]["percent"]);
+    assert!((percent("chain") - 33.2).abs() < 1.5, "{plan}");
+    // The second task formally reads what the first one made: without contents, a graph shares little more.
+    assert!(percent("graph") >= percent("chain"), "{plan}");
+    assert!(number(&plan, "buckets") > 0);
+
+    let told = place.headwater(&["study", "plan", "study.yaml"]).ended(0);
+    assert!(told.stdout.contains("can be planned, and not run"));
+    assert!(!told.stdout.contains("headwater tune"), "{}", told.stdout);
+
+    let refused = place
+        .headwater(&["tune", "study.yaml"])
+        .ended(2)
+        .says(&["`stage.json` is a stage descriptor", "help: "]);
+    for number in 1..=7 {
+        let name = format!("nscale/HistologicalEntities.segmentNucleiStg{number}\n");
+        let said = &refused.stderr;
+        assert!(said.contains(&name), "{name} in\n{said}");
+    }
+    assert!(!place.path(".headwater").exists(), "nothing was run");
+}
+
+const SUMS: &str = "headwater: 1
+workflow: sums
+inputs: {number: int}
+parameters:
+  A: {type: int, range: [1, 4], step: 1, default: 2}
+  Word: {type: text, default: plus}
+stages:
+  only:
+    tasks:
+      - {op: add, in: {n: number}, params: {a: $A, word: $Word}, out: {sum: sum, report: report}}
+outputs: {sum: sum, report: report}
+operations:
+  add: {shell: 'echo {param.a} > {out.sum}; echo {param.word} {in.n} > {out.report}', inputs: {n: int}, params: {a: int, word: text}, outputs: {sum: {type: float, path: sum}, report: {type: file, path: report.txt}}}
+";
+
+fn sums(method: &str) -> String {
+    format!(
+        "headwater: 1
+study: sums
+workflow: flow.yaml
+inputs: {{number: 1}}
+objective: sum
+method: {method}
+"
+    )
+}
+
+#[test]
+fn what_is_studied_is_a_number() {
+    let (place, _) = example("nuclei");
+    let study = place.read("nuclei/moat.yaml");
+    place.write(
+        "nuclei/wrong.yaml",
+        &study.replace("objective: dice", "objective: mask"),
+    );
+    for command in [["study", "plan"].as_slice(), &["tune"], &["check"]] {
+        let mut arguments = command.to_vec();
+        arguments.push("nuclei/wrong.yaml");
+        place.headwater(&arguments).ended(2).says(&[
+            "nuclei/wrong.yaml:8:12",
+            "`mask` is of type image, and what is studied is a number",
+            "outputs that are numbers: `nuclei_count`, `status`, `dice`",
+        ]);
+    }
+    assert!(!place.path(".headwater").exists());
+    for objective in ["nuclei_count", "status"] {
+        let whole = study.replace("objective: dice", &format!("objective: {objective}"));
+        place.write("nuclei/whole.yaml", &whole);
+        plan(&place, &["nuclei/whole.yaml"]);
+    }
+
+    let place = Place::with_flow(SUMS);
+    let study = sums("{moat: {trajectories: 2}}");
+    place.write("study.yaml", &study);
+    plan(&place, &["study.yaml"]);
+    place.write(
+        "study.yaml",
+        &study.replace("objective: sum", "objective: report"),
+    );
+    place
+        .headwater(&["study", "plan", "study.yaml"])
+        .ended(2)
+        .says(&[
+            "study.yaml:5:12",
+            "`report` is of type file",
+            "declare the output that `report` stands for with `type: float`",
+        ]);
+}
+
+#[test]
+fn samples_are_written_beside_what_is_there() {
+    let place = Place::with_flow(SUMS);
+    place.write("study.yaml", &sums("{moat: {trajectories: 2}}"));
+    place.write("folder/notes.txt", "mine");
+    place.write("folder/samples.csv", "old");
+    let plan = plan(&place, &["study.yaml", "-o", "folder"]);
+    assert_eq!(plan["written"].as_array().expect("a list").len(), 3);
+    assert_eq!(place.read("folder/notes.txt"), "mine");
+    assert_eq!(place.read("folder/samples.csv").lines().count(), 1 + 4);
+    let names = fs::read_dir(place.path("folder")).expect("a folder");
+    let mut names: Vec<String> = names
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        ["notes.txt", "samples.csv", "samples.dat", "samples.parquet"]
+    );
+    let told = place.headwater(&["study", "plan", "study.yaml"]).ended(0);
+    let own = "no buckets, each task by itself";
+    assert!(told.stdout.contains(own), "{}", told.stdout);
+    // What is in the way is told, and stays.
+    place
+        .headwater(&["study", "plan", "study.yaml", "-o", "folder/notes.txt"])
+        .ended(2)
+        .says(&["`folder/notes.txt` is not a folder", "help: "]);
+    assert_eq!(place.read("folder/notes.txt"), "mine");
+}
+
+#[test]
+fn cells_that_do_not_fit_are_told_at_their_places() {
+    let place = Place::with_flow(SUMS);
+    place.write("study.yaml", &sums("{table: sets.csv}"));
+    place.write("sets.csv", "A,Word\n1,plus\ntwo,minus\n3.0,\n4,plus\n");
+    let told = place
+        .headwater(&["study", "plan", "study.yaml"])
+        .ended(2)
+        .says(&[
+            "sets.csv:3:1",
+            "parameter `A` takes a value of type int",
+            "sets.csv:4:5",
+            "parameter `Word` takes a value of type text",
+            "2 mistakes in sets.csv",
+        ]);
+    assert!(!told.stderr.contains("sets.csv:2:"), "{}", told.stderr);
+    place.write("sets.csv", "A,Word\n1,plus\n2,minus\n3.0,plus\n4,plus\n");
+    let plan = plan(&place, &["study.yaml"]);
+    assert_eq!(number(&plan, "sets"), 4);
+    assert_eq!(number(&plan, "to_execute"), 4);
+
+    // A text where a number belongs, in Parquet: samples of a workflow that has a text there.
+    let texts = SUMS
+        .replace(
+            "A: {type: int, range: [1, 4], step: 1, default: 2}",
+            "A: {type: text, default: one}",
+        )
+        .replace("params: {a: int,", "params: {a: text,");
+    place.write("flow.yaml", &texts);
+    place.write("sets.csv", "A,Word\n1,plus\n2,minus\nthree,plus\n");
+    self::plan(&place, &["study.yaml", "-o", "texts"]);
+    place.write("flow.yaml", SUMS);
+    place.write("study.yaml", &sums("{table: texts/samples.parquet}"));
+    place
+        .headwater(&["study", "plan", "study.yaml"])
+        .ended(2)
+        .says(&[
+            "texts/samples.parquet, row 3",
+            "parameter `A` takes a value of type int",
+        ]);
+    assert!(!place.path(".headwater").exists());
+}
+
+#[test]
+fn a_plan_looks_into_the_store_that_it_is_given() {
+    let place = Place::with_flow(SUMS);
+    place.write("study.yaml", &sums("{table: sets.csv}"));
+    place.write("sets.csv", "A\n1\n2\n3\n");
+    place.write("data.yaml", "inputs: {number: 1}\nparameters: {A: 2}\n");
+    let given = ["--inputs", "data.yaml", "--store", "other"];
+    place.run(&given, 0);
+    let remembered = |arguments: &[&str]| {
+        let mut all = vec!["study.yaml"];
+        all.extend(arguments);
+        let plan = plan(&place, &all);
+        (number(&plan, "remembered"), number(&plan, "to_execute"))
+    };
+    assert_eq!(remembered(&["--store", "other"]), (1, 2));
+    assert_eq!(remembered(&["--store", "other", "--read-only"]), (1, 2));
+    assert_eq!(remembered(&["--read-only"]), (0, 3));
+    assert_eq!(remembered(&[]), (0, 3));
+    assert_eq!(remembered(&["--store", "none"]), (0, 3));
+    assert!(!place.path(".headwater").exists(), "no store is made");
+    assert!(!place.path("none").exists(), "no store is made");
+}

@@ -13,6 +13,7 @@ use headwater_flow::{
 use headwater_graph::{Diagnostic, Registry, Span};
 
 use super::instances::Varied;
+use super::objective;
 use super::table::SampleTable;
 use crate::Error;
 use crate::load::{CheckedFile, Parsed, parse, read_text};
@@ -103,6 +104,13 @@ impl Reader {
         let columns = table.as_ref().map(SampleTable::names).unwrap_or_default();
         let read = resolve(&file, &workflow.workflow, columns);
         self.diagnostics.extend(read.diagnostics);
+        if let Some(resolved) = &read.value
+            && let Some((message, hint)) =
+                objective::mistake(&resolved.objective, &workflow, libraries)
+        {
+            let found = Diagnostic::error(file.objective.span, message);
+            self.diagnostics.push(found.with_hint(hint));
+        }
         let samples = match (&table, &read.value) {
             (Some(table), Some(resolved)) => {
                 let path = &file.method_span;

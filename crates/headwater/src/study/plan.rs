@@ -204,6 +204,8 @@ pub struct StudyPlan {
     pub forecast: Option<Forecast>,
     /// A phase that follows.
     pub later: Option<LaterPhase>,
+    /// Whether there is something to run: the operations of a stage descriptor may be missing.
+    pub can_run: bool,
     /// Stages of which more may come when something has run.
     pub open: Vec<Arc<str>>,
     /// The files that the samples were written to.
@@ -292,6 +294,7 @@ pub fn plan_study(
     };
     let (mut study, parsed) = Study::read(&request.study, libraries)?;
     let bound = study.bind(&parsed.workflow, libraries)?;
+    let can_run = parsed.runnable().is_ok();
     let store = crate::open_store(&place, current)?;
     let StudyData {
         loaded,
@@ -478,6 +481,7 @@ pub fn plan_study(
         left_out,
         forecast,
         later,
+        can_run,
         open: open.blueprint.open.iter().map(name).collect(),
         written,
         notes,
