@@ -389,7 +389,7 @@ stages:
 outputs: {o1: o1, o2: o2, y: y}
 operations:
   say: {shell: 'echo {in.a} {param.n} {param.w} {param.c} > {out.c}', inputs: {a: text}, params: {n: int, w: text, c: text}, outputs: {c: {type: text, path: c}}}
-  both: {shell: 'cat {in.a} {in.b} > {out.c}', inputs: {a: text, b: text}, outputs: {c: {type: text, path: c}}}
+  both: {shell: 'echo {in.a} {in.b} > {out.c}', inputs: {a: text, b: text}, outputs: {c: {type: text, path: c}}}
   score: {shell: 'echo boom >&2; exit 3', inputs: {a: text, b: text}, outputs: {y: {type: float, path: y}}}
 ";
 
@@ -441,10 +441,7 @@ fn a_tuning_run_that_fails_says_why() {
 #[test]
 fn a_table_is_read_cell_by_cell() {
     let place = programs("{table: sets.csv}");
-    place.write(
-        "sets.csv",
-        "N,Word,Code,Other\n1,mean,007,?\n2,max,7,?\n2,max,1.10,?\n",
-    );
+    place.write("sets.csv", "N,Word,Code\n1,mean,007\n2,max,7\n2,max,1.10\n");
     let fine = plan(&place, &["study.yaml", "-o", "samples"]);
     assert_eq!(number(&fine, "sets"), 3);
     assert_eq!(
@@ -659,7 +656,6 @@ fn samples_are_written_beside_what_is_there() {
     let place = Place::with_flow(SUMS);
     place.write("study.yaml", &sums("{moat: {trajectories: 2}}"));
     place.write("folder/notes.txt", "mine");
-    place.write("folder/samples.csv", "old");
     let plan = plan(&place, &["study.yaml", "-o", "folder"]);
     assert_eq!(plan["written"].as_array().expect("a list").len(), 3);
     assert_eq!(place.read("folder/notes.txt"), "mine");
@@ -675,14 +671,20 @@ fn samples_are_written_beside_what_is_there() {
         ["notes.txt", "samples.csv", "samples.dat", "samples.parquet"]
     );
     let told = place.headwater(&["study", "plan", "study.yaml"]).ended(0);
-    let own = "no buckets, each task by itself";
+    let own = "no stage has several tasks, so each task is a unit of its own";
     assert!(told.stdout.contains(own), "{}", told.stdout);
     // What is in the way is told, and stays.
     place
         .headwater(&["study", "plan", "study.yaml", "-o", "folder/notes.txt"])
         .ended(2)
-        .says(&["`folder/notes.txt` is not a folder", "help: "]);
+        .says(&["`folder/notes.txt` is a file", "help: "]);
     assert_eq!(place.read("folder/notes.txt"), "mine");
+    place.write("folder/samples.csv", "mine too");
+    place
+        .headwater(&["study", "plan", "study.yaml", "-o", "folder"])
+        .ended(2)
+        .says(&["`folder/samples.csv` is there already", "help: "]);
+    assert_eq!(place.read("folder/samples.csv"), "mine too");
 }
 
 #[test]
@@ -695,9 +697,10 @@ fn cells_that_do_not_fit_are_told_at_their_places() {
         .ended(2)
         .says(&[
             "sets.csv:3:1",
-            "parameter `A` takes a value of type int",
+            "`A` cannot be `two`",
+            "give a value of type int",
             "sets.csv:4:5",
-            "parameter `Word` takes a value of type text",
+            "`Word` has no value here",
             "2 mistakes in sets.csv",
         ]);
     assert!(!told.stderr.contains("sets.csv:2:"), "{}", told.stderr);
@@ -722,8 +725,8 @@ fn cells_that_do_not_fit_are_told_at_their_places() {
         .headwater(&["study", "plan", "study.yaml"])
         .ended(2)
         .says(&[
-            "texts/samples.parquet, row 3",
-            "parameter `A` takes a value of type int",
+            "texts/samples.parquet, row 1: `A` cannot be `1`, and 2 more cells like that",
+            "give a value of type int",
         ]);
     assert!(!place.path(".headwater").exists());
 }
