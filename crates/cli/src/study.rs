@@ -327,7 +327,7 @@ fn show_reuse(plan: &StudyPlan) {
         return;
     }
     show::line(&format!(
-        "of which within {}: instances that differ as a whole still share",
+        "within {}, instances that differ as a whole still share",
         names.join(", ")
     ));
     let time = |found: &ReusePlan| match measured(plan) {
