@@ -16,6 +16,9 @@ use crate::parameter::fit_parameter;
 use crate::report::{Read, Report};
 use crate::suggest::Suggester;
 
+/// The most values that the sets of a design may have together: 2²⁸.
+const MOST_IN_DESIGN: u64 = 1 << 28;
+
 /// The most values that a grid may have: 2³¹.
 const MOST_VALUES: f64 = 2_147_483_648.0;
 
@@ -582,6 +585,7 @@ impl<'a> Resolver<'a> {
 
     /// What the method asks of the parameters that are varied.
     fn method(&mut self, studied: &[StudiedParameter]) {
+        self.size(studied.len());
         let moat = match &self.study.method {
             Method::Moat(moat) => Some(moat),
             Method::TwoPhase { screen, keep, .. } => {
@@ -608,6 +612,48 @@ impl<'a> Resolver<'a> {
                 let hint = format!("write `{name}: {{step: S}}`, or a number of levels");
                 self.report.error_with(moat.levels_span, message, hint);
             }
+        }
+    }
+
+    /// Designs that no memory holds.
+    fn size(&mut self, varied: usize) {
+        let (moat, vbd) = match &self.study.method {
+            Method::Moat(moat) => (Some(moat), None),
+            Method::Vbd(vbd) => (None, Some((vbd, varied))),
+            Method::TwoPhase { screen, keep, then } => {
+                (Some(screen), Some((then, varied.min(keep.value as usize))))
+            }
+            Method::Table(_) => (None, None),
+        };
+        let moat = moat.map(|moat| {
+            let (count, span) = (moat.trajectories, moat.trajectories_span);
+            (
+                count,
+                "trajectories",
+                span,
+                moat.evaluations(varied),
+                varied,
+            )
+        });
+        let vbd = vbd.map(|(vbd, varied)| {
+            let (count, span) = (vbd.samples, vbd.samples_span);
+            (count, "samples", span, vbd.evaluations(varied), varied)
+        });
+        for (count, noun, span, sets, varied) in [moat, vbd].into_iter().flatten() {
+            let values = u128::from(sets) * varied as u128;
+            if values <= u128::from(MOST_IN_DESIGN) {
+                continue;
+            }
+            let message = format!(
+                "{count} {noun} are {sets} sets, which hold {values} values; a design has at most {MOST_IN_DESIGN}"
+            );
+            // What each of them costs is at least 1, for there is a value too many.
+            let each = values / u128::from(count.max(1));
+            let hint = match u128::from(MOST_IN_DESIGN) / each.max(1) {
+                0 => "vary fewer parameters".to_owned(),
+                most => format!("at most {most} {noun} will do, or vary fewer parameters"),
+            };
+            self.report.error_with(span, message, hint);
         }
     }
 
