@@ -32,6 +32,7 @@ mod csv;
 mod data;
 mod data_write;
 mod descriptor;
+mod distinct;
 mod formats;
 mod leaf;
 #[doc(hidden)]

@@ -125,8 +125,8 @@ pub struct Override {
 pub enum Setting {
     /// It has this value throughout the study.
     Fixed(Placed<Scalar>),
-    /// It is varied over these values.
-    Values(Placed<Vec<Scalar>>),
+    /// It is varied over these values. Which of them are the same is known once they have a type.
+    Values(Placed<Vec<Placed<Scalar>>>),
     /// It is varied; what is not said here is as the workflow declares it.
     Range {
         /// Lower and upper end; the lower is below the upper.
@@ -347,7 +347,7 @@ fn setting(key: &Node, node: &Node, report: &mut Report) -> Option<Setting> {
         return Some(Setting::Fixed(Placed { value, span }));
     }
     if exclude("values", &["range", "step"], report).is_some() {
-        return values(&name, fields.get("values")?, report).map(Setting::Values);
+        return values(fields.get("values")?).map(Setting::Values);
     }
     let range = match fields.get("range") {
         Some(node) => Some(range(&name, node, report)?),
@@ -360,24 +360,16 @@ fn setting(key: &Node, node: &Node, report: &mut Report) -> Option<Setting> {
     Some(Setting::Range { range, step })
 }
 
-fn values(name: &str, node: &Node, report: &mut Report) -> Option<Placed<Vec<Scalar>>> {
-    let items = node.items()?;
-    let mut values: Vec<Scalar> = Vec::with_capacity(items.len());
-    // A list is short; of a long one the beginning is compared, which bounds the work.
-    const COMPARED: usize = 1000;
-    for item in items {
-        let value = leaf::literal(item).ok()?;
-        if values[..values.len().min(COMPARED)].contains(&value) {
-            let message = format!("`{value}` is among the values of `{name}` twice");
-            report.error(item.span, message);
-        }
-        values.push(value);
-    }
-    let span = node.span;
-    Some(Placed {
-        value: values,
-        span,
-    })
+fn values(node: &Node) -> Option<Placed<Vec<Placed<Scalar>>>> {
+    let placed = |item: &Node| {
+        let (value, span) = (leaf::literal(item).ok()?, item.span);
+        Some(Placed { value, span })
+    };
+    let (value, span) = (
+        node.items()?.iter().map(placed).collect::<Option<_>>()?,
+        node.span,
+    );
+    Some(Placed { value, span })
 }
 
 fn range(name: &str, node: &Node, report: &mut Report) -> Option<Placed<(f64, f64)>> {

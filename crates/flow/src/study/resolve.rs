@@ -12,6 +12,7 @@ use headwater_graph::{
 
 use super::{Levels, Method, Override, Placed, Setting, Step, StudyFile, StudyInput, StudyValue};
 use crate::data::{DataValue, DatumValue};
+use crate::distinct::Distinct;
 use crate::parameter::fit_parameter;
 use crate::report::{Read, Report};
 use crate::suggest::Suggester;
@@ -519,13 +520,37 @@ impl<'a> Resolver<'a> {
         self.report.error_with(span, message, hint);
     }
 
-    fn values(&mut self, parameter: &Parameter, values: &Placed<Vec<Scalar>>) -> Option<Domain> {
+    /// The values of a list, as the type of the parameter has them: `1` and `1.0` are one float.
+    fn values(
+        &mut self,
+        parameter: &Parameter,
+        values: &Placed<Vec<Placed<Scalar>>>,
+    ) -> Option<Domain> {
+        let name = &parameter.name;
+        let offered: Distinct = parameter.values.iter().collect();
+        let mut seen = Distinct::default();
         let mut fitted = Vec::with_capacity(values.value.len());
-        for value in &values.value {
-            fitted.push(self.fit(parameter, value, values.span)?);
+        let mut wrong = false;
+        for Placed { value, span } in &values.value {
+            let fitting = value
+                .coerce(parameter.scalar_type, false)
+                .filter(|value| parameter.values.is_empty() || offered.contains(value));
+            let Some(value) = fitting.or_else(|| self.fit(parameter, value, *span)) else {
+                wrong = true;
+                continue;
+            };
+            if !seen.insert(&value) {
+                let message = format!("`{value}` is among the values of `{name}` twice");
+                self.report.error_with(*span, message, "keep one of them");
+                wrong = true;
+            }
+            fitted.push(value);
+        }
+        if wrong {
+            return None;
         }
         if fitted.len() < 2 {
-            self.lonely(values.span, &parameter.name);
+            self.lonely(values.span, name);
             return None;
         }
         Some(Domain::Values(fitted))
