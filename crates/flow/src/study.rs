@@ -15,6 +15,7 @@ use crate::formats::{OVERRIDE, REFERENCE, REFERENCE_SHAPE, STUDY, STUDY_SHAPE};
 use crate::leaf::{self, Scope};
 use crate::parse::parse;
 use crate::report::{Read, Report};
+use crate::scalar::shown;
 use crate::shape::Fields;
 use crate::source::Source;
 use crate::tree::Node;
@@ -379,12 +380,14 @@ fn range(name: &str, node: &Node, report: &mut Report) -> Option<Placed<(f64, f6
     let (low, high) = (leaf::number(lower).ok()?, leaf::number(upper).ok()?);
     if low > high {
         let message = format!("the range of `{name}` ends before it begins");
-        report.error_with(node.span, message, format!("write `[{high}, {low}]`"));
+        let hint = format!("write `[{}, {}]`", shown(high), shown(low));
+        report.error_with(node.span, message, hint);
         return None;
     }
     if low == high {
         let message = format!("the range of `{name}` has one value alone");
-        let hint = format!("write `{name}: {{value: {low}}}` to keep it from being varied");
+        let value = shown(low);
+        let hint = format!("write `{name}: {{value: {value}}}` to keep it from being varied");
         report.error_with(node.span, message, hint);
         return None;
     }

@@ -12,6 +12,7 @@ use crate::formats::{
 };
 use crate::leaf;
 use crate::report::Report;
+use crate::scalar::{rounded, shown};
 use crate::shape::Fields;
 use crate::tree::Node;
 
@@ -306,9 +307,10 @@ fn intervals(fields: &Fields<'_>, report: &mut Report) -> (Option<u32>, Option<f
         if share > 0.0 && share < 1.0 {
             return Some(share);
         }
-        let message = format!("a confidence is above 0 and below 1, and {share} is not");
+        let written = shown(share);
+        let message = format!("a confidence is above 0 and below 1, and {written} is not");
         let hint = if share > 1.0 && share < 100.0 {
-            format!("write `confidence: {}`", share / 100.0)
+            format!("write `confidence: {}`", shown(rounded(share / 100.0)))
         } else {
             "write `confidence: 0.95`".to_owned()
         };

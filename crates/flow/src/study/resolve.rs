@@ -15,6 +15,7 @@ use crate::data::{DataValue, DatumValue};
 use crate::distinct::Distinct;
 use crate::parameter::fit_parameter;
 use crate::report::{Read, Report};
+use crate::scalar::{rounded, shown};
 use crate::suggest::Suggester;
 
 /// The most values that the sets of a design may have together: 2²⁸.
@@ -460,8 +461,9 @@ impl<'a> Resolver<'a> {
             return None;
         };
         let range_span = range.map_or(span, |range| range.span);
+        let written = format!("[{}, {}]", shown(low), shown(high));
         if whole && (low.fract() != 0.0 || high.fract() != 0.0) {
-            let message = format!("`{name}` is an int, and its range is [{low}, {high}]");
+            let message = format!("`{name}` is an int, and its range is {written}");
             let hint = "give whole numbers";
             self.report.error_with(range_span, message, hint);
             return None;
@@ -478,8 +480,9 @@ impl<'a> Resolver<'a> {
         let Some(distance) = distance else {
             return Some(Domain::Interval { low, high });
         };
+        let written_step = shown(distance);
         if whole && distance.fract() != 0.0 {
-            let message = format!("`{name}` is an int, and its step is {distance}");
+            let message = format!("`{name}` is an int, and its step is {written_step}");
             let hint = "give a whole number, or `step: none`";
             self.report.error_with(step_span, message, hint);
             return None;
@@ -495,15 +498,15 @@ impl<'a> Resolver<'a> {
         let divides = (steps - nearest).abs() <= 1e-6 * steps.max(1.0);
         let last = if divides { nearest } else { steps.floor() };
         if last < 1.0 {
-            let message = format!("the step of `{name}`, {distance}, is larger than its range");
-            let hint = format!("[{low}, {high}] holds one value then; give a smaller step");
+            let message = format!("the step of `{name}`, {written_step}, is larger than its range");
+            let hint = format!("{written} holds one value then; give a smaller step");
             self.report.error_with(step_span, message, hint);
             return None;
         }
         if !divides {
-            let end = low + last * distance;
+            let end = shown(rounded(low + last * distance));
             let message = format!(
-                "steps of {distance} do not divide the range of `{name}`; its largest value is {end}"
+                "steps of {written_step} do not divide the range of `{name}`; its largest value is {end}"
             );
             self.report.push(Diagnostic::note(step_span, message));
         }
