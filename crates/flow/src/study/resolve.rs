@@ -21,6 +21,10 @@ use crate::suggest::Suggester;
 /// The most values that the sets of a design may have together: 2²⁸.
 const MOST_IN_DESIGN: u64 = 1 << 28;
 
+/// How far from 0 the range of an int may reach: 10¹⁵. Values lie on their grid in 15 digits; beyond 2⁵³ the ends of a
+/// range would be other numbers than those in the file.
+const FURTHEST_INT: f64 = 1e15;
+
 /// The most values that a grid may have: 2³¹.
 const MOST_VALUES: f64 = 2_147_483_648.0;
 
@@ -465,6 +469,14 @@ impl<'a> Resolver<'a> {
         if whole && (low.fract() != 0.0 || high.fract() != 0.0) {
             let message = format!("`{name}` is an int, and its range is {written}");
             let hint = "give whole numbers";
+            self.report.error_with(range_span, message, hint);
+            return None;
+        }
+        if whole && low.abs().max(high.abs()) > FURTHEST_INT {
+            let message = format!(
+                "`{name}` is an int, and the numbers of its range, {written}, are too large to be told apart"
+            );
+            let hint = "stay between -1000000000000000 and 1000000000000000 (10¹⁵)";
             self.report.error_with(range_span, message, hint);
             return None;
         }
