@@ -474,7 +474,7 @@ impl<'a> Resolver<'a> {
         }
         if whole && low.abs().max(high.abs()) > FURTHEST_INT {
             let message = format!(
-                "`{name}` is an int, and the numbers of its range, {written}, are too large to be told apart"
+                "`{name}` is an int, and its range has numbers that are too large to be told apart"
             );
             let hint = "stay between -1000000000000000 and 1000000000000000 (10¹⁵)";
             self.report.error_with(range_span, message, hint);
