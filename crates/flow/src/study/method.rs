@@ -238,6 +238,13 @@ fn moat(key: &Node, node: &Node, report: &mut Report) -> Option<MoatMethod> {
         let hint = "take at least 2, or write `bootstrap: 0` to have no intervals";
         report.error_with(span, message, hint);
     }
+    if walk == Some(Walk::Radial)
+        && let Some((key, _)) = fields.entry("levels")
+    {
+        let message = "radial designs do not use `levels`: any value of a parameter may come";
+        let hint = "leave it out, or take another design";
+        report.push(Diagnostic::note(key.span, message).with_hint(hint));
+    }
     Some(MoatMethod {
         trajectories,
         trajectories_span: span,

@@ -10,7 +10,9 @@ use headwater_graph::{
     Binding, DataOrigin, Diagnostic, OutputBinding, Parameter, Scalar, ScalarType, Span, Workflow,
 };
 
-use super::{Levels, Method, Override, Placed, Setting, Step, StudyFile, StudyInput, StudyValue};
+use super::{
+    Levels, Method, Override, Placed, Setting, Step, StudyFile, StudyInput, StudyValue, Walk,
+};
 use crate::data::{DataValue, DatumValue};
 use crate::distinct::Distinct;
 use crate::parameter::fit_parameter;
@@ -642,7 +644,9 @@ impl<'a> Resolver<'a> {
             }
             Method::Vbd(_) | Method::Table(_) => None,
         };
-        if let Some(moat) = moat.filter(|moat| moat.levels == Levels::Grid) {
+        if let Some(moat) =
+            moat.filter(|moat| moat.levels == Levels::Grid && moat.walk != Walk::Radial)
+        {
             let continuous = studied
                 .iter()
                 .find(|studied| matches!(studied.domain, Domain::Interval { .. }));
