@@ -128,6 +128,8 @@ impl Validator<'_, '_> {
 
     fn record(&mut self, node: &Node, table: &'static Table) {
         let fields = Fields::of(node, table);
+        // An unknown name in the place of the only field is one mistake, not two.
+        let replaced = table.is_single() && !fields.unknown.is_empty();
         for (key, value, meant) in &fields.unknown {
             match table.others {
                 Some(others) => {
@@ -149,7 +151,7 @@ impl Validator<'_, '_> {
         for (field, found) in fields.all() {
             match found {
                 Some((_, value)) => self.node(value, &field.shape),
-                None if field.required && !self.damaged => {
+                None if field.required && !self.damaged && !replaced => {
                     let message = format!("{} needs `{}`", table.what, field.name);
                     let hint = format!("add `{}: …`, {}", field.name, field.about);
                     self.report.error_with(first_line(node), message, hint);
@@ -157,17 +159,23 @@ impl Validator<'_, '_> {
                 None => {}
             }
         }
-        self.exclusive(node, table, &fields);
+        self.exclusive(node, table, &fields, replaced);
     }
 
-    fn exclusive(&mut self, node: &Node, table: &'static Table, fields: &Fields<'_>) {
+    fn exclusive(
+        &mut self,
+        node: &Node,
+        table: &'static Table,
+        fields: &Fields<'_>,
+        replaced: bool,
+    ) {
         let given: Vec<_> = table
             .one_of
             .iter()
             .filter_map(|name| fields.entry(name))
             .collect();
         match given.as_slice() {
-            [] if table.one_needed && !self.damaged => {
+            [] if table.one_needed && !self.damaged && !replaced => {
                 let names = listed(table.one_of).replace(" and ", " or ");
                 let message = format!("{} needs {names}", table.what);
                 self.report.error(first_line(node), message);
@@ -199,6 +207,8 @@ impl Validator<'_, '_> {
             "texts with commas need quotes inside `{…}`: \"cross(a, b)\"".to_owned()
         } else if **text == *"<<" {
             "merge keys are not supported; write the fields out".to_owned()
+        } else if let [only] = names.as_slice() {
+            format!("its only field is `{only}`")
         } else {
             format!("its fields are {}", listed(&names))
         };

@@ -97,6 +97,7 @@ pub fn resolve(
         workflow,
         report: Report::default(),
         suggester: Suggester::default(),
+        misspelt: BTreeSet::new(),
     };
     let objective = resolver.objective();
     resolver.inputs(objective.as_ref());
@@ -123,6 +124,8 @@ struct Resolver<'a> {
     workflow: &'a Workflow,
     report: Report,
     suggester: Suggester,
+    /// Parameters that a name of the study was probably meant for: a diagnostic speaks of them already.
+    misspelt: BTreeSet<&'a str>,
 }
 
 impl<'a> Resolver<'a> {
@@ -159,23 +162,34 @@ impl<'a> Resolver<'a> {
 
     /// Inputs that are unknown, missing, or bound to what depends on them.
     fn inputs(&mut self, objective: Option<&OutputBinding>) {
+        let declared = || self.workflow.inputs.iter().map(|input| &*input.name);
+        let known: BTreeSet<&str> = declared().collect();
+        let named: BTreeSet<&str> = self
+            .study
+            .inputs
+            .iter()
+            .map(|input| &*input.name.value)
+            .collect();
         let mut given: BTreeMap<&str, &StudyInput> = BTreeMap::new();
+        // Inputs that an unknown name was probably meant for; that they are missing is no second mistake.
+        let mut misspelt: BTreeSet<&str> = BTreeSet::new();
         for input in &self.study.inputs {
-            let known = self
-                .workflow
-                .inputs
-                .iter()
-                .any(|known| known.name == input.name.value);
-            if known {
+            let name = &input.name.value;
+            if known.contains(&**name) {
                 if !is_null(&input.value) {
-                    given.insert(&input.name.value, input);
+                    given.insert(name, input);
                 }
                 continue;
             }
-            let name = &input.name.value;
             let message = format!("the workflow has no input `{name}`");
-            let names = self.workflow.inputs.iter().map(|input| &*input.name);
-            let hint = self.suggester.hint(name, names);
+            let missing = declared().filter(|name| !named.contains(name));
+            let hint = match self.suggester.nearest(name, missing) {
+                Some(meant) => {
+                    misspelt.insert(meant);
+                    Some(format!("did you mean `{meant}`?"))
+                }
+                None => self.suggester.hint(name, declared()),
+            };
             self.unknown(input.name.span, message, hint);
         }
         let mut references: BTreeMap<Arc<str>, OutputBinding> = BTreeMap::new();
@@ -209,8 +223,8 @@ impl<'a> Resolver<'a> {
             return;
         }
         for input in &self.workflow.inputs {
-            if !input.optional && !given.contains_key(&*input.name) {
-                let name = &input.name;
+            let name = &input.name;
+            if !input.optional && !given.contains_key(&**name) && !misspelt.contains(&**name) {
                 let message =
                     format!("the workflow needs input `{name}`, and the study gives none");
                 let hint =
@@ -223,7 +237,10 @@ impl<'a> Resolver<'a> {
         for (output, span) in wanted {
             let behind = ancestry.inputs_behind(&output.data);
             let missing = self.workflow.inputs.iter().find(|input| {
-                input.optional && behind.contains(&input.name) && !given.contains_key(&*input.name)
+                input.optional
+                    && behind.contains(&input.name)
+                    && !given.contains_key(&*input.name)
+                    && !misspelt.contains(&*input.name)
             });
             if let Some(name) = missing.map(|input| &input.name) {
                 let message = format!(
@@ -239,17 +256,26 @@ impl<'a> Resolver<'a> {
     /// What is said about each parameter that the workflow has.
     fn overrides(&mut self) -> Vec<(&'a Override, &'a Parameter)> {
         let mut found = Vec::new();
-        for given in self.study.parameters.overrides() {
+        let workflow = self.workflow;
+        let declared = || workflow.parameters.iter().map(|known| &*known.name);
+        let overrides = self.study.parameters.overrides();
+        let named: BTreeSet<&str> = overrides.iter().map(|given| &*given.name.value).collect();
+        for given in overrides {
             let name = &given.name.value;
-            match self.parameter(name) {
-                Some(parameter) => found.push((given, parameter)),
-                None => {
-                    let message = format!("the workflow has no parameter `{name}`");
-                    let names = self.workflow.parameters.iter().map(|known| &*known.name);
-                    let hint = self.suggester.hint(name, names);
-                    self.unknown(given.name.span, message, hint);
-                }
+            if let Some(parameter) = self.parameter(name) {
+                found.push((given, parameter));
+                continue;
             }
+            let message = format!("the workflow has no parameter `{name}`");
+            let missing = declared().filter(|name| !named.contains(name));
+            let hint = match self.suggester.nearest(name, missing) {
+                Some(meant) => {
+                    self.misspelt.insert(meant);
+                    Some(format!("did you mean `{meant}`?"))
+                }
+                None => self.suggester.hint(name, declared()),
+            };
+            self.unknown(given.name.span, message, hint);
         }
         found
     }
@@ -610,6 +636,7 @@ impl<'a> Resolver<'a> {
                     (None, _) if is_varied(parameter) && !self.study.parameters.names_studied() => {
                         continue;
                     }
+                    (None, _) if self.misspelt.contains(&**name) => continue,
                     (None, _) => {
                         let message = format!("`{name}` is not varied, and it has no default");
                         let hint =
