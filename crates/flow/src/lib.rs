@@ -33,6 +33,7 @@ mod data;
 mod data_write;
 mod descriptor;
 mod distinct;
+mod example;
 mod formats;
 mod leaf;
 #[doc(hidden)]

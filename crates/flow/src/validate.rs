@@ -5,6 +5,7 @@
 
 use headwater_graph::Diagnostic;
 
+use crate::example;
 use crate::formats::{OPERATION, STAGE, TASK};
 use crate::leaf::{Leaf, Scope};
 use crate::name::NameRule;
@@ -66,7 +67,10 @@ impl Validator<'_, '_> {
             Shape::Map { names, of, .. } => {
                 for (key, value) in node.entries().unwrap_or_default() {
                     self.name(key, *names);
-                    self.node(value, of);
+                    match example::of_setting(key, value, of, self.scope.source) {
+                        Some(hint) => self.wrong(value, of, Some(hint)),
+                        None => self.node(value, of),
+                    }
                 }
             }
             Shape::Record(table) => self.record(node, table),
@@ -118,9 +122,14 @@ impl Validator<'_, '_> {
         if let Shape::Leaf(leaf) = shape {
             return self.report.push(leaf.unexpected(node));
         }
+        let hint = wrapped(node, shape).or_else(|| example::of_method(node, shape));
+        self.wrong(node, shape, hint);
+    }
+
+    fn wrong(&mut self, node: &Node, shape: &'static Shape, hint: Option<String>) {
         let message = format!("expected {}, found {}", shape.expects(), node.found());
         let diagnostic = Diagnostic::error(node.span, message);
-        self.report.push(match wrapped(node, shape) {
+        self.report.push(match hint {
             Some(hint) => diagnostic.with_hint(hint),
             None => diagnostic,
         });

@@ -17,7 +17,7 @@ use crate::data::{DataValue, DatumValue};
 use crate::distinct::Distinct;
 use crate::parameter::fit_parameter;
 use crate::report::{Read, Report};
-use crate::scalar::{rounded, shown};
+use crate::scalar::{Plain, plain, rounded, shown};
 use crate::suggest::Suggester;
 
 /// The most values that the sets of a design may have together: 2²⁸.
@@ -603,7 +603,9 @@ impl<'a> Resolver<'a> {
         match fit_parameter(&parameter.name, value, std::slice::from_ref(parameter)) {
             Ok(value) => Some(value),
             Err(error) => {
-                self.report.error(span, error.to_string());
+                let hint =
+                    quoted(parameter, value).map(|value| format!("write `{value}` without quotes"));
+                self.unknown(span, error.to_string(), hint);
                 None
             }
         }
@@ -743,6 +745,17 @@ impl<'a> Resolver<'a> {
                     .push(found.with_hint("leave it out to save evaluations"));
             }
         }
+    }
+}
+
+/// What a text would be without its quotes, if the parameter takes that.
+fn quoted<'v>(parameter: &Parameter, value: &'v Scalar) -> Option<&'v str> {
+    let Scalar::Text(text) = value else {
+        return None;
+    };
+    match plain(text) {
+        Plain::Value(value) => value.coerce(parameter.scalar_type, false).map(|_| &**text),
+        Plain::Null | Plain::Refused(..) => None,
     }
 }
 
