@@ -273,6 +273,7 @@ pub(crate) static OPERATION_OUTPUT: Table = Table {
     one_of: &["path", "glob"],
     one_needed: false,
     others: None,
+    synonyms: &[],
 };
 
 /// What a task occupies.
@@ -293,6 +294,7 @@ pub(crate) static RESOURCES: Table = Table {
     one_of: &[],
     one_needed: false,
     others: Some(&Shape::Leaf(Leaf::Whole(0))),
+    synonyms: &[],
 };
 
 /// A program as an operation.
@@ -396,6 +398,7 @@ pub(crate) static OPERATION: Table = Table {
     one_of: &["command", "shell"],
     one_needed: true,
     others: None,
+    synonyms: &[],
 };
 
 /// A workflow file.
@@ -504,6 +507,7 @@ pub(crate) static DATA: Table = Table {
     one_of: &["inputs", "rows"],
     one_needed: false,
     others: None,
+    synonyms: &[],
 };
 
 /// The shape of a data file.
@@ -618,13 +622,18 @@ pub(crate) static VBD: Table = Table::new(
     ],
 );
 
+/// What other programs call the methods.
+const METHOD_SYNONYMS: &[(&str, &str)] =
+    &[("morris", "moat"), ("sobol", "vbd"), ("saltelli", "vbd")];
+
 const MOAT_FIELD: Shape = Shape::Maybe(&Shape::Record(&MOAT));
 
 /// The first of two phases.
 pub(crate) static SCREEN: Table = Table::new(
     "`screen`",
     &[Field::required("moat", MOAT_FIELD, "the screening")],
-);
+)
+.with_synonyms(METHOD_SYNONYMS);
 
 /// The second of two phases.
 pub(crate) static THEN: Table = Table::new(
@@ -634,7 +643,8 @@ pub(crate) static THEN: Table = Table::new(
         Shape::Record(&VBD),
         "the decomposition of variance",
     )],
-);
+)
+.with_synonyms(METHOD_SYNONYMS);
 
 /// Screening, then a decomposition of what matters.
 pub(crate) static TWO_PHASE: Table = Table::new(
@@ -682,6 +692,7 @@ pub(crate) static METHOD: Table = Table {
     one_of: &["moat", "vbd", "two-phase", "table"],
     one_needed: true,
     others: None,
+    synonyms: METHOD_SYNONYMS,
 };
 
 /// A study file.

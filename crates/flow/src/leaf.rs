@@ -69,7 +69,7 @@ impl Leaf {
             Leaf::Format => "the number of the format, `1`".to_owned(),
             Leaf::Name(_, what) | Leaf::Text(what) => (*what).to_owned(),
             Leaf::Flag => "`true` or `false`".to_owned(),
-            Leaf::Whole(0) => "a whole number".to_owned(),
+            Leaf::Whole(0) => "a whole number, 0 or more".to_owned(),
             Leaf::Whole(least) => format!("a whole number from {least} on"),
             Leaf::Number => "a number".to_owned(),
             Leaf::Literal => "a number, a truth value or a text".to_owned(),

@@ -32,6 +32,8 @@ mod csv;
 mod data;
 mod data_write;
 mod descriptor;
+mod distinct;
+mod example;
 mod formats;
 mod leaf;
 #[doc(hidden)]

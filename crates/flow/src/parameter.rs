@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use headwater_graph::{Diagnostic, Fault, Parameter, Scalar, ScalarType};
 
+use crate::distinct::Distinct;
 use crate::formats::{PARAMETER, PARAMETER_TYPES, SCALAR_TYPES};
 use crate::leaf;
 use crate::report::Report;
@@ -237,10 +238,11 @@ fn choice(
         .iter()
         .filter_map(|value| value.coerce(shared, false))
         .collect();
-    for (position, value) in values.iter().enumerate() {
-        if values[..position.min(1000)].contains(value) {
+    let mut seen = Distinct::default();
+    for (value, item) in values.iter().zip(items) {
+        if !seen.insert(value) {
             report.error(
-                items[position].span,
+                item.span,
                 format!("`{value}` is among the values of `{name}` twice"),
             );
         }

@@ -31,7 +31,7 @@ pub(crate) fn parse(source: &Source<'_>, report: &mut Report) -> Tree {
             ..Tree::default()
         };
     }
-    let mut text = Cow::Borrowed(source.text());
+    let mut text = without_foreign_comments(source, report);
     let mut damaged = false;
     let mut patches = Vec::new();
     for attempt in 0.. {
@@ -69,6 +69,28 @@ pub(crate) fn parse(source: &Source<'_>, report: &mut Report) -> Tree {
         }
     }
     Tree::default()
+}
+
+/// The text with `// …` in JSON made a comment of YAML, which a diagnostic asks for.
+fn without_foreign_comments<'s>(source: &Source<'s>, report: &mut Report) -> Cow<'s, str> {
+    let text = source.text();
+    let comments = syntax::foreign_comments(text);
+    let Some(&first) = comments.first() else {
+        return Cow::Borrowed(text);
+    };
+    let span = source.bytes(first, first + 2);
+    let message = format!("`{}` begins no comment", source.slice(span));
+    let hint = "comments begin with `#`, in JSON as well";
+    report.error_with(span, message, hint);
+    let mut patched = String::with_capacity(text.len());
+    let mut from = 0;
+    for at in comments {
+        patched.push_str(&text[from..at]);
+        patched.push_str(" #");
+        from = at + 2;
+    }
+    patched.push_str(&text[from..]);
+    Cow::Owned(patched)
 }
 
 /// The text with other characters of the same length, if that changes anything.

@@ -138,6 +138,21 @@ pub(crate) fn write(value: &Scalar, out: &mut String) {
     }
 }
 
+/// A number in a message: all digits that tell it apart, and a power of ten instead of many zeros.
+pub(crate) fn shown(number: f64) -> String {
+    let size = number.abs();
+    if size == 0.0 || (1e-6..1e15).contains(&size) {
+        format!("{number}")
+    } else {
+        format!("{number:e}")
+    }
+}
+
+/// A computed number as people write it: the nearest one of 15 significant digits.
+pub(crate) fn rounded(number: f64) -> f64 {
+    format!("{number:.14e}").parse().unwrap_or(number)
+}
+
 /// Writes a text plainly where nothing can be mistaken, else in double quotes.
 pub(crate) fn write_text(text: &str, out: &mut String) {
     let first = text.chars().next();
@@ -181,6 +196,21 @@ fn is_printable(sign: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_in_messages() {
+        let check = |number: f64, expected: &str| {
+            assert_eq!(shown(rounded(number)), expected, "{number:?}");
+        };
+        check(0.0, "0");
+        check(0.5 + 3.0 * 0.4, "1.7");
+        check(1.0 / 3.0, "0.333333333333333");
+        check(-250.0, "-250");
+        check(1e300, "1e300");
+        check(2.5e-7, "2.5e-7");
+        check(999_999_999_999_999.0, "999999999999999");
+        assert_eq!(shown(0.1 + 0.2), "0.30000000000000004");
+    }
 
     #[test]
     fn core_rules() {

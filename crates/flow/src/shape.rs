@@ -56,6 +56,8 @@ pub(crate) struct Table {
     pub(crate) one_needed: bool,
     /// What other names stand for; `None`: there are no others.
     pub(crate) others: Option<&'static Shape>,
+    /// What fields are called elsewhere, and their names here.
+    pub(crate) synonyms: &'static [(&'static str, &'static str)],
 }
 
 /// A field of a record.
@@ -102,7 +104,22 @@ impl Table {
             one_of: &[],
             one_needed: false,
             others: None,
+            synonyms: &[],
         }
+    }
+
+    /// The same with words that people may know its fields by.
+    pub(crate) const fn with_synonyms(
+        self,
+        synonyms: &'static [(&'static str, &'static str)],
+    ) -> Table {
+        Table { synonyms, ..self }
+    }
+
+    /// Whether exactly one field is to be there, so that another name stands in the place of one.
+    pub(crate) fn is_single(&self) -> bool {
+        let chosen = |field: &Field| self.one_of.contains(&field.name);
+        self.fields.len() == 1 || self.fields.iter().all(chosen)
     }
 }
 
@@ -163,8 +180,8 @@ pub(crate) struct Fields<'n> {
     table: &'static Table,
     /// Key and value, by position of the field.
     found: Vec<Option<(&'n Node, &'n Node)>>,
-    /// Entries that are no field, and the field that was probably meant. If that one is not there, the
-    /// entry is taken for it.
+    /// Entries that are no field, and the field that was probably meant. If that one is not there and only
+    /// misspelt, the entry is taken for it.
     pub(crate) unknown: Vec<(&'n Node, &'n Node, Option<&'static str>)>,
 }
 
@@ -186,6 +203,11 @@ impl<'n> Fields<'n> {
         let mut unknown = Vec::new();
         for (key, value) in strangers {
             let name = key.text().map_or("", |text| text);
+            // What is in an entry that another program knows has the words of that program: it is left alone.
+            if let Some((_, meant)) = table.synonyms.iter().find(|(other, _)| *other == name) {
+                unknown.push((key, value, Some(*meant)));
+                continue;
+            }
             let names = table.fields.iter().map(|field| field.name);
             let meant = Suggester::default().nearest(name, names);
             if let Some(meant) = meant.filter(|_| table.others.is_none())

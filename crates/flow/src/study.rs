@@ -15,6 +15,7 @@ use crate::formats::{OVERRIDE, REFERENCE, REFERENCE_SHAPE, STUDY, STUDY_SHAPE};
 use crate::leaf::{self, Scope};
 use crate::parse::parse;
 use crate::report::{Read, Report};
+use crate::scalar::shown;
 use crate::shape::Fields;
 use crate::source::Source;
 use crate::tree::Node;
@@ -125,8 +126,8 @@ pub struct Override {
 pub enum Setting {
     /// It has this value throughout the study.
     Fixed(Placed<Scalar>),
-    /// It is varied over these values.
-    Values(Placed<Vec<Scalar>>),
+    /// It is varied over these values. Which of them are the same is known once they have a type.
+    Values(Placed<Vec<Placed<Scalar>>>),
     /// It is varied; what is not said here is as the workflow declares it.
     Range {
         /// Lower and upper end; the lower is below the upper.
@@ -347,7 +348,7 @@ fn setting(key: &Node, node: &Node, report: &mut Report) -> Option<Setting> {
         return Some(Setting::Fixed(Placed { value, span }));
     }
     if exclude("values", &["range", "step"], report).is_some() {
-        return values(&name, fields.get("values")?, report).map(Setting::Values);
+        return values(fields.get("values")?).map(Setting::Values);
     }
     let range = match fields.get("range") {
         Some(node) => Some(range(&name, node, report)?),
@@ -360,24 +361,16 @@ fn setting(key: &Node, node: &Node, report: &mut Report) -> Option<Setting> {
     Some(Setting::Range { range, step })
 }
 
-fn values(name: &str, node: &Node, report: &mut Report) -> Option<Placed<Vec<Scalar>>> {
-    let items = node.items()?;
-    let mut values: Vec<Scalar> = Vec::with_capacity(items.len());
-    // A list is short; of a long one the beginning is compared, which bounds the work.
-    const COMPARED: usize = 1000;
-    for item in items {
-        let value = leaf::literal(item).ok()?;
-        if values[..values.len().min(COMPARED)].contains(&value) {
-            let message = format!("`{value}` is among the values of `{name}` twice");
-            report.error(item.span, message);
-        }
-        values.push(value);
-    }
-    let span = node.span;
-    Some(Placed {
-        value: values,
-        span,
-    })
+fn values(node: &Node) -> Option<Placed<Vec<Placed<Scalar>>>> {
+    let placed = |item: &Node| {
+        let (value, span) = (leaf::literal(item).ok()?, item.span);
+        Some(Placed { value, span })
+    };
+    let (value, span) = (
+        node.items()?.iter().map(placed).collect::<Option<_>>()?,
+        node.span,
+    );
+    Some(Placed { value, span })
 }
 
 fn range(name: &str, node: &Node, report: &mut Report) -> Option<Placed<(f64, f64)>> {
@@ -387,12 +380,14 @@ fn range(name: &str, node: &Node, report: &mut Report) -> Option<Placed<(f64, f6
     let (low, high) = (leaf::number(lower).ok()?, leaf::number(upper).ok()?);
     if low > high {
         let message = format!("the range of `{name}` ends before it begins");
-        report.error_with(node.span, message, format!("write `[{high}, {low}]`"));
+        let hint = format!("write `[{}, {}]`", shown(high), shown(low));
+        report.error_with(node.span, message, hint);
         return None;
     }
     if low == high {
         let message = format!("the range of `{name}` has one value alone");
-        let hint = format!("write `{name}: {{value: {low}}}` to keep it from being varied");
+        let value = shown(low);
+        let hint = format!("write `{name}: {{value: {value}}}` to keep it from being varied");
         report.error_with(node.span, message, hint);
         return None;
     }

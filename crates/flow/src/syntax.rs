@@ -144,6 +144,79 @@ pub(crate) fn indenting_tabs(text: &str) -> impl Iterator<Item = usize> {
     })
 }
 
+/// The bytes at which a file that begins with `{` has comments of other languages: `// …`, or `/* … */` at the end of a
+/// line. Only places count where YAML would read a key or nothing that fits, so that no text is mistaken for one.
+pub(crate) fn foreign_comments(text: &str) -> Vec<usize> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut quote = None;
+    let mut open: Vec<u8> = Vec::new();
+    // The last byte, and the last one that was no space.
+    let (mut last, mut significant) = (b'\n', None);
+    let mut at = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    while let Some(&byte) = bytes.get(at) {
+        let spaced = last.is_ascii_whitespace();
+        if let Some(closing) = quote {
+            let doubled =
+                closing == b'\'' && byte == closing && bytes.get(at + 1) == Some(&closing);
+            if doubled || (byte == b'\\' && closing == b'"') {
+                at += 1;
+            } else if byte == closing {
+                quote = None;
+                significant = Some(b'"');
+            }
+        } else if byte.is_ascii_whitespace() {
+        } else if spaced && byte == b'#' {
+            at += line_length(&bytes[at..]);
+            last = b'\n';
+            continue;
+        } else if spaced
+            && is_foreign_comment(&bytes[at..])
+            && match significant {
+                None | Some(b'"' | b'}' | b']') => true,
+                Some(b'{' | b',') => open.last() == Some(&b'{'),
+                Some(_) => false,
+            }
+        {
+            found.push(at);
+            at += line_length(&bytes[at..]);
+            last = b'\n';
+            continue;
+        } else {
+            match byte {
+                b'{' | b'[' => open.push(byte),
+                b'}' | b']' => drop(open.pop()),
+                b'"' | b'\'' if matches!(significant, Some(b'{' | b'[' | b',' | b':')) => {
+                    quote = Some(byte);
+                }
+                _ => {}
+            }
+            if significant.is_none() && byte != b'{' {
+                return Vec::new();
+            }
+            significant = Some(byte);
+        }
+        last = byte;
+        at += 1;
+    }
+    if significant.is_none() {
+        found.clear();
+    }
+    found
+}
+
+/// Whether the rest of a line is a comment elsewhere.
+fn is_foreign_comment(rest: &[u8]) -> bool {
+    let line = rest[..line_length(rest)].trim_ascii_end();
+    let apart = line.get(2).is_none_or(u8::is_ascii_whitespace);
+    apart && (line.starts_with(b"//") || (line.starts_with(b"/*") && line.ends_with(b"*/")))
+}
+
+fn line_length(rest: &[u8]) -> usize {
+    let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+    end.unwrap_or(rest.len())
+}
+
 /// Message and hint for what the parser calls `info`.
 fn words(info: &str, bracket: Option<&str>) -> (String, String) {
     let indentation = "check the indentation of this line against the lines above";

@@ -5,6 +5,7 @@
 
 use headwater_graph::Diagnostic;
 
+use crate::example;
 use crate::formats::{OPERATION, STAGE, TASK};
 use crate::leaf::{Leaf, Scope};
 use crate::name::NameRule;
@@ -66,7 +67,10 @@ impl Validator<'_, '_> {
             Shape::Map { names, of, .. } => {
                 for (key, value) in node.entries().unwrap_or_default() {
                     self.name(key, *names);
-                    self.node(value, of);
+                    match example::of_setting(key, value, of, self.scope.source) {
+                        Some(hint) => self.wrong(value, of, Some(hint)),
+                        None => self.node(value, of),
+                    }
                 }
             }
             Shape::Record(table) => self.record(node, table),
@@ -118,9 +122,14 @@ impl Validator<'_, '_> {
         if let Shape::Leaf(leaf) = shape {
             return self.report.push(leaf.unexpected(node));
         }
+        let hint = wrapped(node, shape).or_else(|| example::of_method(node, shape));
+        self.wrong(node, shape, hint);
+    }
+
+    fn wrong(&mut self, node: &Node, shape: &'static Shape, hint: Option<String>) {
         let message = format!("expected {}, found {}", shape.expects(), node.found());
         let diagnostic = Diagnostic::error(node.span, message);
-        self.report.push(match wrapped(node, shape) {
+        self.report.push(match hint {
             Some(hint) => diagnostic.with_hint(hint),
             None => diagnostic,
         });
@@ -128,6 +137,8 @@ impl Validator<'_, '_> {
 
     fn record(&mut self, node: &Node, table: &'static Table) {
         let fields = Fields::of(node, table);
+        // An unknown name in the place of the only field is one mistake, not two.
+        let replaced = table.is_single() && !fields.unknown.is_empty();
         for (key, value, meant) in &fields.unknown {
             match table.others {
                 Some(others) => {
@@ -149,7 +160,7 @@ impl Validator<'_, '_> {
         for (field, found) in fields.all() {
             match found {
                 Some((_, value)) => self.node(value, &field.shape),
-                None if field.required && !self.damaged => {
+                None if field.required && !self.damaged && !replaced => {
                     let message = format!("{} needs `{}`", table.what, field.name);
                     let hint = format!("add `{}: …`, {}", field.name, field.about);
                     self.report.error_with(first_line(node), message, hint);
@@ -157,17 +168,23 @@ impl Validator<'_, '_> {
                 None => {}
             }
         }
-        self.exclusive(node, table, &fields);
+        self.exclusive(node, table, &fields, replaced);
     }
 
-    fn exclusive(&mut self, node: &Node, table: &'static Table, fields: &Fields<'_>) {
+    fn exclusive(
+        &mut self,
+        node: &Node,
+        table: &'static Table,
+        fields: &Fields<'_>,
+        replaced: bool,
+    ) {
         let given: Vec<_> = table
             .one_of
             .iter()
             .filter_map(|name| fields.entry(name))
             .collect();
         match given.as_slice() {
-            [] if table.one_needed && !self.damaged => {
+            [] if table.one_needed && !self.damaged && !replaced => {
                 let names = listed(table.one_of).replace(" and ", " or ");
                 let message = format!("{} needs {names}", table.what);
                 self.report.error(first_line(node), message);
@@ -199,6 +216,8 @@ impl Validator<'_, '_> {
             "texts with commas need quotes inside `{…}`: \"cross(a, b)\"".to_owned()
         } else if **text == *"<<" {
             "merge keys are not supported; write the fields out".to_owned()
+        } else if let [only] = names.as_slice() {
+            format!("its only field is `{only}`")
         } else {
             format!("its fields are {}", listed(&names))
         };

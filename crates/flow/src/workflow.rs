@@ -74,7 +74,7 @@ fn read(
     let tree = parse(&source, &mut report);
     let Some(root) = tree.root.filter(|root| !root.is_nothing()) else {
         if !tree.damaged {
-            let hint = "a workflow file begins with `headwater: 1`";
+            let hint = "a workflow file and a study file begin with `headwater: 1`";
             report.error_with(source.end(), "this file is empty", hint);
         }
         return report.finish(None);

@@ -414,3 +414,16 @@ fn a_reference_is_an_output_that_does_not_need_its_input() {
         ],
     );
 }
+
+#[test]
+fn a_value_that_is_listed_twice_is_found_in_long_lists() {
+    let numbers: Vec<String> = (0..1500).map(|number| number.to_string()).collect();
+    let list = format!("[{}, 1200.0]", numbers.join(", "));
+    let text = study(&format!(
+        "parameters:\n  F: {{values: {list}}}\nmethod: {{moat: }}"
+    ));
+    let column = "  F: {values: [".len() + numbers.join(", ").len() + ", ".len() + 1;
+    let expected =
+        format!("7:{column} error: `1200.0` is among the values of `F` twice => keep one of them");
+    says(&text, &[], &[&expected]);
+}

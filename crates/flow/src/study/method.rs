@@ -12,6 +12,7 @@ use crate::formats::{
 };
 use crate::leaf;
 use crate::report::Report;
+use crate::scalar::{rounded, shown};
 use crate::shape::Fields;
 use crate::tree::Node;
 
@@ -76,6 +77,8 @@ pub enum Walk {
 pub struct MoatMethod {
     /// How many trajectories; at least 1, and 2 where there are intervals.
     pub trajectories: u32,
+    /// Where `trajectories` stands, or `moat` where it is left out.
+    pub trajectories_span: Span,
     /// How many values a parameter takes.
     pub levels: Levels,
     /// Where `levels` stands, or `moat` where it is left out.
@@ -113,6 +116,8 @@ pub enum Sampler {
 pub struct VbdMethod {
     /// How many base points; at least 1, and 2 where there are intervals.
     pub samples: u32,
+    /// Where `samples` stands.
+    pub samples_span: Span,
     /// How they are drawn.
     pub sampler: Sampler,
     /// Whether effects of pairs are wanted.
@@ -141,6 +146,11 @@ const LEVELS: u32 = 20;
 const BOOTSTRAP: u32 = 100;
 const CONFIDENCE: f64 = 0.95;
 
+/// The most levels that a parameter may have.
+const MOST_LEVELS: u32 = 1_000_000;
+/// The most resamples that intervals may come from.
+const MOST_RESAMPLES: u32 = 100_000;
+
 /// Reads a method, and where its name stands. What has the wrong kind has been reported.
 pub(super) fn method(node: &Node, report: &mut Report) -> Option<(Method, Span)> {
     let fields = Fields::of(node, &METHOD);
@@ -158,7 +168,7 @@ pub(super) fn method(node: &Node, report: &mut Report) -> Option<(Method, Span)>
             moat(key, node, report)
         });
         let keep = phases.get("keep").and_then(|node| {
-            let value = count(node, 1, report)?;
+            let value = count(node, 1, u32::MAX, report)?;
             let span = node.span;
             Some(Placed { value, span })
         });
@@ -174,13 +184,13 @@ pub(super) fn method(node: &Node, report: &mut Report) -> Option<(Method, Span)>
     Some((Method::Table(path), key.span))
 }
 
-/// A whole number that fits 32 bits.
-fn count(node: &Node, least: u64, report: &mut Report) -> Option<u32> {
+/// A whole number from `least` to `most`.
+fn count(node: &Node, least: u64, most: u32, report: &mut Report) -> Option<u32> {
     let number = leaf::whole(node, least).ok()?;
-    let fitting = u32::try_from(number).ok();
+    let fitting = u32::try_from(number).ok().filter(|number| *number <= most);
     if fitting.is_none() {
         let message = format!("{number} is more than a study can have");
-        report.error_with(node.span, message, format!("at most {} will do", u32::MAX));
+        report.error_with(node.span, message, format!("at most {most} will do"));
     }
     fitting
 }
@@ -196,13 +206,13 @@ fn or<T>(node: Option<&Node>, default: T, read: impl FnOnce(&Node) -> Option<T>)
 fn moat(key: &Node, node: &Node, report: &mut Report) -> Option<MoatMethod> {
     let fields = Fields::of(node, &MOAT);
     let trajectories = or(fields.get("trajectories"), TRAJECTORIES, |node| {
-        count(node, 1, report)
+        count(node, 1, u32::MAX, report)
     });
     let levels = or(fields.get("levels"), Levels::Each(LEVELS), |node| {
         if leaf::word(node, LEVEL_WORDS).is_ok() {
             return Some(Levels::Grid);
         }
-        let number = count(node, 2, report)?;
+        let number = count(node, 2, MOST_LEVELS, report)?;
         if number % 2 != 0 {
             let message = format!("{number} levels are an odd number, and steps jump half of them");
             let (below, above) = (number - 1, u64::from(number) + 1);
@@ -221,18 +231,25 @@ fn moat(key: &Node, node: &Node, report: &mut Report) -> Option<MoatMethod> {
     });
     let (bootstrap, confidence) = intervals(&fields, report);
     let (trajectories, bootstrap) = (trajectories?, bootstrap?);
+    let place = |name: &str| fields.get(name).map_or(key.span, |node| node.span);
+    let span = place("trajectories");
     if trajectories == 1 && bootstrap > 0 {
-        let span = fields
-            .get("trajectories")
-            .map_or(key.span, |node| node.span);
         let message = "one trajectory gives no interval";
         let hint = "take at least 2, or write `bootstrap: 0` to have no intervals";
         report.error_with(span, message, hint);
     }
+    if walk == Some(Walk::Radial)
+        && let Some((key, _)) = fields.entry("levels")
+    {
+        let message = "radial designs do not use `levels`: any value of a parameter may come";
+        let hint = "leave it out, or take another design";
+        report.push(Diagnostic::note(key.span, message).with_hint(hint));
+    }
     Some(MoatMethod {
         trajectories,
+        trajectories_span: span,
         levels: levels?,
-        levels_span: fields.get("levels").map_or(key.span, |node| node.span),
+        levels_span: place("levels"),
         walk: walk?,
         bootstrap,
         confidence: confidence?,
@@ -243,7 +260,7 @@ fn vbd(node: &Node, report: &mut Report) -> Option<VbdMethod> {
     let fields = Fields::of(node, &VBD);
     let samples = fields
         .get("samples")
-        .and_then(|node| count(node, 1, report));
+        .and_then(|node| count(node, 1, u32::MAX, report));
     let sampler = or(fields.get("sampler"), Sampler::Sobol, |node| {
         Some(match leaf::word(node, SAMPLER_WORDS).ok()? {
             "mc" => Sampler::Mc,
@@ -274,6 +291,7 @@ fn vbd(node: &Node, report: &mut Report) -> Option<VbdMethod> {
     }
     Some(VbdMethod {
         samples,
+        samples_span: span,
         sampler,
         second_order: second_order?,
         bootstrap,
@@ -283,7 +301,7 @@ fn vbd(node: &Node, report: &mut Report) -> Option<VbdMethod> {
 
 fn intervals(fields: &Fields<'_>, report: &mut Report) -> (Option<u32>, Option<f64>) {
     let bootstrap = or(fields.get("bootstrap"), BOOTSTRAP, |node| {
-        let resamples = count(node, 0, report)?;
+        let resamples = count(node, 0, MOST_RESAMPLES, report)?;
         if resamples == 1 {
             let hint = "write `bootstrap: 0` to have no intervals, or take at least 2";
             report.error_with(node.span, "one resample gives no interval", hint);
@@ -296,9 +314,10 @@ fn intervals(fields: &Fields<'_>, report: &mut Report) -> (Option<u32>, Option<f
         if share > 0.0 && share < 1.0 {
             return Some(share);
         }
-        let message = format!("a confidence is above 0 and below 1, and {share} is not");
+        let written = shown(share);
+        let message = format!("a confidence is above 0 and below 1, and {written} is not");
         let hint = if share > 1.0 && share < 100.0 {
-            format!("write `confidence: {}`", share / 100.0)
+            format!("write `confidence: {}`", shown(rounded(share / 100.0)))
         } else {
             "write `confidence: 0.95`".to_owned()
         };

@@ -10,11 +10,22 @@ use headwater_graph::{
     Binding, DataOrigin, Diagnostic, OutputBinding, Parameter, Scalar, ScalarType, Span, Workflow,
 };
 
-use super::{Levels, Method, Override, Placed, Setting, Step, StudyFile, StudyInput, StudyValue};
+use super::{
+    Levels, Method, Override, Placed, Setting, Step, StudyFile, StudyInput, StudyValue, Walk,
+};
 use crate::data::{DataValue, DatumValue};
+use crate::distinct::Distinct;
 use crate::parameter::fit_parameter;
 use crate::report::{Read, Report};
+use crate::scalar::{Plain, plain, rounded, shown};
 use crate::suggest::Suggester;
+
+/// The most values that the sets of a design may have together: 2²⁸.
+const MOST_IN_DESIGN: u64 = 1 << 28;
+
+/// How far from 0 the range of an int may reach: 10¹⁵. Values lie on their grid in 15 digits; beyond 2⁵³ the ends of a
+/// range would be other numbers than those in the file.
+const FURTHEST_INT: f64 = 1e15;
 
 /// The most values that a grid may have: 2³¹.
 const MOST_VALUES: f64 = 2_147_483_648.0;
@@ -86,6 +97,7 @@ pub fn resolve(
         workflow,
         report: Report::default(),
         suggester: Suggester::default(),
+        misspelt: BTreeSet::new(),
     };
     let objective = resolver.objective();
     resolver.inputs(objective.as_ref());
@@ -112,6 +124,8 @@ struct Resolver<'a> {
     workflow: &'a Workflow,
     report: Report,
     suggester: Suggester,
+    /// Parameters that a name of the study was probably meant for: a diagnostic speaks of them already.
+    misspelt: BTreeSet<&'a str>,
 }
 
 impl<'a> Resolver<'a> {
@@ -148,23 +162,34 @@ impl<'a> Resolver<'a> {
 
     /// Inputs that are unknown, missing, or bound to what depends on them.
     fn inputs(&mut self, objective: Option<&OutputBinding>) {
+        let declared = || self.workflow.inputs.iter().map(|input| &*input.name);
+        let known: BTreeSet<&str> = declared().collect();
+        let named: BTreeSet<&str> = self
+            .study
+            .inputs
+            .iter()
+            .map(|input| &*input.name.value)
+            .collect();
         let mut given: BTreeMap<&str, &StudyInput> = BTreeMap::new();
+        // Inputs that an unknown name was probably meant for; that they are missing is no second mistake.
+        let mut misspelt: BTreeSet<&str> = BTreeSet::new();
         for input in &self.study.inputs {
-            let known = self
-                .workflow
-                .inputs
-                .iter()
-                .any(|known| known.name == input.name.value);
-            if known {
+            let name = &input.name.value;
+            if known.contains(&**name) {
                 if !is_null(&input.value) {
-                    given.insert(&input.name.value, input);
+                    given.insert(name, input);
                 }
                 continue;
             }
-            let name = &input.name.value;
             let message = format!("the workflow has no input `{name}`");
-            let names = self.workflow.inputs.iter().map(|input| &*input.name);
-            let hint = self.suggester.hint(name, names);
+            let missing = declared().filter(|name| !named.contains(name));
+            let hint = match self.suggester.nearest(name, missing) {
+                Some(meant) => {
+                    misspelt.insert(meant);
+                    Some(format!("did you mean `{meant}`?"))
+                }
+                None => self.suggester.hint(name, declared()),
+            };
             self.unknown(input.name.span, message, hint);
         }
         let mut references: BTreeMap<Arc<str>, OutputBinding> = BTreeMap::new();
@@ -198,8 +223,8 @@ impl<'a> Resolver<'a> {
             return;
         }
         for input in &self.workflow.inputs {
-            if !input.optional && !given.contains_key(&*input.name) {
-                let name = &input.name;
+            let name = &input.name;
+            if !input.optional && !given.contains_key(&**name) && !misspelt.contains(&**name) {
                 let message =
                     format!("the workflow needs input `{name}`, and the study gives none");
                 let hint =
@@ -212,7 +237,10 @@ impl<'a> Resolver<'a> {
         for (output, span) in wanted {
             let behind = ancestry.inputs_behind(&output.data);
             let missing = self.workflow.inputs.iter().find(|input| {
-                input.optional && behind.contains(&input.name) && !given.contains_key(&*input.name)
+                input.optional
+                    && behind.contains(&input.name)
+                    && !given.contains_key(&*input.name)
+                    && !misspelt.contains(&*input.name)
             });
             if let Some(name) = missing.map(|input| &input.name) {
                 let message = format!(
@@ -228,17 +256,26 @@ impl<'a> Resolver<'a> {
     /// What is said about each parameter that the workflow has.
     fn overrides(&mut self) -> Vec<(&'a Override, &'a Parameter)> {
         let mut found = Vec::new();
-        for given in self.study.parameters.overrides() {
+        let workflow = self.workflow;
+        let declared = || workflow.parameters.iter().map(|known| &*known.name);
+        let overrides = self.study.parameters.overrides();
+        let named: BTreeSet<&str> = overrides.iter().map(|given| &*given.name.value).collect();
+        for given in overrides {
             let name = &given.name.value;
-            match self.parameter(name) {
-                Some(parameter) => found.push((given, parameter)),
-                None => {
-                    let message = format!("the workflow has no parameter `{name}`");
-                    let names = self.workflow.parameters.iter().map(|known| &*known.name);
-                    let hint = self.suggester.hint(name, names);
-                    self.unknown(given.name.span, message, hint);
-                }
+            if let Some(parameter) = self.parameter(name) {
+                found.push((given, parameter));
+                continue;
             }
+            let message = format!("the workflow has no parameter `{name}`");
+            let missing = declared().filter(|name| !named.contains(name));
+            let hint = match self.suggester.nearest(name, missing) {
+                Some(meant) => {
+                    self.misspelt.insert(meant);
+                    Some(format!("did you mean `{meant}`?"))
+                }
+                None => self.suggester.hint(name, declared()),
+            };
+            self.unknown(given.name.span, message, hint);
         }
         found
     }
@@ -456,9 +493,18 @@ impl<'a> Resolver<'a> {
             return None;
         };
         let range_span = range.map_or(span, |range| range.span);
+        let written = format!("[{}, {}]", shown(low), shown(high));
         if whole && (low.fract() != 0.0 || high.fract() != 0.0) {
-            let message = format!("`{name}` is an int, and its range is [{low}, {high}]");
+            let message = format!("`{name}` is an int, and its range is {written}");
             let hint = "give whole numbers";
+            self.report.error_with(range_span, message, hint);
+            return None;
+        }
+        if whole && low.abs().max(high.abs()) > FURTHEST_INT {
+            let message = format!(
+                "`{name}` is an int, and its range has numbers that are too large to be told apart"
+            );
+            let hint = "stay between -1000000000000000 and 1000000000000000 (10¹⁵)";
             self.report.error_with(range_span, message, hint);
             return None;
         }
@@ -474,8 +520,9 @@ impl<'a> Resolver<'a> {
         let Some(distance) = distance else {
             return Some(Domain::Interval { low, high });
         };
+        let written_step = shown(distance);
         if whole && distance.fract() != 0.0 {
-            let message = format!("`{name}` is an int, and its step is {distance}");
+            let message = format!("`{name}` is an int, and its step is {written_step}");
             let hint = "give a whole number, or `step: none`";
             self.report.error_with(step_span, message, hint);
             return None;
@@ -491,15 +538,15 @@ impl<'a> Resolver<'a> {
         let divides = (steps - nearest).abs() <= 1e-6 * steps.max(1.0);
         let last = if divides { nearest } else { steps.floor() };
         if last < 1.0 {
-            let message = format!("the step of `{name}`, {distance}, is larger than its range");
-            let hint = format!("[{low}, {high}] holds one value then; give a smaller step");
+            let message = format!("the step of `{name}`, {written_step}, is larger than its range");
+            let hint = format!("{written} holds one value then; give a smaller step");
             self.report.error_with(step_span, message, hint);
             return None;
         }
         if !divides {
-            let end = low + last * distance;
+            let end = shown(rounded(low + last * distance));
             let message = format!(
-                "steps of {distance} do not divide the range of `{name}`; its largest value is {end}"
+                "steps of {written_step} do not divide the range of `{name}`; its largest value is {end}"
             );
             self.report.push(Diagnostic::note(step_span, message));
         }
@@ -516,13 +563,37 @@ impl<'a> Resolver<'a> {
         self.report.error_with(span, message, hint);
     }
 
-    fn values(&mut self, parameter: &Parameter, values: &Placed<Vec<Scalar>>) -> Option<Domain> {
+    /// The values of a list, as the type of the parameter has them: `1` and `1.0` are one float.
+    fn values(
+        &mut self,
+        parameter: &Parameter,
+        values: &Placed<Vec<Placed<Scalar>>>,
+    ) -> Option<Domain> {
+        let name = &parameter.name;
+        let offered: Distinct = parameter.values.iter().collect();
+        let mut seen = Distinct::default();
         let mut fitted = Vec::with_capacity(values.value.len());
-        for value in &values.value {
-            fitted.push(self.fit(parameter, value, values.span)?);
+        let mut wrong = false;
+        for Placed { value, span } in &values.value {
+            let fitting = value
+                .coerce(parameter.scalar_type, false)
+                .filter(|value| parameter.values.is_empty() || offered.contains(value));
+            let Some(value) = fitting.or_else(|| self.fit(parameter, value, *span)) else {
+                wrong = true;
+                continue;
+            };
+            if !seen.insert(&value) {
+                let message = format!("`{value}` is among the values of `{name}` twice");
+                self.report.error_with(*span, message, "keep one of them");
+                wrong = true;
+            }
+            fitted.push(value);
+        }
+        if wrong {
+            return None;
         }
         if fitted.len() < 2 {
-            self.lonely(values.span, &parameter.name);
+            self.lonely(values.span, name);
             return None;
         }
         Some(Domain::Values(fitted))
@@ -532,7 +603,9 @@ impl<'a> Resolver<'a> {
         match fit_parameter(&parameter.name, value, std::slice::from_ref(parameter)) {
             Ok(value) => Some(value),
             Err(error) => {
-                self.report.error(span, error.to_string());
+                let hint =
+                    quoted(parameter, value).map(|value| format!("write `{value}` without quotes"));
+                self.unknown(span, error.to_string(), hint);
                 None
             }
         }
@@ -565,6 +638,7 @@ impl<'a> Resolver<'a> {
                     (None, _) if is_varied(parameter) && !self.study.parameters.names_studied() => {
                         continue;
                     }
+                    (None, _) if self.misspelt.contains(&**name) => continue,
                     (None, _) => {
                         let message = format!("`{name}` is not varied, and it has no default");
                         let hint =
@@ -582,6 +656,7 @@ impl<'a> Resolver<'a> {
 
     /// What the method asks of the parameters that are varied.
     fn method(&mut self, studied: &[StudiedParameter]) {
+        self.size(studied.len());
         let moat = match &self.study.method {
             Method::Moat(moat) => Some(moat),
             Method::TwoPhase { screen, keep, .. } => {
@@ -598,7 +673,9 @@ impl<'a> Resolver<'a> {
             }
             Method::Vbd(_) | Method::Table(_) => None,
         };
-        if let Some(moat) = moat.filter(|moat| moat.levels == Levels::Grid) {
+        if let Some(moat) =
+            moat.filter(|moat| moat.levels == Levels::Grid && moat.walk != Walk::Radial)
+        {
             let continuous = studied
                 .iter()
                 .find(|studied| matches!(studied.domain, Domain::Interval { .. }));
@@ -608,6 +685,48 @@ impl<'a> Resolver<'a> {
                 let hint = format!("write `{name}: {{step: S}}`, or a number of levels");
                 self.report.error_with(moat.levels_span, message, hint);
             }
+        }
+    }
+
+    /// Designs that no memory holds.
+    fn size(&mut self, varied: usize) {
+        let (moat, vbd) = match &self.study.method {
+            Method::Moat(moat) => (Some(moat), None),
+            Method::Vbd(vbd) => (None, Some((vbd, varied))),
+            Method::TwoPhase { screen, keep, then } => {
+                (Some(screen), Some((then, varied.min(keep.value as usize))))
+            }
+            Method::Table(_) => (None, None),
+        };
+        let moat = moat.map(|moat| {
+            let (count, span) = (moat.trajectories, moat.trajectories_span);
+            (
+                count,
+                "trajectories",
+                span,
+                moat.evaluations(varied),
+                varied,
+            )
+        });
+        let vbd = vbd.map(|(vbd, varied)| {
+            let (count, span) = (vbd.samples, vbd.samples_span);
+            (count, "samples", span, vbd.evaluations(varied), varied)
+        });
+        for (count, noun, span, sets, varied) in [moat, vbd].into_iter().flatten() {
+            let values = u128::from(sets) * varied as u128;
+            if values <= u128::from(MOST_IN_DESIGN) {
+                continue;
+            }
+            let message = format!(
+                "{count} {noun} are {sets} sets, which hold {values} values; a design has at most {MOST_IN_DESIGN}"
+            );
+            // What each of them costs is at least 1, for there is a value too many.
+            let each = values / u128::from(count.max(1));
+            let hint = match u128::from(MOST_IN_DESIGN) / each.max(1) {
+                0 => "vary fewer parameters".to_owned(),
+                most => format!("at most {most} {noun} will do, or vary fewer parameters"),
+            };
+            self.report.error_with(span, message, hint);
         }
     }
 
@@ -626,6 +745,17 @@ impl<'a> Resolver<'a> {
                     .push(found.with_hint("leave it out to save evaluations"));
             }
         }
+    }
+}
+
+/// What a text would be without its quotes, if the parameter takes that.
+fn quoted<'v>(parameter: &Parameter, value: &'v Scalar) -> Option<&'v str> {
+    let Scalar::Text(text) = value else {
+        return None;
+    };
+    match plain(text) {
+        Plain::Value(value) => value.coerce(parameter.scalar_type, false).map(|_| &**text),
+        Plain::Null | Plain::Refused(..) => None,
     }
 }
 
