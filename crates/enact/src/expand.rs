@@ -6,8 +6,8 @@
 //! outside), and a tolerant synchronisation (its recipe is formed from what arrived). Nothing else waits
 //! for them: what a stage has so far and will need anyway is computed, and kept, meanwhile.
 //!
-//! `blueprint` expands a workflow without values for its parameters. `prepare` reads the workflow once, `instantiate` and `synchronise` make stage instances, `items` unfolds
-//! lists, `lineage` answers where something comes from.
+//! `prepare` reads the workflow once, `instantiate` and `synchronise` make stage instances, `items` unfolds lists,
+//! `lineage` answers where something comes from. `blueprint` expands a workflow without values for its parameters.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};

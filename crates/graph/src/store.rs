@@ -181,8 +181,6 @@ pub struct Cost {
     pub wall: u64,
     /// The mean of the bytes of all their outputs.
     pub output_bytes: u64,
-    /// Output port → the mean of its bytes, over the executions that had it; sorted by port.
-    pub outputs: Vec<(Arc<str>, u64)>,
     /// The mean of their peak memory in bytes, over the executions for which it is known, if any.
     pub peak_memory: Option<u64>,
     /// The runs that they belong to, each once, the latest first.

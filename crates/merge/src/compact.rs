@@ -47,7 +47,8 @@ pub struct Occurrence {
 pub struct Template {
     /// The steps.
     pub steps: Vec<Step>,
-    /// The stages, with a row for each item that they work on. Steps that do not count may be part of none.
+    /// The stages, with a row for each item that they work on; those of one stage have equally many steps. Steps that
+    /// do not count may be part of none.
     pub occurrences: Vec<Occurrence>,
     /// How many stages the workflow has.
     pub stages: u32,
@@ -106,8 +107,8 @@ pub struct Node<'a> {
 pub struct StageRows {
     /// How many instances there are.
     pub instances: usize,
-    /// Those that differ, as rows of nodes, in order of appearance. Empty where the instances of a stage are not all
-    /// of the same length, which no workflow makes.
+    /// Those that differ, as rows of nodes, in order of appearance. All are of one length; empty where no step of the
+    /// stage counts.
     pub distinct: Stages,
 }
 
@@ -128,7 +129,8 @@ impl Compact {
     ///
     /// # Panics
     ///
-    /// If a step reads a later one, or there are more than 2³² words.
+    /// If a step reads a later one, if occurrences of one stage have unequal numbers of steps (such ones are stages of
+    /// their own), or if there are more than 2³² words.
     pub fn new(template: &Template, sets: &Sets) -> Compact {
         Compact::with(template, sets, |_, _| {})
     }
@@ -266,7 +268,14 @@ impl<'a> Making<'a> {
         let mut rows = vec![Rows::default(); template.stages as usize];
         for occurrence in &template.occurrences {
             let stage = &mut rows[occurrence.stage as usize];
-            stage.width = occurrence.steps.len();
+            let width = occurrence.steps.len();
+            assert!(
+                stage.occurrences == 0 || stage.width == width,
+                "occurrences of stage {} have {} and {width} steps: a stage has equally many in each",
+                occurrence.stage,
+                stage.width,
+            );
+            stage.width = width;
             stage.occurrences += 1;
         }
         Making {
@@ -396,6 +405,40 @@ mod tests {
             compact.node(second_d).words[2],
             compact.stages[1].distinct.row(0)[0]
         );
+    }
+
+    /// Two steps that no set changes, and stages that consist of some of them.
+    fn of_constants(occurrences: &[(u32, &[u32])]) -> Compact {
+        let occurrence = |(stage, steps): &(u32, &[u32])| Occurrence {
+            stage: *stage,
+            steps: steps.to_vec(),
+        };
+        let template = Template {
+            steps: vec![step(&[Word::Fixed(0)]), step(&[Word::Fixed(1)])],
+            occurrences: occurrences.iter().map(occurrence).collect(),
+            stages: 2,
+        };
+        Compact::new(&template, &Sets::new(0, 3, Vec::new()))
+    }
+
+    #[test]
+    fn items_of_a_stage_are_rows_of_it() {
+        let compact = of_constants(&[(0, &[0]), (0, &[1]), (0, &[0]), (1, &[]), (1, &[])]);
+        let counts = compact.stages.iter();
+        let counts = counts.map(|stage| (stage.instances, stage.distinct.len()));
+        assert_eq!(counts.collect::<Vec<_>>(), [(9, 2), (6, 0)]);
+    }
+
+    #[test]
+    #[should_panic(expected = "occurrences of stage 1 have 1 and 2 steps")]
+    fn items_of_a_stage_have_equally_many_steps() {
+        of_constants(&[(0, &[0, 1]), (1, &[0]), (1, &[0, 1])]);
+    }
+
+    #[test]
+    #[should_panic(expected = "occurrences of stage 0 have 0 and 1 steps")]
+    fn an_item_without_steps_is_no_item_of_a_stage_with_some() {
+        of_constants(&[(0, &[]), (0, &[1])]);
     }
 
     #[test]

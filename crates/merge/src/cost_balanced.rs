@@ -46,7 +46,7 @@ impl CostBalanced {
     /// For so many workers, with [`Self::BUCKETS_PER_WORKER`] buckets for each.
     pub fn new(workers: usize, max_bytes: Option<u64>, sharing: Sharing) -> CostBalanced {
         CostBalanced {
-            max_buckets: Self::BUCKETS_PER_WORKER * workers,
+            max_buckets: workers.saturating_mul(Self::BUCKETS_PER_WORKER),
             workers,
             max_bytes,
             sharing,
@@ -120,6 +120,8 @@ impl CostBalanced {
         if stages.is_empty() {
             return Buckets::default();
         }
+        // More buckets than stages would be empty.
+        let limit = limit.min(stages.len());
         let mut search = Search {
             limit,
             workers: self.workers.max(1),
@@ -131,7 +133,7 @@ impl CostBalanced {
             best: Buckets::default(),
             spent: 0,
         };
-        if stages.len() <= limit {
+        if stages.len() == limit {
             search.consider(Buckets::single(stages));
         }
         match self.sharing {
@@ -395,6 +397,29 @@ mod tests {
         }
     }
 
+    /// A limit that nobody means to reach costs nothing.
+    #[test]
+    fn more_buckets_than_stages_are_not_made_room_for() {
+        let (stages, weights) = leaving(&[0, 5, 3, 0, 6, 6]);
+        let tree = Tree::new(&stages);
+        for sharing in [Sharing::Nothing, Sharing::Chain, Sharing::Graph] {
+            for workers in [1, 2, usize::MAX / 2] {
+                let merge = |max_buckets| {
+                    let algorithm = CostBalanced {
+                        max_buckets,
+                        workers,
+                        max_bytes: Some(7),
+                        sharing,
+                    };
+                    algorithm.merge(&stages, &tree, &weights)
+                };
+                assert_eq!(merge(usize::MAX), merge(6));
+            }
+        }
+        let most = CostBalanced::new(usize::MAX, None, Sharing::Chain);
+        assert_eq!(most.merge(&stages, &tree, &weights).len(), 6);
+    }
+
     /// Figure 16, the worst case for balancing: the work stays bounded and the result even.
     #[test]
     fn a_star_is_cut_evenly() {
@@ -405,7 +430,7 @@ mod tests {
         for sharing in [Sharing::Chain, Sharing::Graph] {
             let algorithm = CostBalanced::new(32, None, sharing);
             let buckets = algorithm.merge(&stages, &tree, &weights);
-            assert!(buckets.len() <= 96);
+            assert!(buckets.len() <= algorithm.max_buckets);
             let loads = buckets.loads(&stages, &tree, &weights, Sharing::Chain);
             let total: u64 = loads.iter().map(|load| load.cost).sum();
             let end = ends(&buckets, &stages, &weights, 32);

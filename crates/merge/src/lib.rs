@@ -48,7 +48,7 @@ pub use compact::{Compact, Node, Occurrence, Sets, StageRows, Step, Template, Wo
 pub use cost_balanced::CostBalanced;
 pub use naive::Naive;
 pub use rtma::Rtma;
-pub use schedule::{Unit, lower_bound, makespan, makespan_of};
+pub use schedule::{Unit, makespan, makespan_of};
 pub use smart_cut::SmartCut;
 pub use stages::{Stages, Weight};
 pub use tree::{Tree, TreeNode};

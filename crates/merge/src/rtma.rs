@@ -8,6 +8,7 @@
 //! leaves, the stages below a node stand side by side at every level, so that a list of what is left, and the node
 //! that each of them hangs from by now, is all that is needed.
 
+use crate::order::Order;
 use crate::{Buckets, Merge, Stages, Tree, Weight};
 
 /// Makes full buckets from the leaves up.
@@ -37,7 +38,12 @@ impl Merge for Rtma {
         let size = self.max_bucket_size.max(1);
         let bucket = |members: &[Left]| members.iter().map(|left| left.stage).collect();
         let mut buckets = Vec::with_capacity(tree.leaves().len().div_ceil(size));
-        let mut left = in_tree_order(tree);
+        let hanging = |stage: u32| Left {
+            stage,
+            node: tree.leaves()[stage as usize],
+        };
+        let order = Order::new(tree).stages;
+        let mut left: Vec<Left> = order.into_iter().map(hanging).collect();
         // From the parents of leaves up to the first level.
         for _ in 1..tree.depth() {
             for stage in &mut left {
@@ -65,34 +71,6 @@ impl Merge for Rtma {
         }
         Buckets { stages: buckets }
     }
-}
-
-/// The stages in the order of their leaves, each hanging from its own leaf.
-fn in_tree_order(tree: &Tree) -> Vec<Left> {
-    let nodes = tree.len() as u32;
-    let parent = |node: u32| tree.node(node).parent as usize;
-    // How many leaves lie below each node. A node is younger than its parent.
-    let mut places = vec![0; tree.len()];
-    for leaf in tree.leaves() {
-        places[*leaf as usize] = 1;
-    }
-    for node in (1..nodes).rev() {
-        places[parent(node)] += places[node as usize];
-    }
-    // Where they begin: children, in order of age, take the places of their parent from the front.
-    places[0] = 0;
-    for node in 1..nodes {
-        let begin = places[parent(node)];
-        places[parent(node)] += std::mem::replace(&mut places[node as usize], begin);
-    }
-    let mut order = vec![Left { stage: 0, node: 0 }; tree.leaves().len()];
-    for (stage, leaf) in tree.leaves().iter().enumerate() {
-        order[places[*leaf as usize] as usize] = Left {
-            stage: stage as u32,
-            node: *leaf,
-        };
-    }
-    order
 }
 
 #[cfg(test)]

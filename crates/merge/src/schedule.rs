@@ -53,30 +53,6 @@ pub fn makespan(units: &[Unit], workers: usize) -> u64 {
     }
 }
 
-/// No schedule is shorter: everything shared evenly among the workers, or the longest chain of dependences.
-pub fn lower_bound(units: &[Unit], workers: usize) -> u64 {
-    let total: u64 = units.iter().map(|unit| unit.cost).sum();
-    let (mut waits, followers) = dependences(units);
-    let mut ends: Vec<u64> = units.iter().map(|unit| unit.cost).collect();
-    let mut ready: Vec<u32> = (0..units.len() as u32)
-        .filter(|unit| waits[*unit as usize] == 0)
-        .collect();
-    let mut longest = 0;
-    while let Some(unit) = ready.pop() {
-        let end = ends[unit as usize];
-        longest = longest.max(end);
-        for follower in followers.of(unit) {
-            let follower = *follower as usize;
-            ends[follower] = ends[follower].max(end + units[follower].cost);
-            waits[follower] -= 1;
-            if waits[follower] == 0 {
-                ready.push(follower as u32);
-            }
-        }
-    }
-    longest.max(total.div_ceil(workers.max(1) as u64))
-}
-
 /// The makespan of units that do not depend on each other.
 pub fn makespan_of(costs: impl IntoIterator<Item = u64>, workers: usize) -> u64 {
     let mut free: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
@@ -156,8 +132,6 @@ mod tests {
         assert_eq!(makespan(&units, 2), 6);
         assert_eq!(makespan(&units, 9), 4);
         assert_eq!(makespan(&[], 2), 0);
-        assert_eq!(lower_bound(&units, 2), 6);
-        assert_eq!(lower_bound(&units, 5), 4);
     }
 
     #[test]
@@ -172,8 +146,6 @@ mod tests {
         ];
         assert_eq!(makespan(&units, 2), 9);
         assert_eq!(makespan(&units, 3), 7);
-        assert_eq!(lower_bound(&units, 3), 7);
-        assert_eq!(lower_bound(&units, 1), 15);
     }
 
     #[test]
@@ -198,7 +170,6 @@ mod tests {
                 .collect();
             let units: Vec<Unit> = costs.iter().map(|cost| unit(*cost, &[])).collect();
             assert_eq!(makespan(&units, workers), makespan_of(costs, workers));
-            assert!(makespan(&units, workers) >= lower_bound(&units, workers));
         }
     }
 

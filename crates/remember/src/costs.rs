@@ -7,7 +7,6 @@
 //! own: of an operation the latest [`MOST_ROWS`] rows are looked at, which find its present version unless that is
 //! much older than another one. Then nothing is known of it, and the plan says so.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_graph::{Cost, Costs, ProductRecord, StoreError};
@@ -68,8 +67,6 @@ fn cost(connection: &Connection, operation: &str, version: &str) -> rusqlite::Re
 struct Sum {
     walls: Vec<u64>,
     output_bytes: u128,
-    /// Port → bytes, and in how many records.
-    outputs: BTreeMap<Arc<str>, (u128, u128)>,
     peak_memory: (u128, u128),
     runs: Vec<Arc<str>>,
 }
@@ -77,12 +74,11 @@ struct Sum {
 impl Sum {
     fn add(&mut self, record: &ProductRecord) {
         self.walls.push(record.wall);
-        for (port, output) in &record.outputs {
-            let size = u128::from(output.size);
-            self.output_bytes += size;
-            let sum = self.outputs.entry(Arc::clone(port)).or_default();
-            *sum = (sum.0 + size, sum.1 + 1);
-        }
+        let sizes = record
+            .outputs
+            .iter()
+            .map(|(_, output)| u128::from(output.size));
+        self.output_bytes += sizes.sum::<u128>();
         if record.peak_memory > 0 {
             self.peak_memory.0 += u128::from(record.peak_memory);
             self.peak_memory.1 += 1;
@@ -101,14 +97,10 @@ impl Sum {
             1 => upper,
             _ => self.walls[executions / 2 - 1].midpoint(upper),
         };
-        let outputs = self.outputs.into_iter();
         Some(Cost {
             executions,
             wall,
             output_bytes: mean(self.output_bytes, executions as u128),
-            outputs: outputs
-                .map(|(port, (bytes, count))| (port, mean(bytes, count)))
-                .collect(),
             peak_memory: (self.peak_memory.1 > 0)
                 .then(|| mean(self.peak_memory.0, self.peak_memory.1)),
             runs: self.runs,

@@ -140,11 +140,6 @@ impl Table {
         &self.columns
     }
 
-    /// The columns, taken out.
-    pub fn into_columns(self) -> Vec<TableColumn> {
-        self.columns
-    }
-
     /// The column of this name.
     pub fn column(&self, name: &str) -> Option<&TableColumn> {
         self.columns.iter().find(|column| &**column.name() == name)

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use headwater_merge::{Compact, Node, Template, Tree, Weight, Word};
+use headwater_merge::{Compact, Node, Occurrence, Template, Tree, Weight, Word};
 use proptest::prelude::*;
 
 use crate::support::{Study, algorithms, study};
@@ -74,9 +74,17 @@ proptest! {
         distinct.sort_unstable();
         distinct.dedup();
         prop_assert_eq!(distinct.len(), merged.len());
-        for stage in &compact.stages {
-            let rows: BTreeSet<&[u32]> = stage.distinct.rows().collect();
+        for (number, stage) in (0..).zip(&compact.stages) {
+            let rows: BTreeSet<Vec<u32>> = stage.distinct.rows().map(<[u32]>::to_vec).collect();
             prop_assert_eq!(rows.len(), stage.distinct.len());
+            // Each item of each set is one of its rows.
+            let items = template.occurrences.iter().filter(|one| one.stage == number);
+            prop_assert_eq!(stage.instances, items.clone().count() * sets.len());
+            let row = |nodes: &Vec<u32>, item: &Occurrence| -> Vec<u32> {
+                item.steps.iter().map(|step| nodes[*step as usize]).collect()
+            };
+            let each = |nodes| items.clone().map(move |item| row(nodes, item));
+            prop_assert_eq!(nodes_of.iter().flat_map(each).collect::<BTreeSet<_>>(), rows);
         }
     }
 

@@ -97,9 +97,9 @@ const READS: [&[bool]; 4] = [&[], &[false], &[true, false], &[false, true, true]
 /// The columns of all parameter sets.
 const WIDTH: usize = 4;
 
-/// A template of steps that read any steps before them, in stages one after the other. Numbers are few, so that
-/// constants meet values, and steps of different places are equal.
-fn template(choices: &[Choices], ends: &BTreeSet<usize>) -> Template {
+/// A template of steps that read any steps before them, in stages one after the other, each with so many items.
+/// Numbers are few, so that constants meet values, and steps of different places are equal.
+fn template(choices: &[Choices], ends: &BTreeSet<usize>, items: u32) -> Template {
     let mut steps: Vec<Step> = Vec::new();
     for (operation, numbers) in choices {
         // The first steps have nothing to read.
@@ -124,19 +124,41 @@ fn template(choices: &[Choices], ends: &BTreeSet<usize>) -> Template {
         .filter(|end| *end < steps.len())
         .collect();
     ends.push(steps.len());
-    let mut begin = 0;
+    let stages = ends.len() as u32;
     let mut occurrences = Vec::new();
-    for (stage, end) in ends.into_iter().enumerate() {
-        occurrences.push(Occurrence {
-            stage: stage as u32,
-            steps: (begin as u32..end as u32).collect(),
-        });
-        begin = end;
+    let mut all = Vec::new();
+    for item in 0..items {
+        let first = all.len() as u32;
+        let mut begin = first;
+        for (stage, end) in (0..).zip(&ends) {
+            let end = first + *end as u32;
+            occurrences.push(Occurrence {
+                stage,
+                steps: (begin..end).collect(),
+            });
+            begin = end;
+        }
+        all.extend(steps.iter().map(|step| of_item(step, item, first)));
     }
     Template {
-        stages: occurrences.len() as u32,
-        steps,
+        stages,
+        steps: all,
         occurrences,
+    }
+}
+
+/// A step as another item has it: it reads what that item has made, and its constants are others. Without any it is
+/// the same.
+fn of_item(step: &Step, item: u32, first: u32) -> Step {
+    let (operation, words) = step.words.split_first().expect("an operation");
+    let word = |word: &Word| match word {
+        Word::Fixed(number) => Word::Fixed((number + item) % 3),
+        Word::Value(column) => Word::Value(*column),
+        Word::Node(step) => Word::Node(first + step),
+    };
+    let words = words.iter().map(word);
+    Step {
+        words: std::iter::once(*operation).chain(words).collect(),
     }
 }
 
@@ -150,13 +172,13 @@ fn sets(most: usize) -> impl Strategy<Value = Sets> {
     })
 }
 
-/// Workflows of up to three stages in a row, with up to `most` parameter sets.
+/// Workflows of up to three stages in a row, of up to three items each, with up to `most` parameter sets.
 pub(crate) fn study(most: usize) -> impl Strategy<Value = Study> {
     let numbers = prop::collection::vec(0..60_u32, 3);
     let choices = prop::collection::vec((0..4_u32, numbers), 1..9);
     let ends = prop::collection::btree_set(1..8_usize, 0..3);
-    (choices, ends, sets(most)).prop_map(|(choices, ends, sets)| Study {
-        template: template(&choices, &ends),
+    (choices, ends, 1..4_u32, sets(most)).prop_map(|(choices, ends, items, sets)| Study {
+        template: template(&choices, &ends, items),
         sets,
     })
 }

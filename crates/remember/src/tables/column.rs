@@ -184,20 +184,6 @@ impl TableColumn {
     pub fn is_missing(&self, row: usize) -> bool {
         self.missing.get(row).is_some_and(|missing| *missing)
     }
-
-    /// The cell of this row as a number: whole numbers that are too large for it are rounded, truth values are 1
-    /// and 0. `None` where it is missing, a text, or not there.
-    pub fn number(&self, row: usize) -> Option<f64> {
-        if self.is_missing(row) {
-            return None;
-        }
-        match &self.cells {
-            Cells::Int(cells) => cells.get(row).map(|cell| *cell as f64),
-            Cells::Float(cells) => cells.get(row).copied(),
-            Cells::Bool(cells) => cells.get(row).map(|cell| f64::from(u8::from(*cell))),
-            Cells::Text(_) => None,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -210,8 +196,6 @@ mod tests {
         assert_eq!(column.cells(), &Cells::Float(vec![1.5, 0.0, 0.0]));
         let missing: Vec<bool> = (0..4).map(|row| column.is_missing(row)).collect();
         assert_eq!(missing, [false, true, false, false]);
-        let numbers: Vec<Option<f64>> = (0..4).map(|row| column.number(row)).collect();
-        assert_eq!(numbers, [Some(1.5), None, Some(0.0), None]);
         assert_ne!(column, TableColumn::new("y", vec![1.5, 0.0, 0.0]));
         assert_eq!(
             TableColumn::optional("y", [Some(2), Some(3)]),
