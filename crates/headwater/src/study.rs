@@ -14,7 +14,9 @@
 //! | `load` | a study with its workflow and its data, ready to be expanded |
 //! | `table` | samples that the user brings |
 //! | `design` | draws the parameter sets, or reads the user's, and writes them down |
+//! | `open` | the workflow over its data, with the references that it is compared with |
 //! | `instances` | from workflow and sets to the integers that `merge` works on, and back to tasks |
+//! | `shared` | all instances merged, and what the store knows of them |
 //! | `count` | what is shared, counted |
 //! | `costs` | what tasks are expected to cost |
 //! | `buckets` | units of distribution, and when they would be done |
@@ -31,7 +33,9 @@ mod file;
 mod instances;
 mod load;
 mod objective;
+mod open;
 mod plan;
+mod shared;
 mod table;
 mod tune;
 

@@ -9,6 +9,7 @@ use headwater_merge::{
 };
 
 use super::count::{StageCount, Weights, percent};
+use super::shared::Shared;
 
 /// What an algorithm makes of the stages.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,15 +53,11 @@ pub(super) struct Limits {
 
 /// Everything that buckets are cut from.
 pub(super) struct Cutting<'a> {
-    pub(super) compact: &'a Compact,
+    pub(super) shared: &'a Shared<'a>,
     pub(super) counts: &'a [StageCount],
     pub(super) weights: &'a Weights,
-    /// By node, whether somebody wrote its task down.
-    pub(super) counted: &'a [bool],
-    /// The stages that references are made by, as the nodes of their tasks.
-    pub(super) references: &'a [Vec<u32>],
     /// The stages, each after those that it reads from: of equal tasks in several stages the first one is waited for.
-    pub(super) order: &'a [usize],
+    pub(super) order: Vec<usize>,
     pub(super) sharing: Sharing,
     pub(super) limits: Limits,
 }
@@ -137,20 +134,20 @@ impl Cutting<'_> {
 
     fn plan(&self, algorithm: &dyn Merge) -> AlgorithmPlan {
         let weights = &self.weights.to_do;
-        let mut units = Units::new(self.compact, weights, self.counted);
+        let mut units = Units::new(&self.shared.compact, weights, &self.shared.counted);
         // A reference is made on its own, so that nothing waits for a bucket that happens to have some of its tasks.
-        for stage in self.references {
+        for stage in &self.shared.references {
             units.add(
                 stage
                     .iter()
                     .copied()
-                    .filter(|node| self.counted[*node as usize]),
+                    .filter(|node| self.shared.counted[*node as usize]),
             );
         }
         let (mut count_of_buckets, mut most) = (0, Load::default());
         let (mut left, mut all) = (Load::default(), Load::default());
-        for stage in self.order {
-            let (rows, count) = (&self.compact.stages[*stage], &self.counts[*stage]);
+        for stage in &self.order {
+            let (rows, count) = (&self.shared.compact.stages[*stage], &self.counts[*stage]);
             let stages = &rows.distinct;
             let Some(tree) = &count.tree else {
                 stages.rows().for_each(|row| units.add(row.iter().copied()));
@@ -198,11 +195,11 @@ impl Cutting<'_> {
     fn lower_bound(&self) -> u64 {
         let workers = self.limits.workers.max(1) as u64;
         let cost = |node: usize| self.weights.to_do[node].cost;
-        let nodes = (0..self.compact.len()).filter(|node| self.counted[*node]);
+        let nodes = (0..self.shared.compact.len()).filter(|node| self.shared.counted[*node]);
         let total: u64 = match self.sharing {
             Sharing::Graph => nodes.map(cost).sum(),
             Sharing::Chain | Sharing::Nothing => {
-                let in_stages = super::count::nodes_of_stages(self.compact);
+                let in_stages = super::count::nodes_of_stages(&self.shared.compact);
                 let alone: u64 = nodes.filter(|node| !in_stages[*node]).map(cost).sum();
                 let stages = self.counts.iter();
                 alone
@@ -215,9 +212,13 @@ impl Cutting<'_> {
     }
 
     fn longest_chain(&self) -> u64 {
-        let mut ends = vec![0; self.compact.len()];
-        for node in 0..self.compact.len() as u32 {
-            let before = self.compact.reads(node).map(|input| ends[input as usize]);
+        let mut ends = vec![0; self.shared.compact.len()];
+        for node in 0..self.shared.compact.len() as u32 {
+            let before = self
+                .shared
+                .compact
+                .reads(node)
+                .map(|input| ends[input as usize]);
             ends[node as usize] =
                 before.max().unwrap_or(0) + self.weights.to_do[node as usize].cost;
         }

@@ -3,25 +3,23 @@
 //! Law: the plan is made from the same workflow, data and recipes that a run would use; nothing is executed, and no
 //! store is made or written to.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_enact::{Blueprint, BlueprintStage, Expander, OpenError};
 use headwater_flow::Method;
-use headwater_graph::{
-    Known, OutputBinding, Recipe, Registry, Scalar, TaskGraph, TaskId, Workflow,
-};
-use headwater_merge::{Compact, Sharing, Weight};
+use headwater_graph::{Registry, Scalar, Workflow};
+use headwater_merge::Sharing;
 use headwater_remember::Store;
 
 use super::buckets::{AlgorithmPlan, Cutting, Limits};
 use super::costs::{CostSource, Costing};
-use super::count::{StageCount, Weights, nodes_of_stages, percent};
+use super::count::{StageCount, percent};
 use super::design::{self, Design};
 use super::instances::{Instances, Unfit};
 use super::load::{Study, StudyData};
-use crate::{CheckedFile, Error, Loaded, StorePlace};
+use super::open::open;
+use super::shared::{LookedUp, Shared};
+use crate::{CheckedFile, Error, StorePlace};
 
 /// What tasks of different parameter sets share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -219,69 +217,6 @@ pub struct StudyPlan {
 /// The buckets that the paper's figures are for.
 const BUCKET_SIZE: usize = 7;
 
-/// A workflow over its data, with everything that the objective needs.
-pub(super) struct Open {
-    pub(super) graph: TaskGraph,
-    pub(super) blueprint: Blueprint,
-    /// The stages that make outputs of other instances, which are bound to inputs.
-    pub(super) reference_stages: Vec<BlueprintStage>,
-    /// How many such outputs there are.
-    references: usize,
-}
-
-/// What the store says about the nodes of a compact graph.
-struct LookedUp {
-    /// By node, whether its product is remembered.
-    known: Vec<bool>,
-    /// By node, whether it is the first one that stands for its task.
-    first: Vec<bool>,
-    /// Tasks that are remembered, and that are not.
-    remembered: usize,
-    to_execute: usize,
-    /// Nodes that stand for a task that another one stands for already.
-    equal_when_cut: usize,
-    /// Tasks that are not remembered and that no stage of a parameter set has: those of references.
-    only_references: usize,
-}
-
-impl LookedUp {
-    fn new(
-        instances: &Instances,
-        compact: &Compact,
-        blueprint: &TaskGraph,
-        counted: &[bool],
-        store: &Store,
-    ) -> Result<LookedUp, Error> {
-        let (graph, tasks) = instances
-            .tasks(compact, blueprint)
-            .map_err(|error| Error::usage(error.to_string(), None))?;
-        let recipes: Vec<Recipe> = tasks.iter().map(|task| graph.recipe(*task)).collect();
-        let known: Vec<bool> = store.known(&recipes)?.iter().map(Option::is_some).collect();
-        // Numbers that an operation cuts to whole ones make several nodes one task.
-        let mut seen = vec![false; graph.len()];
-        let first = |task: &TaskId| !std::mem::replace(&mut seen[task.index()], true);
-        let first: Vec<bool> = tasks.iter().map(first).collect();
-        let count = |which: &dyn Fn(usize) -> bool| {
-            let nodes = (0..compact.len()).filter(|node| counted[*node]);
-            nodes.filter(|node| which(*node)).count()
-        };
-        let mut of_sets = vec![false; graph.len()];
-        for (node, in_stage) in nodes_of_stages(compact).into_iter().enumerate() {
-            of_sets[tasks[node].index()] |= in_stage;
-        }
-        let only_references =
-            count(&|node| first[node] && !known[node] && !of_sets[tasks[node].index()]);
-        Ok(LookedUp {
-            only_references,
-            remembered: count(&|node| first[node] && known[node]),
-            to_execute: count(&|node| first[node] && !known[node]),
-            equal_when_cut: count(&|node| !first[node]),
-            known,
-            first,
-        })
-    }
-}
-
 /// Says what a study would compute; nothing is executed, and no store is made or written to.
 pub fn plan_study(
     request: &StudyPlanRequest,
@@ -313,67 +248,22 @@ pub fn plan_study(
     let instances = Instances::new(&open.graph, &open.blueprint, &varied)
         .map_err(|unfit| misfit(&study, &unfit))?;
     refuse_too_many(&study, &instances)?;
-    let mut nodes_of_steps = Vec::new();
-    let compact = Compact::with(&instances.template, &instances.sets, |set, nodes| {
-        if set == 0 {
-            nodes_of_steps = nodes.to_vec();
-        }
-    });
-    // What a reference is made of is the same in every set.
-    let references: Vec<Vec<u32>> = open
-        .reference_stages
-        .iter()
-        .map(|stage| {
-            let steps = stage.tasks.iter().filter_map(|task| instances.step(*task));
-            steps.map(|step| nodes_of_steps[step]).collect()
-        })
-        .collect();
-    let operations: Vec<_> = instances
-        .tasks
-        .iter()
-        .map(|task| open.graph.operation_at(*task))
-        .collect();
-    let counted: Vec<bool> = compact
-        .nodes()
-        .map(|node| !operations[node.step as usize].signature.implicit)
-        .collect();
-
-    let found = LookedUp::new(&instances, &compact, &open.graph, &counted, &store)?;
-    let costing = Costing::new(&operations, &store)?;
-    let weight = |(number, node): (usize, headwater_merge::Node<'_>)| match counted[number] {
-        true => costing.weight(node.step),
-        false => Weight::default(),
-    };
-    let all: Vec<Weight> = compact.nodes().enumerate().map(weight).collect();
-    // What is remembered costs nothing, and neither does what another node stands for already.
-    let to_do = |node: usize| match found.first[node] && !found.known[node] {
-        true => all[node],
-        false => Weight::default(),
-    };
-    let weights = Weights {
-        to_do: (0..all.len()).map(to_do).collect(),
-        all,
-    };
-    let counts: Vec<StageCount> = compact
+    let shared = Shared::new(instances, &open);
+    let found = LookedUp::new(&shared, &open.graph, &store)?;
+    let costing = Costing::new(&shared.operations, &store)?;
+    let weights = shared.weights(&costing, &found);
+    let counts: Vec<StageCount> = shared
+        .compact
         .stages
         .iter()
         .map(|rows| StageCount::new(rows, &weights))
         .collect();
     let workers = request.workers.unwrap_or_else(crate::plan::machine_cores);
-    let in_order = loaded.workflow.stage_order().unwrap_or_default();
-    let rank = |kind: &usize| {
-        let stage = instances.stages[*kind];
-        in_order.iter().position(|known| *known == stage)
-    };
-    let mut order: Vec<usize> = (0..instances.stages.len()).collect();
-    order.sort_by_key(rank);
     let cutting = Cutting {
-        compact: &compact,
+        shared: &shared,
         counts: &counts,
         weights: &weights,
-        counted: &counted,
-        references: &references,
-        order: &order,
+        order: shared.order(&loaded.workflow.stage_order().unwrap_or_default()),
         sharing: request.reuse.sharing(),
         limits: Limits {
             workers,
@@ -384,16 +274,7 @@ pub fn plan_study(
         },
     };
     let chosen = cutting.usual();
-    if let Some(limit) = request.memory.filter(|limit| chosen.largest_bytes > *limit) {
-        notes.push(format!(
-            "a bucket needs {} bytes of products alive at once, more than the {limit} of --memory: a single stage \
-             does not fit",
-            chosen.largest_bytes
-        ));
-    }
-    if request.memory.is_some() && !costing.is_measured() {
-        notes.push("sizes of products are not known yet, so --memory limits nothing".to_owned());
-    }
+    notes.extend(about_memory(request.memory, &chosen, &costing));
     let (algorithms, left_out) = match request.compare {
         true => cutting.all(),
         false => (Vec::new(), Vec::new()),
@@ -410,9 +291,6 @@ pub fn plan_study(
     let total = |of: fn(&StageCount) -> usize| counts.iter().map(of).sum::<usize>();
     let all_tasks = total(|count| count.instances * count.width);
     let tasks_merged: usize = counts.iter().map(|count| count.left(sharing).tasks).sum();
-    let steps = instances.template.occurrences.iter();
-    let steps = steps.flat_map(|occurrence| &occurrence.steps);
-    let unmerged_cost = steps.map(|step| costing.weight(*step).cost).sum::<u64>() * sets as u64;
     let reuses = [Reuse::Chain, Reuse::Graph].map(|reuse| how_much(reuse, &counts));
     let reuse_percent = match request.reuse {
         Reuse::None => 0.0,
@@ -427,22 +305,6 @@ pub fn plan_study(
             .saturating_mul(workers.min(chosen.buckets.max(1)) as u64),
         disk: weights.to_do.iter().map(|weight| weight.bytes).sum(),
     });
-    let stage_plan = |position: usize| {
-        let kinds = instances.stages.iter().zip(&counts);
-        let kinds: Vec<&StageCount> = kinds
-            .filter_map(|(stage, count)| (*stage == position).then_some(count))
-            .collect();
-        let sum = |of: &dyn Fn(&StageCount) -> usize| kinds.iter().map(|count| of(count)).sum();
-        (!kinds.is_empty()).then(|| StudyStagePlan {
-            name: Arc::clone(&loaded.workflow.stages[position].name),
-            tasks_per_instance: kinds.iter().map(|count| count.width).max().unwrap_or(0),
-            instances: sum(&|count| count.instances),
-            distinct: sum(&|count| count.distinct),
-            tasks: sum(&|count| count.instances * count.width),
-            tasks_merged: sum(&|count| count.left(sharing).tasks),
-        })
-    };
-    let stages = (0..loaded.workflow.stages.len()).filter_map(stage_plan);
     let name = |stage: &usize| Arc::clone(&loaded.workflow.stages[*stage].name);
     Ok(StudyPlan {
         study: Arc::clone(study.name()),
@@ -466,14 +328,14 @@ pub fn plan_study(
         saved_percent: percent(tasks_merged as u64, all_tasks as u64),
         saved_percent_of_time: percent(
             counts.iter().map(|count| count.left(sharing).cost).sum(),
-            unmerged_cost,
+            shared.unmerged_cost(&costing),
         ),
         fixed: study.resolved.fixed.clone(),
         reference: ReferencePlan {
             items: open.references,
             tasks: found.only_references,
         },
-        stages: stages.collect(),
+        stages: stage_plans(&loaded.workflow, &shared, &counts, sharing),
         costs: costing.source().clone(),
         workers,
         chosen,
@@ -486,6 +348,45 @@ pub fn plan_study(
         written,
         notes,
         said: study.said,
+    })
+}
+
+/// What becomes of each stage of the workflow that is needed.
+fn stage_plans(
+    workflow: &Workflow,
+    shared: &Shared<'_>,
+    counts: &[StageCount],
+    sharing: Sharing,
+) -> Vec<StudyStagePlan> {
+    let plan = |position: usize| {
+        let kinds = shared.instances.stages.iter().zip(counts);
+        let kinds: Vec<&StageCount> = kinds
+            .filter_map(|(stage, count)| (*stage == position).then_some(count))
+            .collect();
+        let sum = |of: &dyn Fn(&StageCount) -> usize| kinds.iter().map(|count| of(count)).sum();
+        (!kinds.is_empty()).then(|| StudyStagePlan {
+            name: Arc::clone(&workflow.stages[position].name),
+            tasks_per_instance: kinds.iter().map(|count| count.width).max().unwrap_or(0),
+            instances: sum(&|count| count.instances),
+            distinct: sum(&|count| count.distinct),
+            tasks: sum(&|count| count.instances * count.width),
+            tasks_merged: sum(&|count| count.left(sharing).tasks),
+        })
+    };
+    (0..workflow.stages.len()).filter_map(plan).collect()
+}
+
+/// What is to be said about a limit on memory.
+fn about_memory(limit: Option<u64>, chosen: &AlgorithmPlan, costing: &Costing) -> Option<String> {
+    let limit = limit?;
+    if !costing.is_measured() {
+        return Some("sizes of products are not known yet, so --memory limits nothing".to_owned());
+    }
+    (chosen.largest_bytes > limit).then(|| {
+        format!(
+            "a stage has {} bytes of products alive at once and does not fit into the {limit} of --memory",
+            chosen.largest_bytes
+        )
     })
 }
 
@@ -526,109 +427,6 @@ fn how_much(reuse: Reuse, counts: &[StageCount]) -> ReusePlan {
         percent_of_time: percent(cost, all_cost),
         percent_of_all: percent(tasks as u64, instances as u64),
     }
-}
-
-/// The workflow with one output, and with these inputs made rather than given.
-fn asking_for(workflow: &Workflow, output: &OutputBinding, made: &[Arc<str>]) -> Arc<Workflow> {
-    let mut workflow = workflow.clone();
-    workflow.outputs = vec![output.clone()];
-    for input in &mut workflow.inputs {
-        input.optional |= made.contains(&input.name);
-    }
-    Arc::new(workflow)
-}
-
-/// Expands the workflow for the objective, with the references that it is compared with.
-pub(super) fn open(
-    study: &Study,
-    loaded: &Loaded,
-    data_set: &headwater_enact::DataSet,
-    baseline: &BTreeMap<Arc<str>, Scalar>,
-) -> Result<Open, Error> {
-    let shape = |errors: Vec<_>| {
-        let errors = errors.into_iter().map(OpenError::Shape);
-        loaded.mistakes(&errors.collect::<Vec<_>>())
-    };
-    let mut graph = TaskGraph::unshared();
-    let mut data_set = data_set.clone();
-    let references = study.references(&loaded.workflow);
-    let made: Vec<Arc<str>> = references
-        .iter()
-        .map(|(input, _)| Arc::clone(input))
-        .collect();
-    let mut items = 0;
-    let mut reference_stages = Vec::new();
-    let mut pending: Vec<_> = references.iter().collect();
-    // A reference may need another one: those that can be made come first, in whatever order they are written.
-    while !pending.is_empty() {
-        let before = pending.len();
-        let (mut left, mut why) = (Vec::new(), None);
-        for reference in pending {
-            let (input, output) = reference;
-            let workflow = asking_for(&loaded.workflow, output, &made);
-            let mut expander =
-                Expander::new(&workflow, &loaded.registry, &data_set, baseline).map_err(shape)?;
-            let expanded = expander
-                .blueprint(&mut graph)
-                .map_err(|error| shape(vec![error]))?;
-            match expander.products(&output.data, input, &loaded.registry) {
-                Some(products) => {
-                    items += expanded.requested.len();
-                    reference_stages.extend(expanded.stages);
-                    data_set.products.push(products);
-                }
-                None => {
-                    let lacks = expanded.requested.is_empty() && expanded.open.is_empty();
-                    why = Some(no_reference(study, input, output, lacks));
-                    left.push(reference);
-                }
-            }
-        }
-        if let Some(why) = why.filter(|_| left.len() == before) {
-            return Err(why);
-        }
-        pending = left;
-    }
-    let objective = &study.resolved.objective;
-    let workflow = asking_for(&loaded.workflow, objective, &[]);
-    let mut expander =
-        Expander::new(&workflow, &loaded.registry, &data_set, baseline).map_err(shape)?;
-    let blueprint = expander
-        .blueprint(&mut graph)
-        .map_err(|error| shape(vec![error]))?;
-    if blueprint.requested.is_empty() && blueprint.open.is_empty() {
-        return Err(study.mistake_at_objective(
-            format!(
-                "there is nothing to study: `{}` needs an optional input that is not given",
-                objective.name
-            ),
-            "give all inputs that it needs under `inputs`",
-        ));
-    }
-    Ok(Open {
-        graph,
-        blueprint,
-        reference_stages,
-        references: items,
-    })
-}
-
-/// A reference that cannot be bound: it lacks an input, or how many there are is not known yet.
-fn no_reference(study: &Study, input: &Arc<str>, output: &OutputBinding, lacks: bool) -> Error {
-    let name = &output.name;
-    let (message, hint) = match lacks {
-        true => (
-            format!(
-                "the stage that makes `{name}` reads `{input}` itself, or another optional input that is not given"
-            ),
-            "make the reference in a stage that does not read it",
-        ),
-        false => (
-            format!("how many `{name}` there are is not known before something has run"),
-            "give the reference as files",
-        ),
-    };
-    study.mistake_at_input(input, message, hint)
 }
 
 /// A parameter that cannot take a value of the design.

@@ -16,7 +16,7 @@ use headwater_remember::{RunRecord, RunStatus, Store};
 use super::costs::costs_of;
 use super::instances::{Instances, Unfit, Varied};
 use super::load::{Study, StudyData};
-use super::plan::{Open, open};
+use super::open::{Open, open};
 use crate::native::Surroundings;
 use crate::run::Places;
 use crate::{Error, FailedTask, StorePlace};

@@ -1,0 +1,126 @@
+//! The workflow of a study over its data, for its objective, with the references that it is compared with.
+//!
+//! Law: nothing depends on the values of parameters that vary. References are outputs of other instances in the same
+//! graph, at the values that parameters have where they do not vary; what only they need is part of no stage that counts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use headwater_enact::{Blueprint, BlueprintStage, DataSet, Expander, OpenError};
+use headwater_graph::{OutputBinding, Scalar, TaskGraph, Workflow};
+
+use super::load::Study;
+use crate::{Error, Loaded};
+
+/// A workflow over its data, with everything that the objective needs.
+pub(super) struct Open {
+    pub(super) graph: TaskGraph,
+    pub(super) blueprint: Blueprint,
+    /// The stages that make outputs of other instances, which are bound to inputs.
+    pub(super) reference_stages: Vec<BlueprintStage>,
+    /// How many such outputs there are.
+    pub(super) references: usize,
+}
+
+/// The workflow with one output, and with these inputs made rather than given.
+fn asking_for(workflow: &Workflow, output: &OutputBinding, made: &[Arc<str>]) -> Arc<Workflow> {
+    let mut workflow = workflow.clone();
+    workflow.outputs = vec![output.clone()];
+    for input in &mut workflow.inputs {
+        input.optional |= made.contains(&input.name);
+    }
+    Arc::new(workflow)
+}
+
+/// Expands the workflow for the objective, with the references that it is compared with.
+pub(super) fn open(
+    study: &Study,
+    loaded: &Loaded,
+    data_set: &DataSet,
+    baseline: &BTreeMap<Arc<str>, Scalar>,
+) -> Result<Open, Error> {
+    let shape = |errors: Vec<_>| {
+        let errors = errors.into_iter().map(OpenError::Shape);
+        loaded.mistakes(&errors.collect::<Vec<_>>())
+    };
+    let mut graph = TaskGraph::unshared();
+    let mut data_set = data_set.clone();
+    let references = study.references(&loaded.workflow);
+    let made: Vec<Arc<str>> = references
+        .iter()
+        .map(|(input, _)| Arc::clone(input))
+        .collect();
+    let mut items = 0;
+    let mut reference_stages = Vec::new();
+    let mut pending: Vec<_> = references.iter().collect();
+    // A reference may need another one: those that can be made come first, in whatever order they are written.
+    while !pending.is_empty() {
+        let before = pending.len();
+        let (mut left, mut why) = (Vec::new(), None);
+        for reference in pending {
+            let (input, output) = reference;
+            let workflow = asking_for(&loaded.workflow, output, &made);
+            let mut expander =
+                Expander::new(&workflow, &loaded.registry, &data_set, baseline).map_err(shape)?;
+            let expanded = expander
+                .blueprint(&mut graph)
+                .map_err(|error| shape(vec![error]))?;
+            match expander.products(&output.data, input, &loaded.registry) {
+                Some(products) => {
+                    items += expanded.requested.len();
+                    reference_stages.extend(expanded.stages);
+                    data_set.products.push(products);
+                }
+                None => {
+                    let lacks = expanded.requested.is_empty() && expanded.open.is_empty();
+                    why = Some(no_reference(study, input, output, lacks));
+                    left.push(reference);
+                }
+            }
+        }
+        if let Some(why) = why.filter(|_| left.len() == before) {
+            return Err(why);
+        }
+        pending = left;
+    }
+    let objective = &study.resolved.objective;
+    let workflow = asking_for(&loaded.workflow, objective, &[]);
+    let mut expander =
+        Expander::new(&workflow, &loaded.registry, &data_set, baseline).map_err(shape)?;
+    let blueprint = expander
+        .blueprint(&mut graph)
+        .map_err(|error| shape(vec![error]))?;
+    if blueprint.requested.is_empty() && blueprint.open.is_empty() {
+        return Err(study.mistake_at_objective(
+            format!(
+                "there is nothing to study: `{}` needs an optional input that is not given",
+                objective.name
+            ),
+            "give all inputs that it needs under `inputs`",
+        ));
+    }
+    Ok(Open {
+        graph,
+        blueprint,
+        reference_stages,
+        references: items,
+    })
+}
+
+/// A reference that cannot be bound: it lacks an input, or how many there are is not known yet.
+fn no_reference(study: &Study, input: &Arc<str>, output: &OutputBinding, lacks: bool) -> Error {
+    let name = &output.name;
+    let (message, hint) = match lacks {
+        true => (
+            format!(
+                "the stage that makes `{name}` reads `{input}` itself, or another optional input that is not given"
+            ),
+            "make the reference in a stage that does not read it",
+        ),
+        false => (
+            format!("how many `{name}` there are is not known before something has run"),
+            "give the reference as files",
+        ),
+    };
+    study.mistake_at_input(input, message, hint)
+}
