@@ -11,7 +11,8 @@
 //! is known in O(1). So nothing is gained by leaving out siblings of equal cost and child count, as the paper does,
 //! and none are: of branches that come to the same the lowest is taken, and of those the last. A chain of single
 //! children is one branch. Where stages move one by one out of one large bucket (the paper's figure 16) the cost is
-//! O(n²), with a small factor; otherwise the dearest bucket is a small part of all.
+//! O(n²), with a small factor; otherwise the dearest bucket is a small part of all. [`Trtma::PRACTICAL`] is for callers
+//! that cannot wait for that case.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +30,13 @@ pub struct Trtma {
     pub max_buckets: usize,
     /// Whether to do as the paper: choose the least imbalance first, and stop if that is a false improvement.
     pub paper: bool,
+}
+
+impl Trtma {
+    /// With more stages than this it should not be asked where nobody knows their tree: in the worst case, a first
+    /// task that nearly all of them share and that is no place to cut (the paper's figure 16), this many take some
+    /// three seconds, twice as many four times as long. Most trees take milliseconds.
+    pub const PRACTICAL: usize = 16_000;
 }
 
 impl Merge for Trtma {

@@ -54,17 +54,18 @@ use crate::{Points, Space};
 use std::sync::Arc;
 use table::Table;
 
+/// How many values a design may have, rows times parameters: 2 GiB of them.
+pub const MOST_VALUES: u64 = 1 << 28;
+
 /// Points of a space without further structure: each row is one draw of all parameters.
 ///
 /// # Errors
 ///
-/// If the space has no parameters or one without values, if no rows are wanted, or if no sequence of that kind is
-/// known in so many dimensions.
+/// If the space has no parameters or one without values, if no rows are wanted or more than [`MOST_VALUES`] values, or
+/// if no sequence of that kind is known in so many dimensions.
 pub fn plain(space: &Space, sampler: Sampler, rows: u32, seed: u64) -> Result<Points, SampleError> {
     check(space)?;
-    if rows == 0 {
-        return Err(SampleError::Nothing { what: "samples" });
-    }
+    count_rows(rows, 1, space.len(), "samples")?;
     let tables = Table::shares(space);
     let cube = unit(sampler, rows, space.len(), seed)?;
     let mut values = Vec::with_capacity(rows as usize * space.len());
@@ -91,17 +92,29 @@ fn check(space: &Space) -> Result<(), SampleError> {
     }
 }
 
-/// Whether so many groups of rows can be counted; how many rows that are.
-fn count_rows(groups: u32, group: usize, what: &'static str) -> Result<u32, SampleError> {
+/// Whether a design may have so many groups of rows of so many values; how many rows that are.
+fn count_rows(
+    groups: u32,
+    group: usize,
+    columns: usize,
+    what: &'static str,
+) -> Result<u32, SampleError> {
     if groups == 0 {
         return Err(SampleError::Nothing { what });
     }
     let rows = u64::from(groups).saturating_mul(group as u64);
-    u32::try_from(rows).map_err(|_| SampleError::TooMany {
-        rows,
-        limit: u64::from(u32::MAX),
-        what,
-    })
+    // Rows without values take room nevertheless.
+    let values = rows.saturating_mul(columns.max(1) as u64);
+    match u32::try_from(rows) {
+        Ok(rows) if values <= MOST_VALUES => Ok(rows),
+        _ => Err(SampleError::TooMany {
+            rows,
+            columns,
+            values,
+            limit: MOST_VALUES,
+            what,
+        }),
+    }
 }
 
 /// Whether all values are numbers; columns are called by `name`.

@@ -41,11 +41,19 @@ impl Domain {
     }
 
     /// The value at a position of a discrete domain, counted from 0. Sums such as 0.1 + 2 × 0.1 come out as people
-    /// write them: rounded to 15 significant digits.
+    /// write them: rounded to 15 significant digits. Whole numbers in whole steps are not rounded: they are exact up
+    /// to 2⁵³.
     pub fn value(&self, position: u32) -> f64 {
         match self {
             Domain::Interval { low, .. } => *low,
-            Domain::Grid { low, step, .. } => as_written(low + step * f64::from(position)),
+            Domain::Grid { low, step, .. } => {
+                let sum = low + step * f64::from(position);
+                if is_whole(*low) && is_whole(*step) {
+                    sum
+                } else {
+                    as_written(sum)
+                }
+            }
             Domain::Choice { .. } => f64::from(position),
         }
     }
@@ -136,6 +144,10 @@ impl Domain {
     }
 }
 
+fn is_whole(value: f64) -> bool {
+    libm::trunc(value) == value
+}
+
 /// The nearest number of 15 significant digits.
 fn as_written(value: f64) -> f64 {
     quickly_as_written(value).unwrap_or_else(|| format!("{value:.14e}").parse().unwrap_or(value))
@@ -148,7 +160,7 @@ fn as_written(value: f64) -> f64 {
 fn quickly_as_written(value: f64) -> Option<f64> {
     const FIFTEEN: f64 = 1e15;
     let size = value.abs();
-    if size < FIFTEEN && libm::trunc(size) == size {
+    if size < FIFTEEN && is_whole(size) {
         return Some(value);
     }
     if !(1e-6..FIFTEEN).contains(&size) {
@@ -210,6 +222,23 @@ mod tests {
         };
         assert_eq!(grid.value(2).to_bits(), 0.3_f64.to_bits());
         assert_eq!(grid.bounds(), (0.1, 1.0));
+    }
+
+    #[test]
+    fn large_whole_numbers_are_exact() {
+        for (low, step) in [(1e15, 1.0), (9_007_199_254_740_992.0, -1.0), (-1e15, -3.0)] {
+            let grid = Domain::Grid {
+                low,
+                step,
+                count: 10,
+            };
+            for position in 0..10 {
+                let exact = low as i64 + step as i64 * i64::from(position);
+                assert_eq!(grid.value(position) as i64, exact);
+                assert_eq!(grid.position(exact as f64), Some(position as u32));
+            }
+            assert_eq!(grid.bounds(), (low, low + 9.0 * step));
+        }
     }
 
     #[test]

@@ -33,11 +33,17 @@ pub enum SampleError {
         /// Samples or trajectories.
         what: &'static str,
     },
-    /// More rows than a design counts.
-    #[error("{rows} rows are more than the {limit} that a design may have: ask for fewer {what}")]
+    /// More values than a design may have.
+    #[error(
+        "{rows} rows of {columns} values are {values} values in all, more than the {limit} that a design may have: ask for fewer {what}, or vary fewer parameters"
+    )]
     TooMany {
-        /// How many were wanted.
+        /// How many rows were wanted.
         rows: u64,
+        /// How many values a row has.
+        columns: usize,
+        /// How many values that makes; 2⁶⁴ − 1 for more than that.
+        values: u64,
         /// How many there may be.
         limit: u64,
         /// Samples or trajectories.

@@ -77,13 +77,13 @@ pub struct MoatDesign {
 ///
 /// # Errors
 ///
-/// If the space has no parameters, or one without values or with a single one; if there are too many rows or none; if
-/// the number of levels is odd or less than 2; if a radial design has more parameters than the sequence has
+/// If the space has no parameters, or one without values or with a single one; if there are more than
+/// [`MOST_VALUES`](super::MOST_VALUES) values or none; if the number of levels is odd or less than 2; if a radial design has more parameters than the sequence has
 /// dimensions for.
 pub fn design(space: &Space, wanted: &Moat, seed: u64) -> Result<MoatDesign, SampleError> {
     check_movable(space)?;
     let group = space.len() + 1;
-    let rows = count_rows(wanted.trajectories, group, "trajectories")?;
+    let rows = count_rows(wanted.trajectories, group, space.len(), "trajectories")?;
     if wanted.walk == Walk::Radial {
         return radial::design(space, wanted.trajectories, rows, seed);
     }

@@ -4,7 +4,7 @@
 //! there are; and except for the Latin hypercube a row does not depend on how many rows there are.
 
 use super::draw::Draw;
-use super::{SampleError, Sampler, halton, sobol};
+use super::{SampleError, Sampler, count_rows, halton, sobol};
 use crate::Points;
 
 /// The largest number below 1.
@@ -15,13 +15,17 @@ const BELOW_ONE: f64 = 1.0 - f64::EPSILON / 2.0;
 ///
 /// # Errors
 ///
-/// If no sequence of that kind is known in so many dimensions.
+/// If no sequence of that kind is known in so many dimensions, or if there are more than
+/// [`MOST_VALUES`](super::MOST_VALUES) values.
 pub fn unit(
     sampler: Sampler,
     rows: u32,
     dimensions: usize,
     seed: u64,
 ) -> Result<Points, SampleError> {
+    if rows > 0 {
+        count_rows(rows, 1, dimensions, "samples")?;
+    }
     let mut values = vec![0.0; rows as usize * dimensions];
     let mut columns = Columns {
         values: &mut values,

@@ -48,13 +48,13 @@ pub struct VbdDesign {
 ///
 /// # Errors
 ///
-/// If the space has no parameters or one without values, if there are too many rows or none, or if no sequence of
+/// If the space has no parameters or one without values, if there are more than [`MOST_VALUES`](super::MOST_VALUES) values or none, or if no sequence of
 /// that kind is known in two dimensions per parameter.
 pub fn design(space: &Space, wanted: &Vbd, seed: u64) -> Result<VbdDesign, SampleError> {
     check(space)?;
     let parameters = space.len();
     let group = group(parameters, wanted.second_order);
-    let rows = count_rows(wanted.samples, group, "samples")?;
+    let rows = count_rows(wanted.samples, group, parameters, "samples")?;
     let tables = Table::shares(space);
     let cube = unit(wanted.sampler, wanted.samples, 2 * parameters, seed)?;
     let mut values = Vec::with_capacity(rows as usize * parameters);
@@ -110,7 +110,7 @@ impl VbdDesign {
             });
         }
         let samples = u32::try_from(points.len() / group).unwrap_or(u32::MAX);
-        count_rows(samples, group, "samples")?;
+        count_rows(samples, group, parameters, "samples")?;
         check_finite(&points, |column| (column + 1).to_string().into())?;
         for first in (0..points.len()).step_by(group) {
             check_mixture(&points, first, group, second_order)?;

@@ -310,10 +310,20 @@ fn what_cannot_be_walked_is_refused() {
         refused(&plane(), 0, each, Walk::Random),
         SampleError::Nothing { .. }
     ));
-    assert!(matches!(
-        refused(&plane(), u32::MAX, each, Walk::Spread),
-        SampleError::TooMany { .. }
-    ));
+    let wide = space((0..2000).map(|_| interval(0.0, 1.0)));
+    for walk in [Walk::Random, Walk::Spread, Walk::Radial] {
+        for levels in [each, Levels::Grid] {
+            assert!(matches!(
+                refused(&plane(), u32::MAX, levels, walk),
+                SampleError::TooMany { .. }
+            ));
+            assert_eq!(
+                refused(&wide, 2_000_000, levels, walk).to_string(),
+                "4002000000 rows of 2000 values are 8004000000000 values in all, more than the 268435456 that a \
+                 design may have: ask for fewer trajectories, or vary fewer parameters"
+            );
+        }
+    }
     let many = space((0..300).map(|_| interval(0.0, 1.0)));
     assert!(matches!(
         refused(&many, 4, each, Walk::Radial),

@@ -3,7 +3,7 @@
 //! Law: what a sampler promises of each block of points holds for every seed.
 
 use headwater_study::Points;
-use headwater_study::sample::{SampleError, Sampler, plain, unit};
+use headwater_study::sample::{MOST_VALUES, SampleError, Sampler, plain, unit};
 
 use crate::support::{grid, interval, space};
 
@@ -195,6 +195,29 @@ fn sequences_end_at_512_dimensions_and_say_so() {
         );
     }
     assert!(unit(Sampler::Mc, 2, 1000, 0).is_ok());
+}
+
+/// What would take terabytes is refused before anything is taken.
+#[test]
+fn samples_of_more_values_than_there_may_be_are_refused() {
+    assert_eq!(MOST_VALUES, 268_435_456);
+    for sampler in SAMPLERS {
+        let error = unit(sampler, u32::MAX, 500, 1).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "4294967295 rows of 500 values are 2147483647500 values in all, more than the 268435456 that a design \
+             may have: ask for fewer samples, or vary fewer parameters"
+        );
+        assert!(unit(sampler, u32::MAX, 0, 1).is_err());
+        assert!(unit(sampler, u32::MAX, usize::MAX, 1).is_err());
+        let space = space((0..1 << 8).map(|_| interval(0.0, 1.0)));
+        let error = plain(&space, sampler, (1 << 20) + 1, 1).unwrap_err();
+        let values = (1 << 28) + (1 << 8);
+        assert!(
+            matches!(error, SampleError::TooMany { values: found, .. } if found == values),
+            "{error}"
+        );
+    }
 }
 
 #[test]

@@ -136,6 +136,14 @@ fn what_cannot_be_sampled_is_refused() {
     assert_eq!(error.unwrap_err(), SampleError::Nothing { what: "samples" });
     let error = design(space([interval(0.0, 1.0)]), u32::MAX, Sampler::Mc);
     assert!(matches!(error, Err(SampleError::TooMany { .. })));
+    // 16,000 parameters: 256 million values for a single base point, and the second one is too much.
+    let wide = || space((0..16_000).map(|_| interval(0.0, 1.0)));
+    let error = design(wide(), 2, Sampler::Mc).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "32004 rows of 16000 values are 512064000 values in all, more than the 268435456 that a design may have: ask \
+         for fewer samples, or vary fewer parameters"
+    );
     let many = || space((0..257).map(|_| grid(0.0, 1.0, 3.0)));
     let error = design(many(), 4, Sampler::Sobol);
     assert!(matches!(

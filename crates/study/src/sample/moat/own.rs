@@ -5,7 +5,7 @@
 //! trajectory. Which of several such ones it is makes no difference: an effect of nothing is 0.
 
 use super::{Levels, MoatDesign, Move, check_movable};
-use crate::sample::{SampleError, check_finite};
+use crate::sample::{SampleError, check_finite, count_rows};
 use crate::{Points, Space};
 
 impl MoatDesign {
@@ -45,19 +45,14 @@ impl MoatDesign {
                 what: "a trajectory has a row more than there are parameters",
             });
         }
-        if u32::try_from(points.len()).is_err() {
-            return Err(SampleError::TooMany {
-                rows: points.len() as u64,
-                limit: u64::from(u32::MAX),
-                what: "trajectories",
-            });
-        }
+        let trajectories = u32::try_from(points.len() / group).unwrap_or(u32::MAX);
+        count_rows(trajectories, group, points.width(), "trajectories")?;
         if let Levels::Each(levels @ (0 | 1)) = levels {
             return Err(SampleError::Levels { levels });
         }
         check_finite(&points, |column| space.parameters[column].name.clone())?;
         let mut moves = Vec::with_capacity(points.len());
-        for trajectory in 0..points.len() / group {
+        for trajectory in 0..trajectories as usize {
             let found = Found {
                 space,
                 points: &points,
@@ -69,7 +64,7 @@ impl MoatDesign {
             }
         }
         Ok(MoatDesign {
-            trajectories: (points.len() / group) as u32,
+            trajectories,
             points,
             moves,
         })

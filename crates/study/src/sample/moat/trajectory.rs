@@ -47,7 +47,7 @@ impl Drawn<'_> {
         for (position, axis) in self.axes.iter().enumerate() {
             let (levels, jump) = (axis.levels(), axis.jump());
             let level = self.base.below(levels);
-            let (up, down) = (level + jump < levels, level >= jump);
+            let (up, down) = (level < levels - jump, level >= jump);
             let goes_up = up && (!down || self.direction.below(2) == 1);
             base[position] = level;
             after[position] = if goes_up { level + jump } else { level - jump };
@@ -55,5 +55,36 @@ impl Drawn<'_> {
         }
         self.order.shuffle(order);
         &self.trajectory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Levels, axis};
+    use super::*;
+    use crate::{Domain, Parameter, Space};
+
+    /// Levels and jump add up to more than 2³².
+    #[test]
+    fn the_most_levels_there_may_be_are_jumped_within() {
+        let space = Space {
+            parameters: vec![Parameter {
+                name: "x".into(),
+                domain: Domain::Choice { count: u32::MAX },
+            }],
+        };
+        for levels in [Levels::Each(u32::MAX - 1), Levels::Grid] {
+            let axes = axis::axes(&space, levels);
+            let (count, jump) = (axes[0].levels(), axes[0].jump());
+            let mut drawn = Drawn::new(&axes, 1);
+            let mut ups = 0;
+            for _ in 0..100 {
+                let Trajectory { base, after, .. } = drawn.next();
+                assert!(base[0] < count && after[0] < count);
+                assert_eq!(base[0].abs_diff(after[0]), jump);
+                ups += u32::from(base[0] < after[0]);
+            }
+            assert!((20..80).contains(&ups), "{ups}");
+        }
     }
 }
