@@ -41,17 +41,18 @@ impl Domain {
     }
 
     /// The value at a position of a discrete domain, counted from 0. Sums such as 0.1 + 2 × 0.1 come out as people
-    /// write them: rounded to 15 significant digits. Whole numbers in whole steps are not rounded: they are exact up
-    /// to 2⁵³.
+    /// write them: rounded to 15 significant digits of what was added, so that −0.3 + 3 × 0.1 is 0. Whole numbers in
+    /// whole steps are not rounded: they are exact up to 2⁵³.
     pub fn value(&self, position: u32) -> f64 {
         match self {
             Domain::Interval { low, .. } => *low,
             Domain::Grid { low, step, .. } => {
-                let sum = low + step * f64::from(position);
+                let way = step * f64::from(position);
+                let sum = low + way;
                 if is_whole(*low) && is_whole(*step) {
                     sum
                 } else {
-                    as_written(sum)
+                    as_written_beside(sum, low.abs().max(way.abs()))
                 }
             }
             Domain::Choice { .. } => f64::from(position),
@@ -209,9 +210,48 @@ impl Space {
     }
 }
 
+/// The sum of numbers of which the larger is `scale`, rounded to 15 significant digits of that.
+fn as_written_beside(sum: f64, scale: f64) -> f64 {
+    let power = |number: f64| libm::floor(libm::log10(number.abs()));
+    if sum == 0.0 || power(sum) >= power(scale) {
+        return as_written(sum);
+    }
+    let decimals = 14.0 - power(scale);
+    if !(0.0..=300.0).contains(&decimals) {
+        return as_written(sum);
+    }
+    let written = format!("{sum:.*}", decimals as usize).parse();
+    // A zero has no sign here.
+    written.unwrap_or(sum) + 0.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn grids_across_zero_have_a_zero_and_its_neighbours() {
+        for (low, step, count) in [
+            (-0.3, 0.1, 7),
+            (-0.7, 0.1, 15),
+            (-2.9, 0.1, 30),
+            (-14.0, 0.7, 29),
+            (-1.2, 0.3, 9),
+        ] {
+            let grid = Domain::Grid { low, step, count };
+            for position in 0..count {
+                // Whole tenths, exactly.
+                let tenths = (low * 10.0_f64).round() + (step * 10.0).round() * f64::from(position);
+                let exact: f64 = format!("{:.1}", tenths / 10.0).parse().unwrap();
+                let value = grid.value(position);
+                assert_eq!(
+                    value.to_bits(),
+                    (exact + 0.0).to_bits(),
+                    "{value} is {exact}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn values_of_a_grid_are_what_people_write() {

@@ -127,7 +127,12 @@ impl Cutting<'_> {
             paper,
         }));
         let max_buckets = max_buckets.unwrap_or(TRTMA_BUCKETS_PER_WORKER * self.limits.workers);
-        plans.push(self.plan(&Trtma { max_buckets, paper }));
+        let trtma = Trtma { max_buckets, paper };
+        if stages <= Trtma::PRACTICAL {
+            plans.push(self.plan(&trtma));
+        } else {
+            left_out.push(trtma.name());
+        }
         plans.push(self.plan(&self.cost_balanced()));
         (plans, left_out)
     }
