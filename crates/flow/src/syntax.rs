@@ -154,7 +154,13 @@ pub(crate) fn foreign_comments(text: &str) -> Vec<usize> {
     // The last byte, and the last one that was no space.
     let (mut last, mut significant) = (b'\n', None);
     let mut at = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    // Where the line ends, and whether with `*/`; found once for each line.
+    let (mut end, mut closed) = (0, false);
     while let Some(&byte) = bytes.get(at) {
+        if at >= end {
+            end = at + line_length(&bytes[at..]);
+            closed = bytes[at..end].trim_ascii_end().ends_with(b"*/");
+        }
         let spaced = last.is_ascii_whitespace();
         if let Some(closing) = quote {
             let doubled =
@@ -167,11 +173,11 @@ pub(crate) fn foreign_comments(text: &str) -> Vec<usize> {
             }
         } else if byte.is_ascii_whitespace() {
         } else if spaced && byte == b'#' {
-            at += line_length(&bytes[at..]);
+            at = end;
             last = b'\n';
             continue;
         } else if spaced
-            && is_foreign_comment(&bytes[at..])
+            && is_foreign_comment(&bytes[at..end], closed)
             && match significant {
                 None | Some(b'"' | b'}' | b']') => true,
                 Some(b'{' | b',') => open.last() == Some(&b'{'),
@@ -179,7 +185,7 @@ pub(crate) fn foreign_comments(text: &str) -> Vec<usize> {
             }
         {
             found.push(at);
-            at += line_length(&bytes[at..]);
+            at = end;
             last = b'\n';
             continue;
         } else {
@@ -205,11 +211,10 @@ pub(crate) fn foreign_comments(text: &str) -> Vec<usize> {
     found
 }
 
-/// Whether the rest of a line is a comment elsewhere.
-fn is_foreign_comment(rest: &[u8]) -> bool {
-    let line = rest[..line_length(rest)].trim_ascii_end();
-    let apart = line.get(2).is_none_or(u8::is_ascii_whitespace);
-    apart && (line.starts_with(b"//") || (line.starts_with(b"/*") && line.ends_with(b"*/")))
+/// Whether the rest of a line is a comment elsewhere. `closed` says whether it ends with `*/`.
+fn is_foreign_comment(rest: &[u8], closed: bool) -> bool {
+    let apart = rest.get(2).is_none_or(u8::is_ascii_whitespace);
+    apart && (rest.starts_with(b"//") || (closed && rest.starts_with(b"/*")))
 }
 
 fn line_length(rest: &[u8]) -> usize {

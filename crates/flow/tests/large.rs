@@ -102,6 +102,7 @@ fn hostile_files_cost_little() {
         "? ".repeat(100_000),
         "[".repeat(100_000),
         "{a: ".repeat(100_000),
+        format!("{{{}", "/* , ".repeat(50_000)),
         "a: b: c\n".repeat(50_000),
         "- *x\n".repeat(50_000),
         format!("{{{}}}", "a: f(, b, ".repeat(2_000)),

@@ -163,15 +163,17 @@ fn everything_has_a_default() {
 #[test]
 fn methods() {
     let file = good(&study(
-        "method: {two-phase: {screen: {moat: {levels: grid, design: radial}}, keep: 8, then: {vbd: {samples: 200, sampler: lhs, second-order: true}}}}",
+        "method: {two-phase: {screen: {moat: {levels: grid, design: spread}}, keep: 8, then: {vbd: {samples: 200, sampler: lhs, second-order: true}}}}",
     ));
     let Method::TwoPhase { screen, keep, then } = &file.method else {
         panic!("the method has two phases");
     };
-    assert_eq!((screen.levels, screen.walk), (Levels::Grid, Walk::Radial));
+    assert_eq!((screen.levels, screen.walk), (Levels::Grid, Walk::Spread));
     assert_eq!((keep.value, then.sampler), (8, Sampler::Lhs));
     assert_eq!(file.method.evaluations(15), Some(160 + 200 * 18));
     assert_eq!(file.method.evaluations(3), Some(40 + 200 * 8));
+    let file = good(&study("method: {moat: {design: radial}}"));
+    assert!(matches!(file.method, Method::Moat(moat) if moat.walk == Walk::Radial));
     let file = good(&study("method: {table: samples.csv}"));
     let Method::Table(path) = &file.method else {
         panic!("the method is a table");
