@@ -275,7 +275,7 @@ mod tests {
             for position in 0..10 {
                 let exact = low as i64 + step as i64 * i64::from(position);
                 assert_eq!(grid.value(position) as i64, exact);
-                assert_eq!(grid.position(exact as f64), Some(position as u32));
+                assert_eq!(grid.position(exact as f64), Some(position));
             }
             assert_eq!(grid.bounds(), (low, low + 9.0 * step));
         }
