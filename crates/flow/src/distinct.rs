@@ -4,52 +4,30 @@
 //! logarithm of how many there are.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use headwater_graph::Scalar;
+use headwater_graph::{Scalar, ScalarKey};
 
 /// A set of values.
 #[derive(Debug, Default)]
 pub(crate) struct Distinct {
-    seen: BTreeSet<Key>,
-}
-
-/// What values are told apart by.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    Bool(bool),
-    Int(i64),
-    Float(u64),
-    Text(Arc<str>),
-}
-
-impl Key {
-    fn of(value: &Scalar) -> Key {
-        match value {
-            Scalar::Bool(value) => Key::Bool(*value),
-            Scalar::Int(value) => Key::Int(*value),
-            // The sum of -0.0 and 0.0 is 0.0.
-            Scalar::Float(value) => Key::Float((value + 0.0).to_bits()),
-            Scalar::Text(value) => Key::Text(Arc::clone(value)),
-        }
-    }
+    seen: BTreeSet<ScalarKey>,
 }
 
 impl Distinct {
     /// Takes a value; whether it is a new one.
     pub(crate) fn insert(&mut self, value: &Scalar) -> bool {
-        self.seen.insert(Key::of(value))
+        self.seen.insert(value.key())
     }
 
     /// Whether the value is among them.
     pub(crate) fn contains(&self, value: &Scalar) -> bool {
-        self.seen.contains(&Key::of(value))
+        self.seen.contains(&value.key())
     }
 }
 
 impl<'s> FromIterator<&'s Scalar> for Distinct {
     fn from_iter<I: IntoIterator<Item = &'s Scalar>>(values: I) -> Distinct {
-        let seen = values.into_iter().map(Key::of).collect();
+        let seen = values.into_iter().map(Scalar::key).collect();
         Distinct { seen }
     }
 }

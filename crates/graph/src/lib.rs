@@ -63,7 +63,7 @@ pub use store::{Cost, Costs, Known, Objects, ProductRecord, Records, StoreError,
 pub use strategy::{Strategy, StrategyError};
 pub use value::{
     Array, DirectoryEntry, DirectoryValue, ElementType, FileValue, Handle, Image, Opaque, Region,
-    Scalar, ScalarType, Type, Value,
+    Scalar, ScalarKey, ScalarType, Type, Value,
 };
 pub use workflow::{
     Binding, DataOrigin, Index, Input, KnownBy, OutputBinding, Parameter, Stage, TaskDefinition,

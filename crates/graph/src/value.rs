@@ -24,6 +24,19 @@ pub enum Scalar {
     Text(Arc<str>),
 }
 
+/// What scalars are told apart by: two of one type that are equal have the same key, and 0.0 and −0.0 are one number.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ScalarKey {
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// The bits of a number.
+    Float(u64),
+    /// A text.
+    Text(Arc<str>),
+}
+
 /// The type of a [`Scalar`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ScalarType {
@@ -56,6 +69,17 @@ impl fmt::Display for ScalarType {
 }
 
 impl Scalar {
+    /// What it is told apart by.
+    pub fn key(&self) -> ScalarKey {
+        match self {
+            Scalar::Bool(value) => ScalarKey::Bool(*value),
+            Scalar::Int(number) => ScalarKey::Int(*number),
+            // The sum of −0.0 and 0.0 is 0.0.
+            Scalar::Float(number) => ScalarKey::Float((number + 0.0).to_bits()),
+            Scalar::Text(text) => ScalarKey::Text(Arc::clone(text)),
+        }
+    }
+
     /// Its type.
     pub fn scalar_type(&self) -> ScalarType {
         match self {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use headwater_enact::Blueprint;
 use headwater_graph::{
-    GraphError, Identity, NewTask, ParameterDeclaration, Scalar, ScalarType, Source, TaskGraph,
-    TaskId,
+    GraphError, Identity, NewTask, ParameterDeclaration, Scalar, ScalarKey, ScalarType, Source,
+    TaskGraph, TaskId,
 };
 use headwater_merge::{Compact, Occurrence, Sets, Step, Template, Word};
 
@@ -66,26 +66,6 @@ mod tag {
     pub(super) const RECORD: u32 = 3;
 }
 
-/// A scalar that can be looked up.
-#[derive(PartialEq, Eq, Hash)]
-enum Key {
-    Bool(bool),
-    Int(i64),
-    Float(u64),
-    Text(Arc<str>),
-}
-
-impl Key {
-    fn of(scalar: &Scalar) -> Key {
-        match scalar {
-            Scalar::Bool(value) => Key::Bool(*value),
-            Scalar::Int(number) => Key::Int(*number),
-            Scalar::Float(number) => Key::Float(number.to_bits()),
-            Scalar::Text(text) => Key::Text(Arc::clone(text)),
-        }
-    }
-}
-
 struct Writer<'a> {
     graph: &'a TaskGraph,
     blueprint: &'a Blueprint,
@@ -93,7 +73,7 @@ struct Writer<'a> {
     /// Step by task of the blueprint.
     steps: HashMap<TaskId, u32>,
     scalars: Vec<Scalar>,
-    scalar_numbers: HashMap<Key, u32>,
+    scalar_numbers: HashMap<ScalarKey, u32>,
     externals: Vec<u32>,
     external_numbers: HashMap<&'a Identity, u32>,
     /// Columns of the sets: (parameter, type that operations take it as) → for each of its values, its number.
@@ -304,7 +284,7 @@ impl<'a> Writer<'a> {
 
     fn scalar(&mut self, scalar: Scalar) -> u32 {
         let next = self.scalars.len() as u32;
-        let number = *self.scalar_numbers.entry(Key::of(&scalar)).or_insert(next);
+        let number = *self.scalar_numbers.entry(scalar.key()).or_insert(next);
         if number == next {
             self.scalars.push(scalar);
         }

@@ -4,12 +4,12 @@
 //! not matter.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_flow::{Domain, StudiedParameter};
-use headwater_graph::{Diagnostic, Scalar, ScalarType, Severity};
+use headwater_graph::{Diagnostic, Scalar, ScalarKey, ScalarType, Severity};
 use headwater_remember::tables::{self, Cells, Table, TableColumn};
 
 use super::instances::Varied;
@@ -218,31 +218,23 @@ fn fill<'a>(
     wrong: &mut Vec<Wrong<'a>>,
 ) {
     let width = varied.names.len();
-    // Texts tell values of one parameter apart: numbers are written with all their digits.
-    let mut numbers: HashMap<String, u32> = HashMap::new();
-    let mut refused: BTreeSet<String> = BTreeSet::new();
+    let mut numbers: HashMap<ScalarKey, u32> = HashMap::new();
     for (set, cell) in cells.enumerate() {
         let why = match cell {
             Cell::Missing => "has no value here".to_owned(),
             Cell::Wrong(found) => format!("cannot be `{found}`"),
             Cell::Value(value) => {
-                let text = value.to_string();
-                if !numbers.contains_key(&text)
-                    && !refused.contains(&text)
-                    && !fits(studied, &value)
-                {
-                    refused.insert(text.clone());
-                }
-                if !refused.contains(&text) {
+                let key = value.key();
+                if numbers.contains_key(&key) || fits(studied, &value) {
                     let values = &mut varied.values[place];
-                    let number = numbers.entry(text).or_insert_with(|| {
+                    let number = numbers.entry(key).or_insert_with(|| {
                         values.push(value);
                         values.len() as u32 - 1
                     });
                     varied.cells[set * width + place] = *number;
                     continue;
                 }
-                format!("cannot be `{text}`")
+                format!("cannot be `{value}`")
             }
         };
         wrong.push(Wrong { set, studied, why });
