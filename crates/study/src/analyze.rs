@@ -91,6 +91,21 @@ pub struct Tiles<I> {
     pub pooled: I,
 }
 
+impl<I> Tiles<I> {
+    /// The indices of each tile and of all, where `pooled` takes the outputs of any number of tiles together.
+    fn by(
+        tiles: &[&[Option<f64>]],
+        pooled: impl Fn(&[&[Option<f64>]]) -> Result<I, AnalyzeError>,
+    ) -> Result<Tiles<I>, AnalyzeError> {
+        let all = pooled(tiles)?;
+        let each = tiles.iter().map(|outputs| pooled(&[outputs]));
+        Ok(Tiles {
+            each: each.collect::<Result<_, _>>()?,
+            pooled: all,
+        })
+    }
+}
+
 /// Why there are no indices.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AnalyzeError {

@@ -71,14 +71,7 @@ pub fn tiles(
     tiles: &[&[Option<f64>]],
     bootstrap: &Bootstrap,
 ) -> Result<Tiles<MoatIndices>, AnalyzeError> {
-    let each = tiles
-        .iter()
-        .map(|outputs| indices(design, outputs, bootstrap))
-        .collect::<Result<_, _>>();
-    Ok(Tiles {
-        pooled: pooled(design, tiles, bootstrap)?,
-        each: each?,
-    })
+    Tiles::by(tiles, |tiles| pooled(design, tiles, bootstrap))
 }
 
 /// The indices of several tiles that were evaluated at the points of one design.
