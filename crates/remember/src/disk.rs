@@ -33,10 +33,13 @@ pub(crate) fn wait_for(file: &File, lock: impl Fn(&File) -> io::Result<()>) -> i
 }
 
 /// Makes the names in a folder durable.
+pub(crate) fn sync_names(folder: &Path) -> io::Result<()> {
+    File::open(folder).and_then(|opened| opened.sync_all())
+}
+
+/// The same for a folder of a store.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
-    File::open(folder)
-        .and_then(|opened| opened.sync_all())
-        .map_err(cannot("synchronise", folder))
+    sync_names(folder).map_err(cannot("synchronise", folder))
 }
 
 /// Makes everything durable that was written to the file system of this folder, names included.

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::TableError;
+use crate::disk::sync_names;
 
 /// Tells apart the temporary files of one process.
 static NUMBER: AtomicU64 = AtomicU64::new(0);
@@ -54,9 +55,7 @@ pub fn replace_file(
             other => other,
         });
     }
-    File::open(folder)
-        .and_then(|opened| opened.sync_all())
-        .map_err(cannot)
+    sync_names(folder).map_err(cannot)
 }
 
 #[cfg(test)]
