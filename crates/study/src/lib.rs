@@ -14,6 +14,7 @@
 //! | `points` | a table of parameter values, one row per evaluation |
 //! | `sample` | designs: which points to evaluate |
 //! | `analyze` | indices, from a design and its outputs; `analyze::x` reads what `sample::x` makes |
+//! | `prefix` | at how much of a design its indices are looked at while it is under way |
 //! | `functions` | functions whose indices are known, to try methods on |
 //!
 //! Read `space.rs` first.
@@ -22,6 +23,7 @@
 //! same bits on every machine.
 
 mod points;
+mod prefix;
 mod space;
 
 pub mod analyze;
@@ -29,4 +31,5 @@ pub mod functions;
 pub mod sample;
 
 pub use points::Points;
+pub use prefix::prefixes;
 pub use space::{Domain, Parameter, Space};

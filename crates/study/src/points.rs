@@ -55,6 +55,15 @@ impl Points {
         &self.values[position * self.width..][..self.width]
     }
 
+    /// The first so many rows; all of them if there are no more.
+    pub(crate) fn prefix(&self, rows: usize) -> Points {
+        let values = rows.saturating_mul(self.width).min(self.values.len());
+        Points {
+            width: self.width,
+            values: self.values[..values].to_vec(),
+        }
+    }
+
     /// All rows.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f64]> {
         self.values.chunks_exact(self.width.max(1))

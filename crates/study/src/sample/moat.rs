@@ -30,11 +30,24 @@ pub enum Walk {
     /// At random.
     #[default]
     Random,
-    /// At random, and of ten times as many those that lie furthest apart (Campolongo et al. 2007).
+    /// At random, and of ten times as many those that lie furthest apart (Campolongo et al. 2007). The only way that
+    /// cannot be continued.
     Spread,
     /// From base points of a quasi-random sequence, one step in each direction (Campolongo et al. 2011). Steps are as
     /// long as the sequence makes them: there are no levels, [`Moat::levels`] is not looked at.
     Radial,
+}
+
+impl Walk {
+    /// Whether a design of more trajectories begins with the design of fewer, given the same seed: a study can then
+    /// grow and keep what it has evaluated. Trajectories that lie furthest apart are chosen together, so that more of
+    /// them are others altogether.
+    pub fn extends(self) -> bool {
+        match self {
+            Walk::Random | Walk::Radial => true,
+            Walk::Spread => false,
+        }
+    }
 }
 
 /// What design is wanted.
@@ -113,6 +126,29 @@ pub fn design(space: &Space, wanted: &Moat, seed: u64) -> Result<MoatDesign, Sam
 }
 
 impl MoatDesign {
+    /// How many rows belong to a trajectory: k+1.
+    pub fn group(&self) -> usize {
+        self.points.width() + 1
+    }
+
+    /// The first so many trajectories, [`group`](Self::group) rows each, and the steps between them; the whole design
+    /// if it has no more. A step that leads out of these rows is left out, as is every later one in a design of this
+    /// module. Costs O(rows × parameters) of what is kept, and O(steps).
+    ///
+    /// Where the walk [`extends`](Walk::extends), this is the design of so many trajectories and the same seed.
+    pub fn prefix(&self, trajectories: u32) -> MoatDesign {
+        if trajectories >= self.trajectories {
+            return self.clone();
+        }
+        let rows = (trajectories as usize).saturating_mul(self.group());
+        let within = |step: &&Move| (step.from.max(step.to) as usize) < rows;
+        MoatDesign {
+            points: self.points.prefix(rows),
+            moves: self.moves.iter().filter(within).copied().collect(),
+            trajectories,
+        }
+    }
+
     /// Per parameter, how many steps land on the value they came from, so that they say nothing about it.
     pub fn stuck(&self) -> Vec<u32> {
         let mut counts = vec![0; self.points.width()];

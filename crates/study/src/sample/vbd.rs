@@ -11,12 +11,24 @@ use crate::{Points, Space};
 pub enum Sampler {
     /// Independently (Monte Carlo).
     Mc,
-    /// One in each of as many slices of each parameter (Latin hypercube).
+    /// One in each of as many slices of each parameter (Latin hypercube). The only one that cannot be continued.
     Lhs,
     /// A scrambled Halton sequence.
     Halton,
     /// A scrambled Sobol' sequence.
     Sobol,
+}
+
+impl Sampler {
+    /// Whether a sample of more rows begins with the sample of fewer, given the same seed: a study can then grow and
+    /// keep what it has evaluated. The slices of a Latin hypercube are as many as its rows, so that one of more rows
+    /// is another one altogether.
+    pub fn extends(self) -> bool {
+        match self {
+            Sampler::Mc | Sampler::Halton | Sampler::Sobol => true,
+            Sampler::Lhs => false,
+        }
+    }
 }
 
 /// What design is wanted.
@@ -125,6 +137,20 @@ impl VbdDesign {
     /// How many rows belong to a base point: k+2 or 2k+2.
     pub fn group(&self) -> usize {
         group(self.points.width(), self.second_order)
+    }
+
+    /// The first so many base points and their rows; the whole design if it has no more. Costs O(rows × parameters)
+    /// of what is kept.
+    ///
+    /// Where the sampler [`extends`](Sampler::extends), this is the design of so many samples and the same seed.
+    pub fn prefix(&self, samples: u32) -> VbdDesign {
+        let samples = samples.min(self.samples);
+        let rows = (samples as usize).saturating_mul(self.group());
+        VbdDesign {
+            points: self.points.prefix(rows),
+            samples,
+            second_order: self.second_order,
+        }
     }
 }
 

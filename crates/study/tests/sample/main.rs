@@ -3,6 +3,7 @@
 mod support;
 
 mod golden;
+mod growth;
 mod moat;
 mod own;
 mod reuse;
