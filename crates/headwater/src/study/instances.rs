@@ -15,7 +15,7 @@ use headwater_graph::{
 use headwater_merge::{Compact, Occurrence, Sets, Step, Template, Word};
 
 /// The values of the parameters that vary: a table with a row per parameter set.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Varied {
     /// The parameters.
     pub(super) names: Vec<Arc<str>>,
