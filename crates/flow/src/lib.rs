@@ -72,7 +72,7 @@ pub use report::Read;
 pub use schema::{data_schema, study_schema, workflow_schema};
 pub use study::{
     DEFAULT_SEED, Domain, Levels, Method, MoatMethod, Override, Placed, ResolvedStudy, Sampler,
-    Setting, Step, StudiedParameter, StudyFile, StudyInput, StudyParameters, StudyValue, VbdMethod,
-    Walk, is_study, read_study, resolve,
+    Setting, Step, StudiedParameter, StudyFile, StudyInput, StudyParameters, StudyValue, Until,
+    VbdMethod, Walk, is_study, read_study, resolve,
 };
 pub use workflow::{WorkflowFile, read_descriptor, read_workflow};

@@ -5,6 +5,7 @@
 
 mod method;
 mod resolve;
+mod until;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use crate::validate::validate;
 
 pub use method::{Levels, Method, MoatMethod, Sampler, VbdMethod, Walk};
 pub use resolve::{Domain, ResolvedStudy, StudiedParameter, resolve};
+pub use until::Until;
 
 /// The seed of a study that names none.
 pub const DEFAULT_SEED: u64 = 42;
@@ -61,6 +63,8 @@ pub struct StudyFile {
     pub method_span: Span,
     /// What random choices start from.
     pub seed: u64,
+    /// When the study has seen enough; `None`: when everything is evaluated.
+    pub until: Option<Until>,
 }
 
 /// An input that a study names.
@@ -228,6 +232,10 @@ fn study(root: &Node, scope: Scope<'_>, report: &mut Report) -> Option<StudyFile
     let method = fields
         .get("method")
         .and_then(|node| method::method(node, report));
+    let until = fields.entry("until").and_then(|(key, node)| {
+        let method = method.as_ref().map(|(method, _)| method);
+        until::until(key, node, method, report)
+    });
     let seed = match fields.get("seed") {
         Some(node) => leaf::whole(node, 0).ok()?,
         None => DEFAULT_SEED,
@@ -252,6 +260,7 @@ fn study(root: &Node, scope: Scope<'_>, report: &mut Report) -> Option<StudyFile
         method,
         method_span,
         seed,
+        until,
     })
 }
 
