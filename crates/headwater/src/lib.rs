@@ -71,12 +71,12 @@ pub use progress::{Progress, Snapshot, StageSnapshot};
 pub use report::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};
 pub use run::run;
 pub use study::{
-    AlgorithmPlan, CostSource, ExampleImage, FailedEvaluation, Forecast, ForecastFacts, Indices,
-    LaterPhase, LiveAnswer, MoatRow, PhaseKind, PhaseSummary, PrefixSummary, ReferencePlan, Reuse,
-    ReusePlan, StopRule, StudyExample, StudyFacts, StudyItem, StudyParameter, StudyPlan,
-    StudyPlanRequest, StudyProgress, StudySnapshot, StudyStagePlan, StudySummary, TaskFacts,
-    Timeline, TuneReport, TuneRequest, TunedOperation, VbdPair, VbdRow, VbdRows, plan_study,
-    tune_study,
+    AlgorithmPlan, Bucketing, CostSource, ExampleImage, FailedEvaluation, Forecast, ForecastFacts,
+    Indices, LaterPhase, LiveAnswer, MoatRow, PhaseKind, PhaseSummary, PrefixSummary,
+    ReferencePlan, Reuse, ReusePlan, StopRule, StudyExample, StudyFacts, StudyItem, StudyParameter,
+    StudyPlan, StudyPlanRequest, StudyProgress, StudyReuse, StudyRun, StudyRunRequest,
+    StudySnapshot, StudyStagePlan, StudySummary, TaskFacts, Timeline, TuneReport, TuneRequest,
+    TunedOperation, VbdPair, VbdRow, VbdRows, plan_study, run_study, tune_study,
 };
 
 /// Starts the small helper process that starts programs. Call it first in `main`: in the helper it does not

@@ -95,9 +95,7 @@ pub fn run(
         let _ = keeper.close();
         let counts = prepared.enactment.counts();
         end_run(&store, read_only, &run, RunStatus::Failed, counts);
-        if let Some(temporary) = places.temporary {
-            let _ = fs::remove_dir_all(temporary);
-        }
+        places.forget(true);
         return Err(error);
     }
     fs::create_dir_all(&folder)
@@ -137,10 +135,7 @@ pub fn run(
         RunStatus::Failed
     };
     end_run(&store, read_only, &report.run, status, report.counts);
-    // The folders of failed tasks are to be looked at.
-    if let Some(temporary) = places.temporary.filter(|_| report.failures.is_empty()) {
-        let _ = fs::remove_dir_all(temporary);
-    }
+    places.forget(report.failures.is_empty());
     Ok(report)
 }
 
@@ -169,7 +164,7 @@ fn keep_distance(store: &Store, disk: u64) {
 const RUNS_KEPT: usize = 10;
 
 /// Removes the work folders of runs that nobody will look into any more.
-fn tidy_work(store: &Store) {
+pub(crate) fn tidy_work(store: &Store) {
     let Ok(entries) = fs::read_dir(store.root().join("work")) else {
         return;
     };
@@ -217,6 +212,13 @@ impl Places {
             staging: store.staging_folder(run),
             logs: store.run_folder(run).join("logs"),
             temporary: None,
+        }
+    }
+
+    /// Removes what lies outside of the store, unless there are folders of failed tasks to be looked at.
+    pub(crate) fn forget(&self, nothing_failed: bool) {
+        if let Some(temporary) = self.temporary.as_ref().filter(|_| nothing_failed) {
+            let _ = fs::remove_dir_all(temporary);
         }
     }
 

@@ -34,6 +34,7 @@ mod buckets;
 mod costs;
 mod count;
 mod design;
+mod examples;
 mod facts;
 mod file;
 mod instances;
@@ -42,21 +43,26 @@ mod load;
 mod names;
 mod objective;
 mod open;
+mod phase;
 mod plan;
 mod round;
+mod run;
 mod shared;
 mod summary;
 mod table;
 mod tune;
+mod write;
 
 pub use buckets::AlgorithmPlan;
 pub use costs::CostSource;
 pub(crate) use file::{ReadStudy, load_study};
 pub use live::{LiveAnswer, StudyProgress, StudySnapshot};
+pub use phase::{Bucketing, StudyReuse};
 pub use plan::{
     Forecast, LaterPhase, ReferencePlan, Reuse, ReusePlan, StudyPlan, StudyPlanRequest,
     StudyStagePlan, plan_study,
 };
+pub use run::{StudyRun, StudyRunRequest, run_study};
 pub use summary::{
     ExampleImage, FailedEvaluation, ForecastFacts, Indices, MoatRow, PhaseKind, PhaseSummary,
     PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem, StudyParameter, StudySummary,

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_enact::State;
+use headwater_enact::{Counts, State};
 use headwater_graph::{Costs as _, Recipe};
 use headwater_remember::{RunTask, Store, TaskState};
 
@@ -25,6 +25,8 @@ const SLICES: usize = 120;
 pub(super) enum Part {
     /// It has everything that was planned so far.
     All,
+    /// It comes first, and what it makes is part of a later one: only what it had to run counts, and not as planned.
+    First,
     /// It is for show: only what it had to run counts.
     Aside,
 }
@@ -104,14 +106,18 @@ impl Book {
             let Some(step) = ended.names.step(task) else {
                 continue;
             };
+            let signature = &graph.operation_at(task).signature;
+            if signature.implicit {
+                continue;
+            }
             let recipe = graph.recipe(task);
             let row = self.places[&(step.stage, Arc::clone(&step.task))];
-            let signature = &graph.operation_at(task).signature;
             let row = &mut self.rows[row];
             row.operation = (Arc::clone(&signature.name), Arc::clone(&signature.version));
             row.asked += usize::from(ended.names.is_reference(task));
             row.differ += 1;
             let state = match coordinator.state(task) {
+                State::Known | State::Idle if part == Part::First => continue,
                 State::Done if self.executed.contains(&recipe) => {
                     self.recomputed += 1;
                     TaskState::Restored
@@ -187,6 +193,33 @@ impl Book {
         }
     }
 
+    /// A round for show has ended: what it asked for was not planned.
+    pub(super) fn close_aside(&mut self) {
+        for row in &mut self.rows {
+            (row.asked, row.differ, row.undone) = (0, 0, (0, 0, 0));
+        }
+    }
+
+    /// How many tasks stand where, over all rounds.
+    pub(super) fn counts(&self) -> Counts {
+        let sum = |of: fn(&Row) -> usize| self.rows.iter().map(of).sum::<usize>();
+        let remembered = sum(|row| {
+            let counted = row.executed + row.cut_off + row.failed + row.blocked + row.left;
+            row.distinct.saturating_sub(counted)
+        });
+        let tasks = sum(|row| row.distinct);
+        Counts {
+            tasks,
+            planned: tasks - remembered,
+            executed: sum(|row| row.executed),
+            failed: sum(|row| row.failed),
+            blocked: sum(|row| row.blocked),
+            recomputed: self.recomputed,
+            cut_off: sum(|row| row.cut_off),
+            found: 0,
+        }
+    }
+
     /// How long tasks were running, from the first to the last.
     pub(super) fn running(&self) -> Duration {
         let begin = self.ran.iter().map(|(_, started, _)| *started).min();
@@ -229,12 +262,13 @@ impl Book {
         Ok(self.order().iter().map(facts).collect())
     }
 
-    /// The rows by stage and then as they came.
+    /// The rows that count, by stage and then as they came.
     fn order(&self) -> Vec<usize> {
         let mut order: Vec<(usize, usize)> = self
             .places
             .iter()
             .map(|((stage, _), row)| (*stage, *row))
+            .filter(|(_, row)| self.rows[*row].distinct > 0)
             .collect();
         order.sort_unstable();
         order.into_iter().map(|(_, row)| row).collect()

@@ -41,7 +41,7 @@ pub(super) struct Unfit {
 }
 
 /// All instances of a study, ready to be merged.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Instances {
     /// The steps of one instance.
     pub(super) template: Template,

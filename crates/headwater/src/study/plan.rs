@@ -391,7 +391,7 @@ fn about_memory(limit: Option<u64>, chosen: &AlgorithmPlan, costing: &Costing) -
 }
 
 /// Refuses a study whose tasks cannot be numbered.
-fn refuse_too_many(study: &Study, instances: &Instances) -> Result<(), Error> {
+pub(super) fn refuse_too_many(study: &Study, instances: &Instances) -> Result<(), Error> {
     let words = instances.template.steps.iter().map(|step| step.words.len());
     let words = words.sum::<usize>() as u128 * instances.sets.len() as u128;
     match words < u128::from(u32::MAX) {
@@ -430,7 +430,7 @@ fn how_much(reuse: Reuse, counts: &[StageCount]) -> ReusePlan {
 }
 
 /// A parameter that cannot take a value of the design.
-fn misfit(study: &Study, unfit: &Unfit) -> Error {
+pub(super) fn misfit(study: &Study, unfit: &Unfit) -> Error {
     study.mistake_at_parameter(
         &unfit.parameter,
         format!(

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use headwater_enact::{Enactment, Options, Requested, Start, State};
 use headwater_execute::{
-    Execution, FailureKind, Finished, Keeper as _, NothingKept, Observer, Pool, Stop, Watched,
+    Execution, FailureKind, Finished, NothingKept, Observer, Pool, Stop, Watched,
 };
 use headwater_graph::{Outputs, Recipe, Registry, Source, TaskId, Value};
 use headwater_remember::Store;
@@ -56,8 +56,6 @@ pub(super) struct Ran {
 pub(super) struct Ended {
     pub(super) enactment: Enactment,
     pub(super) names: Names,
-    /// By request: the set, and the position among the requests of the blueprint.
-    pub(super) cells: Vec<(u32, u32)>,
     /// Tasks that ran, failed ones included, in the order in which they ended.
     pub(super) ran: Vec<Ran>,
     /// Tasks that failed, in the order of the graph.
@@ -359,7 +357,6 @@ impl Ground<'_> {
         Ok(Ended {
             enactment,
             names,
-            cells: assembled.cells,
             ran,
             failures,
             trouble,
@@ -416,7 +413,7 @@ impl Ended {
         let mut deliverer = Deliverer::new(Path::new(""), registry, &self.fetcher);
         let value = |cell: &Cell| {
             let mut why = None;
-            let mut left = false;
+            let (mut left, mut blocked) = (false, false);
             cell.source.for_each_task(&mut |task| {
                 let failed = first_failed[task.index()];
                 if failed != NOBODY && why.is_none_or(|known| failed < known) {
@@ -424,9 +421,13 @@ impl Ended {
                 }
                 let state = self.enactment.coordinator().state(task);
                 left |= !matches!(state, State::Done | State::Known);
+                blocked |= state == State::Blocked;
             });
             if let Some(failed) = why {
                 return Evaluation::Failed(self.why(TaskId(failed)));
+            }
+            if blocked {
+                return Evaluation::Failed("a task that comes before it failed".to_owned());
             }
             if left {
                 return Evaluation::Left;
