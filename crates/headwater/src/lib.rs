@@ -71,8 +71,11 @@ pub use progress::{Progress, Snapshot, StageSnapshot};
 pub use report::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};
 pub use run::run;
 pub use study::{
-    AlgorithmPlan, CostSource, Forecast, LaterPhase, ReferencePlan, Reuse, ReusePlan, StudyPlan,
-    StudyPlanRequest, StudyStagePlan, TuneReport, TuneRequest, TunedOperation, plan_study,
+    AlgorithmPlan, CostSource, ExampleImage, FailedEvaluation, Forecast, ForecastFacts, Indices,
+    LaterPhase, LiveAnswer, MoatRow, PhaseKind, PhaseSummary, PrefixSummary, ReferencePlan, Reuse,
+    ReusePlan, StopRule, StudyExample, StudyFacts, StudyItem, StudyParameter, StudyPlan,
+    StudyPlanRequest, StudyProgress, StudySnapshot, StudyStagePlan, StudySummary, TaskFacts,
+    Timeline, TuneReport, TuneRequest, TunedOperation, VbdPair, VbdRow, VbdRows, plan_study,
     tune_study,
 };
 

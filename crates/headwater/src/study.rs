@@ -21,29 +21,45 @@
 //! | `costs` | what tasks are expected to cost |
 //! | `buckets` | units of distribution, and when they would be done |
 //! | `plan` | all of it, in order |
+//! | `answer` | from the values of the objective to sensitivity indices |
+//! | `live` | how far a study is, and its answer so far |
+//! | `summary` | what a study came to, as plain data |
 //! | `tune` | runs one instance, so that costs are known |
 //!
 //! Law: planning executes nothing and writes to no store.
 
+mod answer;
+mod assemble;
 mod buckets;
 mod costs;
 mod count;
 mod design;
+mod facts;
 mod file;
 mod instances;
+mod live;
 mod load;
+mod names;
 mod objective;
 mod open;
 mod plan;
+mod round;
 mod shared;
+mod summary;
 mod table;
 mod tune;
 
 pub use buckets::AlgorithmPlan;
 pub use costs::CostSource;
 pub(crate) use file::{ReadStudy, load_study};
+pub use live::{LiveAnswer, StudyProgress, StudySnapshot};
 pub use plan::{
     Forecast, LaterPhase, ReferencePlan, Reuse, ReusePlan, StudyPlan, StudyPlanRequest,
     StudyStagePlan, plan_study,
+};
+pub use summary::{
+    ExampleImage, FailedEvaluation, ForecastFacts, Indices, MoatRow, PhaseKind, PhaseSummary,
+    PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem, StudyParameter, StudySummary,
+    TaskFacts, Timeline, VbdPair, VbdRow, VbdRows,
 };
 pub use tune::{TuneReport, TuneRequest, TunedOperation, tune_study};

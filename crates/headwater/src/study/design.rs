@@ -10,8 +10,8 @@ use std::sync::Arc;
 use headwater_flow::{Domain, Method, MoatMethod, StudiedParameter, VbdMethod};
 use headwater_graph::{Scalar, ScalarType};
 use headwater_remember::tables::{self, Table, TableColumn, TableError};
+use headwater_study::Space;
 use headwater_study::sample::{self, MoatDesign, VbdDesign};
-use headwater_study::{Points, Space};
 
 use super::LaterPhase;
 use super::instances::Varied;
@@ -19,7 +19,7 @@ use super::load::Study;
 use crate::Error;
 
 /// The points that are evaluated, and what is behind them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Design {
     /// Trajectories.
     Moat(MoatDesign),
@@ -49,21 +49,46 @@ impl Design {
         })
     }
 
-    fn points(&self) -> Option<&Points> {
+    /// How many sets there are.
+    pub(super) fn sets(&self) -> usize {
         match self {
-            Design::Moat(design) => Some(&design.points),
-            Design::Vbd(design) => Some(&design.points),
-            Design::Table(_) => None,
+            Design::Moat(design) => design.points.len(),
+            Design::Vbd(design) => design.points.len(),
+            Design::Table(varied) => varied.sets,
+        }
+    }
+
+    /// How many trajectories, base points or single sets there are.
+    pub(super) fn groups(&self) -> usize {
+        match self {
+            Design::Moat(design) => design.points.len() / design.group().max(1),
+            Design::Vbd(design) => design.samples as usize,
+            Design::Table(varied) => varied.sets,
+        }
+    }
+
+    /// The first so many groups.
+    pub(super) fn prefix(&self, groups: usize) -> Design {
+        let number = u32::try_from(groups).unwrap_or(u32::MAX);
+        match self {
+            Design::Moat(design) => Design::Moat(design.prefix(number)),
+            Design::Vbd(design) => Design::Vbd(design.prefix(number)),
+            Design::Table(varied) => {
+                let sets = groups.min(varied.sets);
+                let mut varied = varied.clone();
+                varied.cells.truncate(sets * varied.names.len());
+                varied.sets = sets;
+                Design::Table(varied)
+            }
         }
     }
 
     /// The sets, as values of the workflow's parameters.
-    pub(super) fn varied(self, studied: &[StudiedParameter]) -> Varied {
-        let Some(points) = self.points() else {
-            return match self {
-                Design::Table(varied) => varied,
-                Design::Moat(_) | Design::Vbd(_) => Varied::default(),
-            };
+    pub(super) fn varied(&self, studied: &[StudiedParameter]) -> Varied {
+        let points = match self {
+            Design::Table(varied) => return varied.clone(),
+            Design::Moat(design) => &design.points,
+            Design::Vbd(design) => &design.points,
         };
         let width = studied.len();
         let mut varied = Varied {

@@ -1,0 +1,165 @@
+//! From the values of the objective to sensitivity indices.
+//!
+//! Law: an answer is a function of the design, the values and the settings of the method, whatever order the values
+//! arrived in. A value that is missing costs what needs it and nothing more.
+
+use headwater_study::analyze::{self, AnalyzeError, Bootstrap, Estimate, MoatIndices, VbdIndices};
+
+use super::design::Design;
+use super::summary::{Indices, MoatRow, PrefixSummary, VbdPair, VbdRow, VbdRows};
+
+/// The objective: by item, then by parameter set.
+pub(super) type Values = Vec<Vec<Option<f64>>>;
+
+/// The indices of all items together, and of each.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) pooled: Indices,
+    /// Empty where there is but one item.
+    pub(super) each: Vec<Indices>,
+}
+
+/// The indices that the values at the points of a design give.
+pub(super) fn answer(
+    design: &Design,
+    values: &[Vec<Option<f64>>],
+    bootstrap: &Bootstrap,
+) -> Result<Answer, AnalyzeError> {
+    let items: Vec<&[Option<f64>]> = values.iter().map(Vec::as_slice).collect();
+    let (pooled, each) = match design {
+        Design::Table(_) => (Indices::None, Vec::new()),
+        Design::Moat(design) => {
+            let found = analyze::moat::tiles(design, &items, bootstrap)?;
+            let each = found.each.iter().map(moat_rows).collect();
+            (moat_rows(&found.pooled), each)
+        }
+        Design::Vbd(design) => {
+            let found = analyze::vbd::tiles(design, &items, bootstrap)?;
+            let each = found.each.iter().map(vbd_rows).collect();
+            (vbd_rows(&found.pooled), each)
+        }
+    };
+    let each = if items.len() > 1 { each } else { Vec::new() };
+    Ok(Answer { pooled, each })
+}
+
+/// The indices of all items together at a prefix of a design.
+pub(super) fn at_prefix(
+    design: &Design,
+    values: &[Vec<Option<f64>>],
+    groups: usize,
+    bootstrap: &Bootstrap,
+) -> Result<PrefixSummary, AnalyzeError> {
+    let design = design.prefix(groups);
+    let sets = design.sets();
+    let items: Vec<&[Option<f64>]> = values.iter().map(|values| &values[..sets]).collect();
+    let indices = match &design {
+        Design::Table(_) => Indices::None,
+        Design::Moat(design) => moat_rows(&analyze::moat::pooled(design, &items, bootstrap)?),
+        Design::Vbd(design) => vbd_rows(&analyze::vbd::pooled(design, &items, bootstrap)?),
+    };
+    Ok(PrefixSummary {
+        groups,
+        sets,
+        indices,
+    })
+}
+
+/// A number, if it is one.
+fn known(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+fn parts(estimate: Estimate) -> (Option<f64>, Option<f64>) {
+    (known(estimate.value), known(estimate.half_width))
+}
+
+fn moat_rows(found: &MoatIndices) -> Indices {
+    let row = |effect: &analyze::Effect| {
+        let (mu_star, mu_star_conf) = parts(effect.mu_star);
+        MoatRow {
+            mu: known(effect.mu),
+            mu_star,
+            mu_star_conf,
+            sigma: known(effect.sigma),
+            used: effect.used,
+            lost: effect.lost,
+        }
+    };
+    Indices::Moat(found.parameters.iter().map(row).collect())
+}
+
+fn vbd_rows(found: &VbdIndices) -> Indices {
+    let row = |share: &analyze::Share| {
+        let ((s1, s1_conf), (st, st_conf)) = (parts(share.first), parts(share.total));
+        VbdRow {
+            s1,
+            s1_conf,
+            st,
+            st_conf,
+        }
+    };
+    let pair = |pair: &analyze::PairShare| {
+        let (s2, s2_conf) = parts(pair.share);
+        VbdPair {
+            parameters: pair.parameters,
+            s2,
+            s2_conf,
+        }
+    };
+    Indices::Vbd(VbdRows {
+        rows: found.parameters.iter().map(row).collect(),
+        pairs: found.pairs.iter().map(pair).collect(),
+        used: found.used,
+        lost: found.lost,
+        constant: found.constant,
+    })
+}
+
+/// How wide the widest interval is, in the unit of a stop rule: of shares as they are, of effects relative to the
+/// largest. Absent where an interval is not known, or where nothing has an effect that others could be measured by.
+pub(super) fn widest(indices: &Indices) -> Option<f64> {
+    let largest = |widths: Vec<Option<f64>>| {
+        let widths: Option<Vec<f64>> = widths.into_iter().collect();
+        widths?.into_iter().reduce(f64::max)
+    };
+    match indices {
+        Indices::None => None,
+        Indices::Moat(rows) => {
+            let width = largest(rows.iter().map(|row| row.mu_star_conf).collect())?;
+            let effect = largest(rows.iter().map(|row| row.mu_star).collect())?;
+            (effect > 0.0).then_some(width / effect)
+        }
+        Indices::Vbd(found) => {
+            let rows = found.rows.iter();
+            largest(rows.flat_map(|row| [row.s1_conf, row.st_conf]).collect())
+        }
+    }
+}
+
+impl Indices {
+    /// What parameters are ranked by: μ*, or the total share; with half the width of its interval.
+    pub fn sizes(&self) -> Vec<(Option<f64>, Option<f64>)> {
+        match self {
+            Indices::None => Vec::new(),
+            Indices::Moat(rows) => {
+                let size = |row: &MoatRow| (row.mu_star, row.mu_star_conf);
+                rows.iter().map(size).collect()
+            }
+            Indices::Vbd(found) => {
+                let size = |row: &VbdRow| (row.st, row.st_conf);
+                found.rows.iter().map(size).collect()
+            }
+        }
+    }
+
+    /// The positions of the parameters by falling size; those of which nothing is known come last, equal ones stay in
+    /// their order.
+    pub fn ranking(&self) -> Vec<usize> {
+        let sizes = self.sizes();
+        let mut ranking: Vec<usize> = (0..sizes.len()).collect();
+        let size = |position: usize| sizes[position].0.unwrap_or(f64::NEG_INFINITY);
+        ranking.sort_by(|one, other| size(*other).total_cmp(&size(*one)));
+        ranking
+    }
+}

@@ -1,0 +1,322 @@
+//! What a study came to: everything that the terminal, `results.json` and the report tell of it.
+//!
+//! Law: a summary is plain data. The phases are a function of the study, its inputs and the versions of its operations;
+//! whatever depends on the run (times, machines, what was remembered) stands in the facts. A number that is not known is
+//! absent.
+
+use serde::{Deserialize, Serialize};
+
+/// What a study came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StudySummary {
+    /// The name of the study.
+    pub study: String,
+    /// The name of the workflow.
+    pub workflow: String,
+    /// The output that is studied.
+    pub objective: String,
+    /// The method, in words.
+    pub method: String,
+    /// Which of the random sequences.
+    pub seed: u64,
+    /// What the objective was computed for, in each parameter set; in index order.
+    pub items: Vec<StudyItem>,
+    /// One, or two for a screening that is followed by a decomposition.
+    pub phases: Vec<PhaseSummary>,
+    /// Parameter sets that are worth looking at, with what came out there. Empty where no output is an image.
+    pub examples: Vec<StudyExample>,
+    /// How the run went.
+    pub facts: StudyFacts,
+}
+
+/// Something that the objective was computed for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StudyItem {
+    /// Its index path, without the number of the parameter set; empty where there is but one item.
+    pub index: String,
+    /// The inputs that it was made from: the name of the input, and what it is called.
+    pub inputs: Vec<(String, String)>,
+}
+
+/// How a phase draws its sets, and what it gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PhaseKind {
+    /// One parameter at a time: groups are trajectories.
+    Moat,
+    /// Shares of the variance: groups are base points.
+    Vbd,
+    /// The user's own sets: groups are sets, and there are no indices.
+    Table,
+}
+
+/// What a phase came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseSummary {
+    /// What it is.
+    pub kind: PhaseKind,
+    /// The method, in words.
+    pub method: String,
+    /// The share that intervals cover, such as 0.95; absent where there are none.
+    pub confidence: Option<f64>,
+    /// The parameters that vary, in the order of the study.
+    pub parameters: Vec<StudyParameter>,
+    /// The parameters that do not, and their values.
+    pub fixed: Vec<(String, String)>,
+    /// How many trajectories or base points were evaluated.
+    pub groups: usize,
+    /// How many the design has.
+    pub groups_planned: usize,
+    /// How many parameter sets were evaluated.
+    pub sets: usize,
+    /// How many the design has.
+    pub sets_planned: usize,
+    /// The rule that ended the phase, where there is one.
+    pub rule: Option<StopRule>,
+    /// Evaluations that have no value, by set and item.
+    pub failed: Vec<FailedEvaluation>,
+    /// The indices of all items together.
+    pub pooled: Indices,
+    /// The indices of each item; empty where there is but one.
+    pub each: Vec<Indices>,
+    /// The indices at the fixed prefixes of the design, the last being all that was evaluated.
+    pub convergence: Vec<PrefixSummary>,
+    /// The objective: by item, then by parameter set.
+    pub values: Vec<Vec<Option<f64>>>,
+}
+
+/// A parameter that varies.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StudyParameter {
+    /// Its name.
+    pub name: String,
+    /// The values it may have, in words: `5 to 80 by 5`.
+    pub range: String,
+    /// Its default, where it has one.
+    pub default: Option<String>,
+    /// For MOAT: steps that landed on the value that they started from.
+    pub stuck: usize,
+}
+
+/// The rule that a phase may end by.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StopRule {
+    /// How narrow the intervals are to be.
+    pub ci: f64,
+    /// How wide the widest one is, in the same unit.
+    pub reached: Option<f64>,
+    /// Whether the phase ended by it.
+    pub held: bool,
+}
+
+/// An evaluation without a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedEvaluation {
+    /// The parameter set, counted from 0.
+    pub set: usize,
+    /// The position of the item.
+    pub item: usize,
+    /// Why: the failed task and its message, or that the value is no finite number.
+    pub why: String,
+}
+
+/// Sensitivity indices; one row per parameter, in the order of the phase's parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Indices {
+    /// None: the sets are the user's own.
+    None,
+    /// Effects.
+    Moat(Vec<MoatRow>),
+    /// Shares of the variance.
+    Vbd(VbdRows),
+}
+
+/// The effects of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MoatRow {
+    /// The mean effect.
+    pub mu: Option<f64>,
+    /// The mean size of the effects.
+    pub mu_star: Option<f64>,
+    /// Half the width of its interval.
+    pub mu_star_conf: Option<f64>,
+    /// The standard deviation of the effects.
+    pub sigma: Option<f64>,
+    /// How many effects count.
+    pub used: usize,
+    /// How many do not, for want of a value.
+    pub lost: usize,
+}
+
+/// Shares of the variance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VbdRows {
+    /// By parameter.
+    pub rows: Vec<VbdRow>,
+    /// By pair of parameters, if they were asked for.
+    pub pairs: Vec<VbdPair>,
+    /// How many base points count.
+    pub used: usize,
+    /// How many do not, for want of a value.
+    pub lost: usize,
+    /// The objective is the same everywhere: there is no variance to have shares of.
+    pub constant: bool,
+}
+
+/// The shares of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct VbdRow {
+    /// By itself.
+    pub s1: Option<f64>,
+    /// Half the width of its interval.
+    pub s1_conf: Option<f64>,
+    /// Together with others.
+    pub st: Option<f64>,
+    /// Half the width of its interval.
+    pub st_conf: Option<f64>,
+}
+
+/// What two parameters do together, beyond what each does by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct VbdPair {
+    /// The positions of the two, the smaller first.
+    pub parameters: (usize, usize),
+    /// The share.
+    pub s2: Option<f64>,
+    /// Half the width of its interval.
+    pub s2_conf: Option<f64>,
+}
+
+/// What the first so many groups of a design say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PrefixSummary {
+    /// How many trajectories or base points.
+    pub groups: usize,
+    /// How many parameter sets.
+    pub sets: usize,
+    /// The indices of all items together.
+    pub indices: Indices,
+}
+
+/// A parameter set worth looking at.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StudyExample {
+    /// `best`, `worst`, or `default`.
+    pub name: String,
+    /// Which phase, counted from 0, and which set, counted from 0; absent for the default.
+    pub set: Option<(usize, usize)>,
+    /// The item, by position.
+    pub item: usize,
+    /// The objective there.
+    pub value: Option<f64>,
+    /// The parameters, and their values.
+    pub parameters: Vec<(String, String)>,
+    /// The outputs that are images: name, and the image as PNG.
+    pub images: Vec<ExampleImage>,
+}
+
+/// An image of an example, made small enough to be looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExampleImage {
+    /// The name of the output.
+    pub output: String,
+    /// Its width as shown, in pixels.
+    pub width: usize,
+    /// Its height as shown.
+    pub height: usize,
+    /// PNG, in base 64.
+    pub png: String,
+}
+
+/// How a run went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StudyFacts {
+    /// The run.
+    pub run: String,
+    /// When it began, in seconds since 1970.
+    pub started: i64,
+    /// How long it took, from reading the study to its results.
+    pub seconds: f64,
+    /// How long tasks were running, from the first to the last.
+    pub running_seconds: f64,
+    /// On how many cores.
+    pub cores: usize,
+    /// What was shared, in words.
+    pub sharing: String,
+    /// Whether it was stopped before it was done.
+    pub stopped: bool,
+    /// By task of the workflow, in its order; those that only references need are among them.
+    pub tasks: Vec<TaskFacts>,
+    /// Tasks that were run again because what they had made was dropped or damaged.
+    pub recomputed: usize,
+    /// What was running when.
+    pub timeline: Timeline,
+    /// What the plan foresaw, where costs were known beforehand.
+    pub forecast: Option<ForecastFacts>,
+    /// What failed: one text for each task, for people.
+    pub failures: Vec<String>,
+    /// Things worth telling.
+    pub notes: Vec<String>,
+}
+
+/// What became of one task of the workflow, over all parameter sets and items.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskFacts {
+    /// The stage.
+    pub stage: String,
+    /// The task in it.
+    pub task: String,
+    /// How often all sets and items ask for it.
+    pub planned: usize,
+    /// Those that differ.
+    pub distinct: usize,
+    /// Those that ran.
+    pub executed: usize,
+    /// Those that differ and were found equal by content.
+    pub cut_off: usize,
+    /// Those that differ and were remembered, or led to nothing but what was.
+    pub remembered: usize,
+    /// Those that failed.
+    pub failed: usize,
+    /// Those that could not run because something before them failed.
+    pub blocked: usize,
+    /// Those that were not come to, because the run was stopped.
+    pub left: usize,
+    /// How long those that ran took together.
+    pub seconds: f64,
+    /// What one of them takes: measured here, else in an earlier run.
+    pub mean_seconds: Option<f64>,
+}
+
+impl TaskFacts {
+    /// What those took that need not run, as far as that is known.
+    pub fn seconds_saved(&self) -> Option<f64> {
+        let spared = self
+            .planned
+            .saturating_sub(self.executed + self.failed + self.blocked + self.left);
+        self.mean_seconds.map(|mean| mean * spared as f64)
+    }
+}
+
+/// What was running when: the time of the run in equal slices.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timeline {
+    /// How long a slice is, in seconds.
+    pub slice: f64,
+    /// By slice: for each task of the facts that ran in it, its position and how many cores it had at work, on average.
+    pub slices: Vec<Vec<(usize, f64)>>,
+}
+
+/// What a plan foresaw, and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ForecastFacts {
+    /// What the forecast was made from.
+    pub from: String,
+    /// Tasks that were to be executed at most: cut-off by content is not foreseen.
+    pub tasks: usize,
+    /// Seconds of work.
+    pub work_seconds: f64,
+    /// Seconds until everything is done.
+    pub seconds: f64,
+}
