@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         Command::Runs { command } => runs::runs(command, &arguments.common),
         Command::Explain { run, task } => explain::explain(run, task, &arguments.common),
         Command::Study { command } => study::study(command, &arguments.common, &libraries),
-        Command::Tune { study } => study::tune(study, &arguments.common, &libraries),
+        Command::Tune { study, set } => study::tune(study, set, &arguments.common, &libraries),
         Command::Imaging { command } => imaging::imaging(command, &arguments.common),
         Command::Products { command } => products::products(command, &arguments.common),
     };

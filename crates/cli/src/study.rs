@@ -35,6 +35,7 @@ fn request(options: &arguments::StudyPlan, common: &Common) -> StudyPlanRequest 
     let number = |number: Option<u32>| number.map(|number| number as usize);
     StudyPlanRequest {
         study: options.study.clone(),
+        settings: options.set.clone(),
         store: place(common),
         workers: number(options.workers),
         reuse: match options.reuse {
@@ -482,11 +483,17 @@ fn show_algorithms(plan: &StudyPlan) {
     }
 }
 
-pub(crate) fn tune(file: &Path, common: &Common, libraries: &Registry) -> Result<ExitCode, Error> {
+pub(crate) fn tune(
+    file: &Path,
+    settings: &[String],
+    common: &Common,
+    libraries: &Registry,
+) -> Result<ExitCode, Error> {
     let (progress, stop) = (Progress::default(), Stop::default());
     signals::watch(&stop, &progress, true);
     let request = TuneRequest {
         study: file.to_owned(),
+        settings: settings.to_vec(),
         store: place(common),
     };
     let heard = |operation: &Arc<Operation>, elapsed: Duration| {

@@ -15,7 +15,7 @@
 //! | `shape`, `leaf`, `formats` | what may be written where; `formats` is the grammar of all files |
 //! | `validate`, `schema` | the two readers of shapes: one checks trees, one prints JSON Schema |
 //! | `workflow`, `stage`, `parameter`, `operation`, `template` | the parts of a workflow file |
-//! | `study` | study files, and what they mean for their workflow |
+//! | `study` | study files, settings that change them, and what they mean for their workflow |
 //! | `descriptor` | stage descriptors: JSON that others write, read as a workflow of one stage |
 //! | `places` | from problems of a workflow to places in its file |
 //! | `data`, `data_write` | data files |

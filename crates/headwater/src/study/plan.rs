@@ -48,6 +48,8 @@ impl Reuse {
 pub struct StudyPlanRequest {
     /// The study file.
     pub study: PathBuf,
+    /// What is to be otherwise than the file says, such as `method.vbd.samples=400`.
+    pub settings: Vec<String>,
     /// The store whose products count as there.
     pub store: StorePlace,
     /// For how many workers; by default the cores of this machine.
@@ -227,7 +229,7 @@ pub fn plan_study(
         read_only: true,
         ..request.store.clone()
     };
-    let (mut study, parsed) = Study::read(&request.study, libraries)?;
+    let (mut study, parsed) = Study::read(&request.study, &request.settings, libraries)?;
     let bound = study.bind(&parsed.workflow, libraries)?;
     let can_run = parsed.runnable().is_ok();
     let store = crate::open_store(&place, current)?;
@@ -243,6 +245,10 @@ pub fn plan_study(
         notes.push(format!(
             "there is no store at `{url}` yet: nothing is remembered"
         ));
+    }
+    if study.study.until.is_some() {
+        let note = "`until` may end the study earlier; counted is the most that may be run";
+        notes.push(note.to_owned());
     }
     let varied = design.varied(&study.resolved.studied);
     let instances = Instances::new(&open.graph, &open.blueprint, &varied)
