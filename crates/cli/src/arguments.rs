@@ -221,8 +221,8 @@ pub(crate) enum ReuseKind {
     Graph,
     /// Tasks whose stages begin alike: a task is shared if all before it in its stage are
     Chain,
-    /// Nothing
-    None,
+    /// Nothing more
+    Stage,
 }
 
 #[derive(Debug, Subcommand)]
