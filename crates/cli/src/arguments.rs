@@ -1,5 +1,7 @@
 //! The command line, as text that teaches.
 
+pub(crate) mod study;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
