@@ -71,8 +71,9 @@ pub use render::render;
 pub use report::Read;
 pub use schema::{data_schema, study_schema, workflow_schema};
 pub use study::{
-    DEFAULT_SEED, Domain, Levels, Method, MoatMethod, Override, Placed, ResolvedStudy, Sampler,
-    Setting, Step, StudiedParameter, StudyFile, StudyInput, StudyParameters, StudyValue, VbdMethod,
-    Walk, is_study, read_study, resolve,
+    DEFAULT_SEED, Domain, Levels, Method, MoatMethod, Override, PartDiagnostics, Placed,
+    ResolvedStudy, Sampler, Setting, Step, StudiedParameter, StudyFile, StudyInput,
+    StudyParameters, StudyText, StudyValue, Until, VbdMethod, Walk, is_study, read_study,
+    read_study_with, resolve,
 };
 pub use workflow::{WorkflowFile, read_descriptor, read_workflow};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use headwater_enact::{Counts, State};
+use headwater_enact::{Counts, Enactment, State};
 use headwater_execute::{CommandSettings, Pool, PoolError, Stop, Watched};
 use headwater_graph::{Registry, TaskId};
 use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskState};
@@ -87,9 +87,8 @@ pub fn run(
     };
     if !read_only {
         store.begin_run(&record)?;
-        // Notes are for explanations; a run does not fail for want of one.
         let _ = store.note_versions(&prepared.loaded.versions);
-        let _ = notes::write(&store, &run, &prepared.enactment, current);
+        note(&store, &run, &prepared.enactment, current);
     }
     let places = Places::new(&store, &run, read_only);
     if let Err(error) = prepared.loaded.copy_used(&store) {
@@ -110,7 +109,7 @@ pub fn run(
     let kept = kept.map_err(|error| Error::Pool(PoolError::Keeper(error)));
     let report = executed.and_then(|(listener, trouble)| {
         if !read_only {
-            let _ = notes::write(&store, &run, &prepared.enactment, current);
+            note(&store, &run, &prepared.enactment, current);
         }
         let mut report = finish(
             &mut prepared,
@@ -143,6 +142,12 @@ pub fn run(
         let _ = fs::remove_dir_all(temporary);
     }
     Ok(report)
+}
+
+/// Notes are for explanations; a run does not fail for want of one.
+fn note(store: &Store, run: &str, enactment: &Enactment, current: &Path) {
+    let address = |task| address_of(enactment, task);
+    let _ = notes::write(store, run, enactment, current, &address);
 }
 
 /// What was used within a second of the beginning of a run counts as used by it, and cannot make room. So a run
@@ -227,6 +232,11 @@ impl Places {
         }
     }
 
+    /// Where outputs are written out to when memory is short.
+    pub(crate) fn spilled(&self) -> PathBuf {
+        self.staging.join("spilled")
+    }
+
     /// Copies of the files that programs use.
     pub(crate) fn uses(&self) -> PathBuf {
         self.staging.join("uses")
@@ -290,7 +300,7 @@ fn execute(
     let pool = Pool {
         workers: prepared.cores,
         commands: places.commands(Arc::clone(&prepared.watched)),
-        scratch: places.staging.join("spilled"),
+        scratch: places.spilled(),
         stop: stop.clone(),
         files: Some(Arc::new(keeper.resting_fetcher())),
         deliver: Vec::new(),
@@ -330,7 +340,9 @@ fn finish(
             (all.join("\n\n") + "\n").as_bytes(),
         )?;
     }
-    link_last(&folder, request);
+    if request.outputs.is_none() {
+        link_last(&folder);
+    }
     let mut damage = prepared.store.take_damage();
     damage.sort();
     damage.dedup();

@@ -29,17 +29,21 @@
 //! Law: planning executes nothing and writes to no store.
 
 mod answer;
+mod assemble;
 mod buckets;
 mod costs;
 mod count;
 mod design;
+mod facts;
 mod file;
 mod instances;
 mod live;
 mod load;
+mod names;
 mod objective;
 mod open;
 mod plan;
+mod round;
 mod shared;
 mod summary;
 mod table;
