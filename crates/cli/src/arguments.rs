@@ -1,5 +1,7 @@
 //! The command line, as text that teaches.
 
+pub(crate) mod study;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -228,8 +230,8 @@ pub(crate) enum ReuseKind {
     Graph,
     /// Tasks whose stages begin alike: a task is shared if all before it in its stage are
     Chain,
-    /// Nothing
-    None,
+    /// Nothing more
+    Stage,
 }
 
 #[derive(Debug, Subcommand)]

@@ -5,6 +5,7 @@
 mod arguments;
 mod check;
 mod explain;
+mod figures;
 mod imaging;
 mod products;
 mod progress;
@@ -13,6 +14,14 @@ mod runs;
 mod show;
 mod signals;
 mod study;
+#[cfg(test)]
+mod study_cases;
+#[cfg_attr(not(test), expect(dead_code, reason = "`study run` calls it"))]
+mod study_json;
+#[cfg_attr(not(test), expect(dead_code, reason = "`study run` calls it"))]
+mod study_live;
+#[expect(dead_code, reason = "`study run` calls it")]
+mod study_show;
 
 use std::process::ExitCode;
 

@@ -41,7 +41,7 @@ fn request(options: &arguments::StudyPlan, common: &Common) -> StudyPlanRequest 
         reuse: match options.reuse {
             ReuseKind::Graph => Reuse::Graph,
             ReuseKind::Chain => Reuse::Chain,
-            ReuseKind::None => Reuse::None,
+            ReuseKind::Stage => Reuse::Stage,
         },
         compare: options.compare,
         paper: options.paper,
@@ -54,7 +54,7 @@ fn request(options: &arguments::StudyPlan, common: &Common) -> StudyPlanRequest 
 
 fn reuse_name(reuse: Reuse) -> &'static str {
     match reuse {
-        Reuse::None => "none",
+        Reuse::Stage => "stage",
         Reuse::Chain => "chain",
         Reuse::Graph => "graph",
     }
@@ -337,7 +337,7 @@ fn show_reuse(plan: &StudyPlan) {
     };
     for found in &plan.reuses {
         let what = match found.reuse {
-            Reuse::None => "nothing",
+            Reuse::Stage => "nothing",
             Reuse::Chain => "as chains",
             Reuse::Graph => "as a graph",
         };
@@ -352,8 +352,8 @@ fn show_reuse(plan: &StudyPlan) {
             percent(found.percent_of_all),
         ));
     }
-    if plan.reuse == Reuse::None {
-        show::line("  this plan shares whole stages only (--reuse none)");
+    if plan.reuse == Reuse::Stage {
+        show::line("  this plan shares whole stages only (--reuse stage)");
     }
 }
 

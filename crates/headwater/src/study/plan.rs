@@ -25,7 +25,7 @@ use crate::{CheckedFile, Error, StorePlace};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reuse {
     /// Whole stages only.
-    None,
+    Stage,
     /// Common beginnings of stages besides: a task is shared if all tasks before it in its stage are.
     Chain,
     /// Every task that is the same.
@@ -36,7 +36,7 @@ pub enum Reuse {
 impl Reuse {
     fn sharing(self) -> Sharing {
         match self {
-            Reuse::None => Sharing::Nothing,
+            Reuse::Stage => Sharing::Nothing,
             Reuse::Chain => Sharing::Chain,
             Reuse::Graph => Sharing::Graph,
         }
@@ -299,7 +299,7 @@ pub fn plan_study(
     let tasks_merged: usize = counts.iter().map(|count| count.left(sharing).tasks).sum();
     let reuses = [Reuse::Chain, Reuse::Graph].map(|reuse| how_much(reuse, &counts));
     let reuse_percent = match request.reuse {
-        Reuse::None => 0.0,
+        Reuse::Stage => 0.0,
         Reuse::Chain => reuses[0].percent,
         Reuse::Graph => reuses[1].percent,
     };
