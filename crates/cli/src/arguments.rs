@@ -189,6 +189,7 @@ Examples:
   headwater study plan moat.yaml --compare --workers 64   all algorithms that cut it into buckets
   headwater study plan moat.yaml -o samples               and the parameter sets as CSV, Parquet and for Dakota")]
     Plan(Box<StudyPlan>),
+    Run(Box<study::StudyRun>),
 }
 
 #[derive(Debug, Args)]

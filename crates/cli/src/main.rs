@@ -16,11 +16,9 @@ mod signals;
 mod study;
 #[cfg(test)]
 mod study_cases;
-#[cfg_attr(not(test), expect(dead_code, reason = "`study run` calls it"))]
 mod study_json;
-#[cfg_attr(not(test), expect(dead_code, reason = "`study run` calls it"))]
 mod study_live;
-#[expect(dead_code, reason = "`study run` calls it")]
+mod study_run;
 mod study_show;
 
 use std::process::ExitCode;

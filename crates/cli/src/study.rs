@@ -21,7 +21,10 @@ pub(crate) fn study(
     common: &Common,
     libraries: &Registry,
 ) -> Result<ExitCode, Error> {
-    let StudyCommand::Plan(options) = command;
+    let options = match command {
+        StudyCommand::Plan(options) => options,
+        StudyCommand::Run(options) => return crate::study_run::run(options, common, libraries),
+    };
     let plan = headwater::plan_study(&request(options, common), libraries, &current_folder()?)?;
     if common.json {
         show::line(&as_json(&plan).to_string());

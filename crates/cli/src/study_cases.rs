@@ -98,6 +98,7 @@ pub(crate) fn moat_phase() -> PhaseSummary {
         fixed: Vec::new(),
         groups: 40,
         groups_planned: 40,
+        first_set: 0,
         sets: 200,
         sets_planned: 200,
         rule: None,
@@ -127,6 +128,7 @@ pub(crate) fn vbd_phase() -> PhaseSummary {
         fixed: vec![("ReconConn".to_owned(), "8".to_owned())],
         groups: 64,
         groups_planned: 64,
+        first_set: 0,
         sets: 320,
         sets_planned: 320,
         pooled: Indices::Vbd(VbdRows {

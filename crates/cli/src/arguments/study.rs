@@ -57,8 +57,8 @@ pub(crate) struct StudyRun {
     /// What parameter sets share. All but `content` and `graph` are for comparison: with them nothing is remembered or looked up
     #[arg(long, value_enum, default_value_t = RunReuse::Content)]
     pub(crate) reuse: RunReuse,
-    /// Cut the work into buckets, each one unit, and share within buckets only. For comparison: nothing is remembered or looked up
-    #[arg(long, value_enum, value_name = "ALGORITHM", conflicts_with = "reuse")]
+    /// Cut the work into buckets, each one unit, and share within buckets only: equal tasks, or with --reuse chain common beginnings. For comparison: nothing is remembered or looked up
+    #[arg(long, value_enum, value_name = "ALGORITHM")]
     pub(crate) buckets: Option<BucketKind>,
     /// At most so many stages in a bucket (naive, rtma)
     #[arg(long, value_name = "N", default_value_t = 7, requires = "buckets", value_parser = clap::value_parser!(u32).range(1..))]
@@ -217,8 +217,10 @@ mod tests {
             assert_eq!((run.buckets, run.bucket_size), (Some(kind), 5));
             assert_eq!(run.max_buckets, Some(12));
         }
-        let conflict = refused("run a --buckets rtma --reuse none");
-        assert_eq!(conflict, ErrorKind::ArgumentConflict);
+        assert_eq!(
+            run("run a --buckets rtma --reuse chain").reuse,
+            RunReuse::Chain
+        );
         for lonely in ["--bucket-size 5", "--max-buckets 5"] {
             let kind = refused(&format!("run a {lonely}"));
             assert_eq!(kind, ErrorKind::MissingRequiredArgument);

@@ -119,7 +119,7 @@ pub fn run_study(
         workers: cores,
     };
     fits_together(request)?;
-    let (mut study, parsed) = Study::read(&request.study, libraries)?;
+    let (mut study, parsed) = Study::read(&request.study, &request.settings, libraries)?;
     parsed.runnable()?;
     let images = objective::images(&parsed, libraries);
     let delivered = delivered(request, &parsed.workflow.wanted())?;
