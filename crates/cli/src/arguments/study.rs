@@ -33,7 +33,7 @@ Examples:
 pub(crate) struct StudyRun {
     /// The study file (YAML or JSON)
     pub(crate) study: PathBuf,
-    /// Give something in the study file another value, such as method.vbd.samples=2048
+    /// Change a value of the study file, such as method.vbd.samples=2048, seed=7 or 'until={ci: 0.1}'
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
     /// How many cores to use [default: all of this machine]
@@ -54,11 +54,11 @@ pub(crate) struct StudyRun {
     /// Start nothing more after the first failure
     #[arg(long)]
     pub(crate) fail_fast: bool,
-    /// What parameter sets share. All but `content` and `graph` are for comparison: with them nothing is remembered or looked up
+    /// What parameter sets share. `chain`, `stage` and `none` are for comparison: with them nothing is remembered or looked up
     #[arg(long, value_enum, default_value_t = RunReuse::Content)]
     pub(crate) reuse: RunReuse,
-    /// Cut the work into buckets, each one unit, and share within buckets only. For comparison: nothing is remembered or looked up
-    #[arg(long, value_enum, value_name = "ALGORITHM", conflicts_with = "reuse")]
+    /// Put stages into buckets, each of which runs as one unit, and share tasks within buckets only, as --reuse says. For comparison: nothing is remembered or looked up
+    #[arg(long, value_enum, value_name = "ALGORITHM")]
     pub(crate) buckets: Option<BucketKind>,
     /// At most so many stages in a bucket (naive, rtma)
     #[arg(long, value_name = "N", default_value_t = 7, requires = "buckets", value_parser = clap::value_parser!(u32).range(1..))]
@@ -77,7 +77,7 @@ pub(crate) struct StudyRun {
 /// What is shared by a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RunReuse {
-    /// Every task that is the same, also where only the contents that it reads are
+    /// Every task that is the same, also those that turn out to read the same contents
     Content,
     /// Every task that is the same; contents are not compared
     Graph,
@@ -92,13 +92,13 @@ pub(crate) enum RunReuse {
 /// How work is cut into buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BucketKind {
-    /// Stages as they come
+    /// So many stages each, in the order in which they come
     Naive,
-    /// The reuse tree, from its leaves up, in buckets of so many stages
+    /// By the reuse tree, so many stages each
     Rtma,
-    /// The reuse tree, in so many buckets of about as many tasks
+    /// By the reuse tree, so many buckets, balanced by the number of tasks
     Trtma,
-    /// In so many buckets that cost about as much, by what tasks are known to take
+    /// As trtma, balanced by what tasks are known to cost
     Cost,
 }
 
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_to_share_and_buckets_exclude_each_other() {
+    fn ways_to_share_and_buckets() {
         for (name, reuse) in [
             ("none", RunReuse::None),
             ("stage", RunReuse::Stage),
@@ -217,8 +217,11 @@ mod tests {
             assert_eq!((run.buckets, run.bucket_size), (Some(kind), 5));
             assert_eq!(run.max_buckets, Some(12));
         }
-        let conflict = refused("run a --buckets rtma --reuse none");
-        assert_eq!(conflict, ErrorKind::ArgumentConflict);
+        let both = run("run a --buckets rtma --reuse chain");
+        assert_eq!(
+            (both.buckets, both.reuse),
+            (Some(BucketKind::Rtma), RunReuse::Chain)
+        );
         for lonely in ["--bucket-size 5", "--max-buckets 5"] {
             let kind = refused(&format!("run a {lonely}"));
             assert_eq!(kind, ErrorKind::MissingRequiredArgument);
