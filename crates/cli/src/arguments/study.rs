@@ -20,15 +20,15 @@ use super::{resource, size};
 /// be computed with) and samples.parquet (parameter sets and values).
 ///
 /// An evaluation that fails is left out and counted; the rest still gives indices. The next run tries it again. The exit
-/// code is 1 if any failed.
+/// code is 1 if any failed or the run was stopped.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  headwater study run moat.yaml                                  the whole study, on all cores
-  headwater study run moat.yaml -j 8 --memory 16GiB -o results   within limits, to a folder of your choice
-  headwater study run vbd.yaml --set method.vbd.samples=2048     larger than its file says; what is known is reused
-  headwater study run moat.yaml --deliver mask                   with the mask of every evaluation
-  headwater study run moat.yaml --reuse none                     how long it would take if nothing were shared
+  headwater study run moat.yaml                               the whole study, on all cores
+  headwater study run moat.yaml -j 8 --memory 16GiB -o found  within limits, to a folder of its own
+  headwater study run vbd.yaml --set method.vbd.samples=2048  a larger one; what is known is reused
+  headwater study run moat.yaml --deliver mask                with the mask of every evaluation
+  headwater study run moat.yaml --reuse none                  how long it takes if nothing is shared
 `headwater study plan STUDY` says beforehand how much there is to do.")]
 pub(crate) struct StudyRun {
     /// The study file (YAML or JSON)
@@ -109,8 +109,9 @@ pub(crate) enum BucketKind {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  headwater study report moat.yaml                                the latest run of this study
-  headwater study report moat.yaml --run 20261116-08 -o moat.html an earlier one, to a file of your choice")]
+  headwater study report moat.yaml                     the latest run of this study
+  headwater study report moat.yaml --run 20261116-08   an earlier one
+  headwater study report moat.yaml -o moat.html        to a file of your choice")]
 pub(crate) struct StudyReport {
     /// The study file (YAML or JSON)
     pub(crate) study: PathBuf,
@@ -255,7 +256,10 @@ mod tests {
                 .map(clap::Command::render_long_help);
             let help = found.map(|help| help.to_string()).unwrap_or_default();
             assert!(help.starts_with(word), "{help}");
-            assert!(help.contains("Examples:\n  headwater study"), "{help}");
+            let (_, examples) = help.split_once("Examples:\n").expect("examples");
+            for line in examples.lines() {
+                assert!(line.chars().count() <= 100, "it would wrap: {line}");
+            }
         }
     }
 }
