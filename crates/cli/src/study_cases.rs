@@ -41,7 +41,7 @@ fn facts() -> StudyFacts {
         seconds: 14.2,
         running_seconds: 13.8,
         cores: 2,
-        sharing: "every task that is the same, also by content".to_owned(),
+        sharing: "equal tasks are shared, also those that turn out to be equal".to_owned(),
         stopped: false,
         tasks: vec![
             task("find", [2560, 1200, 1000, 200, 0], 10.0, Some(0.01)),

@@ -1,7 +1,7 @@
 //! What a study came to, as one JSON object for scripts.
 //!
-//! Law: it says what the terminal says, with all digits and for all items. Indices are arrays beside `names`, as SALib
-//! has them; what is not known is null.
+//! Law: it says what the terminal says, with all digits and for all items. What is in `results.json` too has its key; indices
+//! are arrays beside `names`, as SALib has them; what is not known is null.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub(crate) fn summary_json(summary: &StudySummary, folder: &Path) -> Value {
                     "phase": phase,
                     "set": failed.set,
                     "item": failed.item,
-                    "message": failed.why,
+                    "why": failed.why,
                 })
             })
         });
@@ -94,24 +94,26 @@ fn phase(summary: &StudySummary, phase: &PhaseSummary) -> Value {
     let ranking = phase.pooled.ranking().into_iter();
     let ranking = ranking.filter_map(|position| names.get(position));
     let mut object = json!({
-        "kind": match phase.kind {
+        "method": match phase.kind {
             PhaseKind::Moat => "moat",
             PhaseKind::Vbd => "vbd",
             PhaseKind::Table => "table",
         },
-        "method": phase.method,
+        "method_in_words": phase.method,
         "groups": phase.groups,
         "groups_planned": phase.groups_planned,
         "sets": phase.sets,
         "sets_planned": phase.sets_planned,
-        "evaluations": count.wanted,
-        "evaluated": count.evaluated,
-        "failed": count.failed,
+        "evaluations": {
+            "planned": phase.sets_planned * summary.items.len(),
+            "done": count.evaluated,
+            "failed": count.failed,
+        },
         "fixed": pairs(&phase.fixed),
         "range": objective(phase).map(|(least, mean, most)| json!({
             "least": least, "mean": mean, "most": most,
         })),
-        "until": phase.rule.map(|rule| json!({
+        "stop_rule": phase.rule.map(|rule| json!({
             "ci": rule.ci, "reached": rule.reached, "held": rule.held,
         })),
         "confidence": phase.confidence,
@@ -231,7 +233,11 @@ mod tests {
         assert_eq!(object["work_seconds"], 26.0);
         assert_eq!(object["forecast"], Value::Null);
         let phase = &object["phases"][0];
-        assert_eq!(phase["kind"], "moat");
+        assert_eq!(phase["method"], "moat");
+        assert_eq!(
+            phase["evaluations"],
+            json!({"planned": 200, "done": 200, "failed": 0})
+        );
         assert_eq!(phase["names"], json!(["G1", "G2", "ReconConn", "T2"]));
         assert_eq!(phase["ranking"], json!(["G2", "G1", "T2", "ReconConn"]));
         assert_eq!(
@@ -280,8 +286,8 @@ mod tests {
         assert_eq!(failures.len(), 3);
         assert_eq!(failures[2]["set"], 77);
         assert_eq!(failures[2]["phase"], 0);
-        let message = failures[2]["message"].as_str().expect("a text");
-        assert!(message.ends_with("and said much more"), "{message}");
+        let why = failures[2]["why"].as_str().expect("a text");
+        assert!(why.ends_with("and said much more"), "{why}");
         assert_eq!(object["phases"][0]["indices"]["mu_star"][3], Value::Null);
         assert_eq!(object["phases"][0]["indices"]["lost"], json!([5, 0, 0, 40]));
     }
@@ -306,7 +312,7 @@ mod tests {
         fs::write(&report, "").expect("a file");
         let object = summary_json(&cases::moat(), folder.path());
         assert_eq!(object["folder"], json!(folder.path()));
-        let files = json!({"report": report, "results": null, "samples": null});
+        let files = json!({"report": report, "results": null, "samples": null, "screen": null});
         assert_eq!(object["files"], files);
     }
 }

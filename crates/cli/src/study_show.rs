@@ -33,12 +33,13 @@ pub(crate) fn show_summary(summary: &StudySummary, folder: &Path) {
     }
 }
 
-/// A file that a study writes: what it is, its name, and its path if it is there.
-pub(crate) fn files(folder: &Path) -> [(&'static str, Option<PathBuf>); 3] {
+/// The files that a study writes: what each is, and its path if it is there. `screen` are the samples of a first phase.
+pub(crate) fn files(folder: &Path) -> [(&'static str, Option<PathBuf>); 4] {
     [
         ("report", "report.html"),
         ("results", "results.json"),
         ("samples", "samples.parquet"),
+        ("screen", "screen-samples.parquet"),
     ]
     .map(|(what, name)| {
         let path = folder.join(name);
@@ -538,7 +539,7 @@ fn failures(
     let why = first.why.lines().next().unwrap_or_default();
     let text = format!("  first: set {}{item}: {why}", first.set);
     lines.push(show::shortened(&text, width.unwrap_or(160).max(40)));
-    let told = ["failures.txt", "report.html"].map(|name| folder.join(name));
+    let told = ["failures.txt", "report.html", "results.json"].map(|name| folder.join(name));
     let told = match told.iter().find(|path| path.is_file()) {
         Some(path) => show::path(path),
         None => format!("`headwater runs show {}`", summary.facts.run),
@@ -620,9 +621,9 @@ fn work(facts: &StudyFacts) -> Vec<String> {
     parts.extend(others.map(|(count, what)| format!("{} {what}", show::grouped(count))));
     let mut lines = vec![format!("tasks: {}{}", parts.join(", "), saving(facts))];
     lines.push(format!(
-        "shared: {}; on {}",
-        facts.sharing,
-        show::count(facts.cores, "core")
+        "on {}; {}",
+        show::count(facts.cores, "core"),
+        facts.sharing
     ));
     if facts.recomputed > 0 {
         lines.push(format!(

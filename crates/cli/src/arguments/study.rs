@@ -20,20 +20,20 @@ use super::{resource, size};
 /// be computed with) and samples.parquet (parameter sets and values).
 ///
 /// An evaluation that fails is left out and counted; the rest still gives indices. The next run tries it again. The exit
-/// code is 1 if any failed.
+/// code is 1 if any failed or the run was stopped.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  headwater study run moat.yaml                                  the whole study, on all cores
-  headwater study run moat.yaml -j 8 --memory 16GiB -o results   within limits, to a folder of your choice
-  headwater study run vbd.yaml --set method.vbd.samples=2048     larger than its file says; what is known is reused
-  headwater study run moat.yaml --deliver mask                   with the mask of every evaluation
-  headwater study run moat.yaml --reuse none                     how long it would take if nothing were shared
+  headwater study run moat.yaml                               the whole study, on all cores
+  headwater study run moat.yaml -j 8 --memory 16GiB -o found  within limits, to a folder of its own
+  headwater study run vbd.yaml --set method.vbd.samples=2048  a larger one; what is known is reused
+  headwater study run moat.yaml --deliver mask                with the mask of every evaluation
+  headwater study run moat.yaml --reuse none                  how long it takes if nothing is shared
 `headwater study plan STUDY` says beforehand how much there is to do.")]
 pub(crate) struct StudyRun {
     /// The study file (YAML or JSON)
     pub(crate) study: PathBuf,
-    /// Give something in the study file another value, such as method.vbd.samples=2048
+    /// Change a value of the study file, such as method.vbd.samples=2048, seed=7 or 'until={ci: 0.1}'
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
     /// How many cores to use [default: all of this machine]
@@ -54,7 +54,7 @@ pub(crate) struct StudyRun {
     /// Start nothing more after the first failure
     #[arg(long)]
     pub(crate) fail_fast: bool,
-    /// What parameter sets share. All but `content` and `graph` are for comparison: with them nothing is remembered or looked up
+    /// What parameter sets share. `chain`, `stage` and `none` are for comparison: with them nothing is remembered or looked up
     #[arg(long, value_enum, default_value_t = RunReuse::Content)]
     pub(crate) reuse: RunReuse,
     /// Cut the work into buckets, each one unit, and share within buckets only: equal tasks, or with --reuse chain common beginnings. For comparison: nothing is remembered or looked up
@@ -77,7 +77,7 @@ pub(crate) struct StudyRun {
 /// What is shared by a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RunReuse {
-    /// Every task that is the same, also where only the contents that it reads are
+    /// Every task that is the same, also those that turn out to read the same contents
     Content,
     /// Every task that is the same; contents are not compared
     Graph,
@@ -92,13 +92,13 @@ pub(crate) enum RunReuse {
 /// How work is cut into buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BucketKind {
-    /// Stages as they come
+    /// So many stages each, in the order in which they come
     Naive,
-    /// The reuse tree, from its leaves up, in buckets of so many stages
+    /// By the reuse tree, so many stages each
     Rtma,
-    /// The reuse tree, in so many buckets of about as many tasks
+    /// By the reuse tree, so many buckets, balanced by the number of tasks
     Trtma,
-    /// In so many buckets that cost about as much, by what tasks are known to take
+    /// As trtma, balanced by what tasks are known to cost
     Cost,
 }
 
@@ -109,8 +109,9 @@ pub(crate) enum BucketKind {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  headwater study report moat.yaml                                the latest run of this study
-  headwater study report moat.yaml --run 20261116-08 -o moat.html an earlier one, to a file of your choice")]
+  headwater study report moat.yaml                     the latest run of this study
+  headwater study report moat.yaml --run 20261116-08   an earlier one
+  headwater study report moat.yaml -o moat.html        to a file of your choice")]
 pub(crate) struct StudyReport {
     /// The study file (YAML or JSON)
     pub(crate) study: PathBuf,
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_to_share_and_buckets_exclude_each_other() {
+    fn ways_to_share_and_buckets() {
         for (name, reuse) in [
             ("none", RunReuse::None),
             ("stage", RunReuse::Stage),
@@ -217,9 +218,10 @@ mod tests {
             assert_eq!((run.buckets, run.bucket_size), (Some(kind), 5));
             assert_eq!(run.max_buckets, Some(12));
         }
+        let both = run("run a --buckets rtma --reuse chain");
         assert_eq!(
-            run("run a --buckets rtma --reuse chain").reuse,
-            RunReuse::Chain
+            (both.buckets, both.reuse),
+            (Some(BucketKind::Rtma), RunReuse::Chain)
         );
         for lonely in ["--bucket-size 5", "--max-buckets 5"] {
             let kind = refused(&format!("run a {lonely}"));
@@ -254,7 +256,10 @@ mod tests {
                 .map(clap::Command::render_long_help);
             let help = found.map(|help| help.to_string()).unwrap_or_default();
             assert!(help.starts_with(word), "{help}");
-            assert!(help.contains("Examples:\n  headwater study"), "{help}");
+            let (_, examples) = help.split_once("Examples:\n").expect("examples");
+            for line in examples.lines() {
+                assert!(line.chars().count() <= 100, "it would wrap: {line}");
+            }
         }
     }
 }

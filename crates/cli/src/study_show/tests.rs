@@ -36,7 +36,7 @@ fn a_screening() {
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
 
     tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
-    shared: every task that is the same, also by content; on 2 cores
+    on 2 cores; equal tasks are shared, also those that turn out to be equal
     ");
 }
 
@@ -56,7 +56,7 @@ fn a_decomposition() {
       ±: intervals of 95 %; none overlap
 
     tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
-    shared: every task that is the same, also by content; on 2 cores
+    on 2 cores; equal tasks are shared, also those that turn out to be equal
     ");
 }
 
@@ -86,7 +86,7 @@ fn two_phases_and_a_forecast() {
       ±: intervals of 95 %; none overlap
 
     tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
-    shared: every task that is the same, also by content; on 2 cores
+    on 2 cores; equal tasks are shared, also those that turn out to be equal
     forecast from the tuning run 20261116-0829-77aa: 20.5 s for 2,857 tasks, 41.0 s of work; in fact: 13.8 s for 1,904 tasks, 26.0 s of work
     ");
 }
@@ -108,7 +108,7 @@ fn several_items_are_shown_together() {
       these are the indices of all 2 items together; those of each are in results.json
 
     tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
-    shared: every task that is the same, also by content; on 2 cores
+    on 2 cores; equal tasks are shared, also those that turn out to be equal
     ");
 }
 
@@ -131,7 +131,7 @@ fn what_failed_and_what_that_costs() {
         all: `headwater runs show 20261116-0830-1b25`; when their cause is gone, the same command runs them again
 
     tasks: 5,120 asked for, 2,857 differ, 1,898 executed, 953 cut off by content, 0 remembered, 3 failed, 3 not run because of that; sharing saved 65 % of the work (about 48.7 s)
-    shared: every task that is the same, also by content; on 2 cores
+    on 2 cores; equal tasks are shared, also those that turn out to be equal
     ");
 }
 
@@ -152,7 +152,7 @@ fn a_stopped_study_says_how_far_it_came_and_claims_no_saving() {
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
 
     tasks: 5,120 asked for, 2,857 differ, 1,300 executed, 357 cut off by content, 0 remembered, 1,200 not come to
-    shared: every task that is the same, also by content; on 2 cores
+    on 2 cores; equal tasks are shared, also those that turn out to be equal
     stopped before it was done: the same command continues it
     ");
 }
@@ -173,7 +173,7 @@ fn a_narrow_terminal_has_a_narrow_table() {
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
 
     tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
-    shared: every task that is the same, also by content; on 2 cores
+    on 2 cores; equal tasks are shared, also those that turn out to be equal
     ");
 }
 
