@@ -76,7 +76,7 @@ pub use study::{
     ReusePlan, StopRule, StudyExample, StudyFacts, StudyItem, StudyParameter, StudyPlan,
     StudyPlanRequest, StudyProgress, StudySnapshot, StudyStagePlan, StudySummary, TaskFacts,
     Timeline, TuneReport, TuneRequest, TunedOperation, VbdPair, VbdRow, VbdRows, plan_study,
-    tune_study,
+    study_report_html, study_results_json, tune_study,
 };
 
 /// Starts the small helper process that starts programs. Call it first in `main`: in the helper it does not

@@ -24,6 +24,8 @@
 //! | `answer` | from the values of the objective to sensitivity indices |
 //! | `live` | how far a study is, and its answer so far |
 //! | `summary` | what a study came to, as plain data |
+//! | `results` | `results.json` |
+//! | `report` | the report, one page |
 //! | `tune` | runs one instance, so that costs are known |
 //!
 //! Law: planning executes nothing and writes to no store.
@@ -40,6 +42,8 @@ mod load;
 mod objective;
 mod open;
 mod plan;
+mod report;
+mod results;
 mod shared;
 mod summary;
 mod table;
@@ -53,6 +57,8 @@ pub use plan::{
     Forecast, LaterPhase, ReferencePlan, Reuse, ReusePlan, StudyPlan, StudyPlanRequest,
     StudyStagePlan, plan_study,
 };
+pub use report::study_report_html;
+pub use results::study_results_json;
 pub use summary::{
     ExampleImage, FailedEvaluation, ForecastFacts, Indices, MoatRow, PhaseKind, PhaseSummary,
     PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem, StudyParameter, StudySummary,
