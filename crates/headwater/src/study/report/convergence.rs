@@ -193,13 +193,13 @@ fn band(line: &[Reading], x: Scale, y: Scale, height: usize, rank: usize) -> Str
         format!(
             "{},{}",
             length(1000.0 * x.at(sets)),
-            length(height as f64 * (1.0 - y.at(value)))
+            length(height as f64 * (1.0 - y.beyond(value)))
         )
     };
     let above = reach.iter().map(|(sets, _, high)| corner(*sets, *high));
     let below = reach.iter().rev().map(|(sets, low, _)| corner(*sets, *low));
     let corners: Vec<String> = above.chain(below).collect();
-    // Stretched to the width of the chart; there are no letters in it that could be distorted.
+    // Stretched to the width of the chart and cut at its ends; there are no letters in it that could be distorted.
     format!(
         "<svg x=\"0\" y=\"0\" width=\"100%\" height=\"{height}\" viewBox=\"0 0 1000 {height}\" preserveAspectRatio=\"none\">\
          <polygon class=\"band s{rank}\" points=\"{}\"/></svg>\n",

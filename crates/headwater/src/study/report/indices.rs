@@ -12,7 +12,7 @@ use super::charts;
 use super::convergence;
 use super::say::{answer, group_names, size_name};
 use super::scatter;
-use super::text::{ABSENT, Column, count, counted, escape, listed, number, short};
+use super::text::{ABSENT, Column, count, counted, escape, listed, short};
 
 /// How many failed evaluations are listed.
 const FAILED: usize = 20;
@@ -82,9 +82,22 @@ fn section(summary: &StudySummary, position: usize, phase: &PhaseSummary) -> Str
 fn evaluated(summary: &StudySummary, phase: &PhaseSummary) -> String {
     let items = summary.items.len().max(1);
     let (one, many) = group_names(phase.kind);
-    let mut said = counted(phase.sets, "parameter set", "parameter sets");
+    let of = |done: usize, planned: usize, one: &str, many: &str| {
+        if done < planned {
+            format!("{} of {}", count(done), counted(planned, one, many))
+        } else {
+            counted(done, one, many)
+        }
+    };
+    let mut said = of(
+        phase.sets,
+        phase.sets_planned,
+        "parameter set",
+        "parameter sets",
+    );
     if phase.kind != PhaseKind::Table {
-        let _ = write!(said, " ({})", counted(phase.groups, one, many));
+        let groups = of(phase.groups, phase.groups_planned, one, many);
+        let _ = write!(said, " ({groups})");
     }
     if items > 1 {
         let _ = write!(
@@ -92,13 +105,6 @@ fn evaluated(summary: &StudySummary, phase: &PhaseSummary) -> String {
             " on {} items: {} evaluations",
             count(items),
             count(phase.sets * items)
-        );
-    }
-    if phase.sets < phase.sets_planned {
-        let _ = write!(
-            said,
-            ", of {} that the design has",
-            count(phase.sets_planned)
         );
     }
     said.push('.');
@@ -115,8 +121,8 @@ fn stop_rule(phase: &PhaseSummary) -> String {
         _ => ("", "the widest interval of S1 and ST"),
     };
     let shown = |width: f64| match phase.kind {
-        PhaseKind::Moat => format!("± {} %{unit}", short(width * 100.0)),
-        _ => format!("± {}", number(width)),
+        PhaseKind::Moat => format!("±\u{a0}{}\u{a0}%{unit}", short(width * 100.0)),
+        _ => format!("±\u{a0}{}", short(width)),
     };
     let reached = rule.reached.map_or_else(
         || "it is not known how wide it is".to_owned(),
@@ -289,7 +295,7 @@ fn ranked_shares(phase: &PhaseSummary, found: &VbdRows) -> String {
     );
     let _ = writeln!(
         table,
-        "<tfoot><tr><td></td><th scope=\"row\">sum</th>{}<td></td>{}<td colspan=\"3\"></td></tr></tfoot>",
+        "<tfoot><tr><td class=\"n\"></td><th scope=\"row\">sum</th>{}<td></td>{}<td colspan=\"3\"></td></tr></tfoot>",
         number_cell(&shares.show(alone)),
         number_cell(&shares.show(total))
     );
@@ -362,7 +368,10 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> String {
                 text
             };
             let half = found.s2_conf.map_or_else(String::new, |half| {
-                format!("<br/><small>± {}</small>", escape(&column.show(Some(half))))
+                format!(
+                    "<br/><small>±\u{a0}{}</small>",
+                    escape(&column.show(Some(half)))
+                )
             });
             let part = found
                 .s2
@@ -380,13 +389,15 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> String {
     )
 }
 
-/// What an item is called.
+/// What an item is called: its index, and its inputs; one input alone needs no name.
 pub(super) fn item_name(item: &StudyItem) -> String {
-    let inputs: Vec<String> = item
-        .inputs
-        .iter()
-        .map(|(name, called)| format!("{name} {called}"))
-        .collect();
+    let inputs: Vec<String> = match item.inputs.as_slice() {
+        [(_, called)] => vec![called.clone()],
+        several => several
+            .iter()
+            .map(|(name, called)| format!("{name} {called}"))
+            .collect(),
+    };
     match (item.index.as_str(), inputs.is_empty()) {
         ("", true) => "the only item".to_owned(),
         (index, true) => index.to_owned(),
@@ -502,7 +513,7 @@ fn failed(summary: &StudySummary, phase: &PhaseSummary) -> String {
                 .items
                 .get(failed.item)
                 .map_or_else(|| failed.item.to_string(), item_name);
-            let _ = write!(rows, "<td>{}</td>", escape(&name));
+            let _ = write!(rows, "<td class=\"values\">{}</td>", escape(&name));
         }
         let _ = writeln!(rows, "<td class=\"why\">{}</td></tr>", escape(&failed.why));
     }

@@ -50,16 +50,17 @@ impl Scale {
 
     /// Where a number lies between the ends of the scale: from 0 to 1.
     pub(super) fn at(self, value: f64) -> f64 {
+        self.beyond(value).clamp(0.0, 1.0)
+    }
+
+    /// Where a number lies, below 0 or above 1 if it is not between the ends.
+    pub(super) fn beyond(self, value: f64) -> f64 {
         let along = if self.logarithmic {
             libm::log(value.max(f64::MIN_POSITIVE) / self.low) / libm::log(self.high / self.low)
         } else {
             (value - self.low) / (self.high - self.low)
         };
-        if along.is_finite() {
-            along.clamp(0.0, 1.0)
-        } else {
-            0.0
-        }
+        if along.is_finite() { along } else { 0.0 }
     }
 
     /// The same in percent, as it stands in an attribute.
@@ -133,7 +134,7 @@ pub(super) fn chart(title: &str, height: usize, room: Room, marks: &str) -> Stri
     } = room;
     format!(
         "<div class=\"chart\" style=\"padding:{top}px {right}px {bottom}px {left}px\">\
-         <svg role=\"img\" aria-label=\"{title}\" width=\"100%\" height=\"{height}\">\
+         <svg class=\"drawn\" role=\"img\" aria-label=\"{title}\" width=\"100%\" height=\"{height}\">\
          <title>{title}</title>\n{marks}</svg></div>\n"
     )
 }

@@ -97,7 +97,8 @@ pub(super) fn with_interval(value: Option<f64>, half: Option<f64>) -> String {
     match (value, half) {
         (Some(value), Some(half)) => {
             let column = Column::of([Some(value), Some(half)]);
-            format!("{} ± {}", column.show(Some(value)), column.show(Some(half)))
+            let (value, half) = (column.show(Some(value)), column.show(Some(half)));
+            format!("{value}\u{a0}±\u{a0}{half}")
         }
         (value, _) => known(value),
     }
