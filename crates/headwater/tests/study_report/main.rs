@@ -171,7 +171,9 @@ fn the_answer_comes_first_and_claims_no_more_than_the_intervals() {
         panic!("MOAT")
     };
     rows.iter_mut().for_each(|row| row.mu_star_conf = None);
-    insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 and 0.367, next is MinSizePl with 0.0767. How sure that order is cannot be said: there are no intervals for it. FillHolesConn had no effect in any of its steps.");
+    insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 and 0.367, next is MinSizePl with 0.0767. How sure that order is cannot be said: not all of them have intervals. FillHolesConn had no effect in any of its steps.");
+    insta::assert_snapshot!(answer(&made_up::many()), @"No parameter stands out: μ* falls evenly from 4.00 × 10⁶ ± 0.40 × 10⁶ for parameter_0 to 880000 ± 88000 for parameter_39.");
+    insta::assert_snapshot!(answer(&made_up::failing()), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.070, next is MinSizePl with 0.0767 ± 0.0164. Their 95 % intervals overlap neither each other nor those of the rest. T1 has no index, for want of values. FillHolesConn had no effect in any of its steps.");
     insta::assert_snapshot!(answer(&made_up::vbd()), @"G2 and G1 matter most to dice: ST is 0.655 ± 0.057 and 0.361 ± 0.039, next is MinSizePl with 0.0440 ± 0.0188. Their 95 % intervals overlap neither each other nor those of the rest. WatershedConn cannot be told from having no effect. The S1 add up to 0.796: about 20 % of the variance comes from parameters acting together.");
     insta::assert_snapshot!(answer(&made_up::constant()), @"dice is 0.500 in all 3600 evaluations that gave a value: nothing that was varied matters to it there.");
     insta::assert_snapshot!(answer(&made_up::table()), @"Over 50 parameter sets of your own, dice goes from 0.161 to 0.939, with a mean of 0.653. Sets of your own have no indices: those need a design.");

@@ -8,9 +8,9 @@ use super::super::summary::{Indices, PhaseKind, PhaseSummary, StudyExample};
 use super::say::{ends, size_name, values};
 use super::svg::{
     Room, Scale, axis_below, axis_left, chart, from_zero, legend, length, name_room, percent,
-    round_step,
+    round_step, tick_room,
 };
-use super::text::{count, counted, cut, escape, number, short, with_interval};
+use super::text::{at_step, count, counted, cut, escape, number, short, with_interval};
 
 /// A figure: a chart and what it shows.
 pub(super) fn figure(drawn: &str, caption: &str) -> String {
@@ -228,8 +228,8 @@ pub(super) fn distribution(
             percent((to - from) * 0.92),
             length(HEIGHT as f64 - tall),
             length(tall),
-            short(edge(bin)),
-            short(edge(bin + 1)),
+            at_step(edge(bin), step),
+            at_step(edge(bin + 1), step),
             count(*many)
         );
     }
@@ -258,7 +258,7 @@ pub(super) fn distribution(
         top,
         right: 14,
         bottom: 42,
-        left: 46,
+        left: tick_room(&y.ticks(5)),
     };
     let caption = format!(
         "How {} is spread over {}: from {} to {}, median {}, mean {}.",

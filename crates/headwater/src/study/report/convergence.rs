@@ -8,7 +8,9 @@ use super::super::summary::{Indices, PhaseKind, PhaseSummary};
 use super::charts::{Size, figure};
 use super::labels::{LINE, apart};
 use super::say::size_name;
-use super::svg::{Room, Scale, axis_below, axis_left, chart, from_zero, length, round_step};
+use super::svg::{
+    Room, Scale, axis_below, axis_left, chart, from_zero, length, round_step, tick_room,
+};
 use super::text::{cut, escape};
 
 /// How many lines have a colour.
@@ -160,7 +162,7 @@ fn settling(phase: &PhaseSummary, name: &str, sizes: &dyn Fn(&Indices) -> Vec<Si
         top: 30,
         right: 24 + letters * 15 / 2,
         bottom: 42,
-        left: 46,
+        left: tick_room(&y.ticks(5)),
     };
     chart(&title, HEIGHT, room, &marks)
 }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::text::{escape, short};
+use super::text::{escape, ticks as written};
 
 /// How many colours there are to tell things apart by.
 pub(super) const COLOURS: usize = 7;
@@ -147,17 +147,25 @@ pub(super) fn name_room<'n>(names: impl IntoIterator<Item = &'n str>) -> (usize,
     (letters * 15 / 2 + 10, MOST)
 }
 
+/// How much room the numbers at the left of a chart need.
+pub(super) fn tick_room(ticks: &[f64]) -> usize {
+    let longest = written(ticks)
+        .iter()
+        .map(|words| words.chars().count())
+        .max();
+    (longest.unwrap_or(0) * 7 + 12).max(46)
+}
+
 /// Lines from top to bottom at round numbers, with the numbers below them.
 pub(super) fn axis_below(scale: Scale, ticks: &[f64], height: usize, name: &str) -> String {
     let mut marks = String::new();
-    for tick in ticks {
+    for (tick, words) in ticks.iter().zip(written(ticks)) {
         let x = scale.percent(*tick);
         let _ = writeln!(
             marks,
             "<line class=\"grid\" x1=\"{x}\" x2=\"{x}\" y1=\"0\" y2=\"{height}\"/>\
-             <text class=\"tick\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-            height + 16,
-            short(*tick)
+             <text class=\"tick\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{words}</text>",
+            height + 16
         );
     }
     let _ = writeln!(
@@ -179,13 +187,12 @@ pub(super) fn axis_left(
     above: usize,
 ) -> String {
     let mut marks = String::new();
-    for tick in ticks {
+    for (tick, words) in ticks.iter().zip(written(ticks)) {
         let y = length(height as f64 * (1.0 - scale.at(*tick)));
         let _ = writeln!(
             marks,
             "<line class=\"grid\" x1=\"0\" x2=\"100%\" y1=\"{y}\" y2=\"{y}\"/>\
-             <text class=\"tick\" x=\"0\" dx=\"-7\" y=\"{y}\" dy=\"4\" text-anchor=\"end\">{}</text>",
-            short(*tick)
+             <text class=\"tick\" x=\"0\" dx=\"-7\" y=\"{y}\" dy=\"4\" text-anchor=\"end\">{words}</text>"
         );
     }
     let _ = writeln!(
