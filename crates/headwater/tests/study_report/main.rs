@@ -273,3 +273,26 @@ fn a_phase_has_the_tables_and_charts_of_its_kind() {
     let pairs = study_report_html(&made_up::vbd());
     assert!(pairs.contains("<strong>0.0810</strong><br/><small>±\u{a0}0.0200</small>"));
 }
+
+#[test]
+fn a_summary_whose_parts_do_not_fit_is_shown_as_far_as_they_do() {
+    let mut summary = made_up::two_phase();
+    for phase in &mut summary.phases {
+        phase.parameters.truncate(3);
+        phase.each = vec![Indices::None; 2];
+        phase.values = vec![vec![Some(f64::MAX), Some(f64::MIN), Some(1.0)]];
+    }
+    summary.items.clear();
+    summary.facts.tasks.truncate(2);
+    summary.facts.cores = 0;
+    let page = study_report_html(&summary);
+    if let Err(problem) = markup::check(&page) {
+        panic!("{problem}");
+    }
+    let nothing = StudySummary {
+        phases: Vec::new(),
+        examples: Vec::new(),
+        ..summary
+    };
+    assert_eq!(answer(&nothing), "Nothing was evaluated.");
+}

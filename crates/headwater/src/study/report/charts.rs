@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use super::super::summary::{Indices, PhaseKind, PhaseSummary, StudyExample};
-use super::say::{ends, size_name, values};
+use super::say::{ends, ranking, size_name, values};
 use super::svg::{
     Room, Scale, axis_below, axis_left, chart, from_zero, legend, length, name_room, percent,
     round_step, tick_room,
@@ -87,8 +87,8 @@ fn horizontal(phase: &PhaseSummary, series: &[Series]) -> String {
     let ticks = scale.ticks(5);
     let bar = if series.len() > 1 { 9 } else { 13 };
     let row = bar * series.len() + 10;
-    let ranking = phase.pooled.ranking();
-    let height = row * ranking.len() + 6;
+    let ranked = ranking(phase);
+    let height = row * ranked.len() + 6;
     let mut marks = axis_below(
         scale,
         &ticks,
@@ -102,11 +102,11 @@ fn horizontal(phase: &PhaseSummary, series: &[Series]) -> String {
         }),
     );
     let zero = scale.at(0.0);
-    let names = ranking
+    let names = ranked
         .iter()
         .map(|position| phase.parameters[*position].name.as_str());
     let (left, most) = name_room(names);
-    for (rank, position) in ranking.iter().enumerate() {
+    for (rank, position) in ranked.iter().enumerate() {
         let name = &phase.parameters[*position].name;
         let top = rank * row + 8;
         let _ = writeln!(

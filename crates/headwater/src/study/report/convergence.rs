@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::super::summary::{Indices, PhaseKind, PhaseSummary};
 use super::charts::{Size, figure};
 use super::labels::{LINE, apart};
-use super::say::size_name;
+use super::say::{ranking, size_name};
 use super::svg::{
     Room, Scale, axis_below, axis_left, chart, from_zero, length, round_step, tick_room,
 };
@@ -83,7 +83,7 @@ fn settling(phase: &PhaseSummary, name: &str, sizes: &dyn Fn(&Indices) -> Vec<Si
     let down = |value: f64| HEIGHT as f64 * (1.0 - y.at(value));
     let mut marks = axis_left(y, &y.ticks(5), HEIGHT, name, 10);
     marks += &axis_below(x, &prefix_ticks(&steps, x), HEIGHT, "parameter sets");
-    let ranking = phase.pooled.ranking();
+    let ranked = ranking(phase);
     let line = |position: usize| {
         let at = |(sets, sizes): &(f64, Vec<Size>)| {
             let (size, half) = *sizes.get(position)?;
@@ -91,7 +91,7 @@ fn settling(phase: &PhaseSummary, name: &str, sizes: &dyn Fn(&Indices) -> Vec<Si
         };
         steps.iter().filter_map(at).collect::<Vec<Reading>>()
     };
-    let lines: Vec<(usize, usize, Vec<Reading>)> = ranking
+    let lines: Vec<(usize, usize, Vec<Reading>)> = ranked
         .iter()
         .enumerate()
         .map(|(rank, position)| (rank, *position, line(*position)))

@@ -10,7 +10,7 @@ use super::super::summary::{
 };
 use super::charts;
 use super::convergence;
-use super::say::{answer, group_names, size_name};
+use super::say::{answer, group_names, ranking, size_name};
 use super::scatter;
 use super::text::{ABSENT, Column, count, counted, escape, listed, short};
 
@@ -241,7 +241,7 @@ fn ranked_effects(phase: &PhaseSummary, rows: &[MoatRow]) -> String {
         Column::of(rows.iter().map(|row| row.mu)),
     );
     let mut table = heads(columns) + "<tbody>\n";
-    for (rank, position) in phase.pooled.ranking().into_iter().enumerate() {
+    for (rank, position) in ranking(phase).into_iter().enumerate() {
         let row = &rows[position];
         table += &leading(rank + 1, &phase.parameters[position]);
         table += &format!(
@@ -275,7 +275,7 @@ fn ranked_shares(phase: &PhaseSummary, found: &VbdRows) -> String {
             .flat_map(|row| [row.s1, row.st, row.s1_conf, row.st_conf]),
     );
     let mut table = heads(columns) + "<tbody>\n";
-    for (rank, position) in phase.pooled.ranking().into_iter().enumerate() {
+    for (rank, position) in ranking(phase).into_iter().enumerate() {
         let row = &found.rows[position];
         table += &leading(rank + 1, &phase.parameters[position]);
         table += &number_cell(&shares.show(row.s1));
@@ -320,7 +320,7 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> String {
     if found.pairs.is_empty() {
         return String::new();
     }
-    let ranking = phase.pooled.ranking();
+    let ranked = ranking(phase);
     let largest = found
         .pairs
         .iter()
@@ -332,7 +332,7 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> String {
         found.pairs.iter().find(|pair| pair.parameters == wanted)
     };
     let mut rows = String::from("<thead><tr><td></td>");
-    for position in ranking.iter().skip(1) {
+    for position in ranked.iter().skip(1) {
         let _ = write!(
             rows,
             "<th scope=\"col\" class=\"n\">{}</th>",
@@ -340,17 +340,17 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> String {
         );
     }
     rows += "</tr></thead>\n<tbody>\n";
-    for (rank, one) in ranking
+    for (rank, one) in ranked
         .iter()
         .enumerate()
-        .take(ranking.len().saturating_sub(1))
+        .take(ranked.len().saturating_sub(1))
     {
         let _ = write!(
             rows,
             "<tr><th scope=\"row\">{}</th>",
             escape(&phase.parameters[*one].name)
         );
-        for (other_rank, other) in ranking.iter().enumerate().skip(1) {
+        for (other_rank, other) in ranked.iter().enumerate().skip(1) {
             let found = if other_rank > rank {
                 pair(*one, *other)
             } else {
@@ -411,7 +411,7 @@ fn each(summary: &StudySummary, phase: &PhaseSummary) -> String {
     if phase.each.is_empty() {
         return String::new();
     }
-    let ranking = phase.pooled.ranking();
+    let ranked = ranking(phase);
     let all: Vec<Vec<Option<f64>>> = phase
         .each
         .iter()
@@ -422,7 +422,7 @@ fn each(summary: &StudySummary, phase: &PhaseSummary) -> String {
     let largest = all.iter().flatten().flatten().copied().fold(0.0, f64::max);
     let row = |name: &str, sizes: &[Option<f64>]| {
         let mut row = format!("<tr><th scope=\"row\">{}</th>", escape(name));
-        for position in &ranking {
+        for position in &ranked {
             let size = sizes.get(*position).copied().flatten();
             let part = size.map_or(0.0, |size| size / largest.max(f64::MIN_POSITIVE));
             row += &shaded(&escape(&column.show(size)), part);
@@ -430,7 +430,7 @@ fn each(summary: &StudySummary, phase: &PhaseSummary) -> String {
         row + "</tr>\n"
     };
     let mut rows = String::from("<thead><tr><th scope=\"col\">item</th>");
-    for position in &ranking {
+    for position in &ranked {
         let _ = write!(
             rows,
             "<th scope=\"col\" class=\"n\">{}</th>",

@@ -36,6 +36,14 @@ pub(super) fn group_names(kind: PhaseKind) -> (&'static str, &'static str) {
     }
 }
 
+/// The positions of the parameters by falling size, as far as there are both a parameter and an index.
+pub(super) fn ranking(phase: &PhaseSummary) -> Vec<usize> {
+    let ranking = phase.pooled.ranking().into_iter();
+    ranking
+        .filter(|position| *position < phase.parameters.len())
+        .collect()
+}
+
 /// All values that there are.
 pub(super) fn values(phase: &PhaseSummary) -> Vec<f64> {
     let values = phase.values.iter().flatten().flatten().copied();
@@ -73,10 +81,9 @@ pub(super) fn answer(phase: &PhaseSummary, objective: &str) -> String {
         );
     }
     let sizes = phase.pooled.sizes();
-    let ranking: Vec<usize> = phase.pooled.ranking();
-    let known: Vec<usize> = ranking
+    let known: Vec<usize> = ranking(phase)
         .into_iter()
-        .filter(|position| sizes[*position].0.is_some() && *position < phase.parameters.len())
+        .filter(|position| sizes[*position].0.is_some())
         .collect();
     let Some(first) = known.first() else {
         return format!(

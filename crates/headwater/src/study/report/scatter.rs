@@ -8,6 +8,7 @@ use std::fmt::Write;
 use super::super::summary::{Indices, PhaseSummary};
 use super::charts::figure;
 use super::labels::{Area, Position, place};
+use super::say::ranking;
 use super::svg::{Scale, from_zero, length, tick_room};
 use super::text::{counted, cut, escape, number, ticks as written, with_interval};
 
@@ -29,8 +30,8 @@ pub(super) fn effects(phase: &PhaseSummary) -> String {
     let Indices::Moat(rows) = &phase.pooled else {
         return String::new();
     };
-    let ranking = phase.pooled.ranking();
-    let points: Vec<Effect> = ranking
+    let ranked = ranking(phase);
+    let points: Vec<Effect> = ranked
         .iter()
         .enumerate()
         .filter_map(|(rank, position)| {
