@@ -1,5 +1,7 @@
 //! The command line, as text that teaches.
 
+pub(crate) mod study;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -98,6 +100,9 @@ Example:
     Tune {
         /// The study file (YAML or JSON)
         study: PathBuf,
+        /// Change a value of the study file, such as parameters.G1.value=40
+        #[arg(long, value_name = "PATH=VALUE")]
+        set: Vec<String>,
     },
     /// Look at what is remembered, check it, throw some of it away
     Products {
@@ -180,15 +185,21 @@ pub(crate) enum StudyCommand {
     #[command(after_help = "\
 Examples:
   headwater study plan moat.yaml                          what is shared, and what is left to do
+  headwater study plan moat.yaml --set seed=7             the same with other random choices
   headwater study plan moat.yaml --compare --workers 64   all algorithms that cut it into buckets
   headwater study plan moat.yaml -o samples               and the parameter sets as CSV, Parquet and for Dakota")]
     Plan(Box<StudyPlan>),
+    Run(Box<study::StudyRun>),
+    Report(study::StudyReport),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct StudyPlan {
     /// The study file (YAML or JSON)
     pub(crate) study: PathBuf,
+    /// Change a value of the study file, such as method.vbd.samples=400, seed=7 or 'until={ci: 0.1}'
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
     /// Show all algorithms that cut stages into buckets, side by side
     #[arg(long)]
     pub(crate) compare: bool,
@@ -221,8 +232,8 @@ pub(crate) enum ReuseKind {
     Graph,
     /// Tasks whose stages begin alike: a task is shared if all before it in its stage are
     Chain,
-    /// Nothing
-    None,
+    /// Nothing more
+    Stage,
 }
 
 #[derive(Debug, Subcommand)]

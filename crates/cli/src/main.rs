@@ -5,6 +5,7 @@
 mod arguments;
 mod check;
 mod explain;
+mod figures;
 mod imaging;
 mod products;
 mod progress;
@@ -13,6 +14,12 @@ mod runs;
 mod show;
 mod signals;
 mod study;
+#[cfg(test)]
+mod study_cases;
+mod study_json;
+mod study_live;
+mod study_run;
+mod study_show;
 
 use std::process::ExitCode;
 
@@ -41,7 +48,7 @@ fn main() -> ExitCode {
         Command::Runs { command } => runs::runs(command, &arguments.common),
         Command::Explain { run, task } => explain::explain(run, task, &arguments.common),
         Command::Study { command } => study::study(command, &arguments.common, &libraries),
-        Command::Tune { study } => study::tune(study, &arguments.common, &libraries),
+        Command::Tune { study, set } => study::tune(study, set, &arguments.common, &libraries),
         Command::Imaging { command } => imaging::imaging(command, &arguments.common),
         Command::Products { command } => products::products(command, &arguments.common),
     };

@@ -102,15 +102,15 @@ impl Steps {
 }
 
 /// How long the first plain line is waited for.
-const FIRST_PAUSE: Duration = Duration::from_secs(2);
+pub(crate) const FIRST_PAUSE: Duration = Duration::from_secs(2);
 
 /// A log of a long run stays readable.
-fn longer(pause: Duration) -> Duration {
+pub(crate) fn longer(pause: Duration) -> Duration {
     (pause * 2).min(Duration::from_secs(60))
 }
 
 /// Whether stderr takes bars.
-fn bars() -> bool {
+pub(crate) fn bars() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use headwater::{Progress, Stop};
+use headwater::{Progress, Stop, StudyProgress};
 
 const STOPPING: &str =
     "stopping: running tasks are ended, finished work is kept (Ctrl-C again stops at once)";
@@ -20,8 +20,25 @@ extern "C" fn interrupted(_: libc::c_int) {
     }
 }
 
+/// What has a line shown among its own.
+pub(crate) trait Tell: Clone + Send + 'static {
+    fn tell(&self, line: &str);
+}
+
+impl Tell for Progress {
+    fn tell(&self, line: &str) {
+        Progress::tell(self, line);
+    }
+}
+
+impl Tell for StudyProgress {
+    fn tell(&self, line: &str) {
+        StudyProgress::tell(self, line);
+    }
+}
+
 /// From now on SIGINT and SIGTERM stop the run.
-pub(crate) fn watch(stop: &Stop, progress: &Progress, quiet: bool) {
+pub(crate) fn watch(stop: &Stop, progress: &impl Tell, quiet: bool) {
     let (stop, progress) = (stop.clone(), progress.clone());
     listen(move || {
         // Bars would draw over a line that is not theirs.

@@ -21,7 +21,11 @@ pub(crate) fn study(
     common: &Common,
     libraries: &Registry,
 ) -> Result<ExitCode, Error> {
-    let StudyCommand::Plan(options) = command;
+    let options = match command {
+        StudyCommand::Plan(options) => options,
+        StudyCommand::Run(options) => return crate::study_run::run(options, common, libraries),
+        StudyCommand::Report(options) => return crate::study_run::report(options, common),
+    };
     let plan = headwater::plan_study(&request(options, common), libraries, &current_folder()?)?;
     if common.json {
         show::line(&as_json(&plan).to_string());
@@ -35,12 +39,13 @@ fn request(options: &arguments::StudyPlan, common: &Common) -> StudyPlanRequest 
     let number = |number: Option<u32>| number.map(|number| number as usize);
     StudyPlanRequest {
         study: options.study.clone(),
+        settings: options.set.clone(),
         store: place(common),
         workers: number(options.workers),
         reuse: match options.reuse {
             ReuseKind::Graph => Reuse::Graph,
             ReuseKind::Chain => Reuse::Chain,
-            ReuseKind::None => Reuse::None,
+            ReuseKind::Stage => Reuse::Stage,
         },
         compare: options.compare,
         paper: options.paper,
@@ -53,7 +58,7 @@ fn request(options: &arguments::StudyPlan, common: &Common) -> StudyPlanRequest 
 
 fn reuse_name(reuse: Reuse) -> &'static str {
     match reuse {
-        Reuse::None => "none",
+        Reuse::Stage => "stage",
         Reuse::Chain => "chain",
         Reuse::Graph => "graph",
     }
@@ -336,7 +341,7 @@ fn show_reuse(plan: &StudyPlan) {
     };
     for found in &plan.reuses {
         let what = match found.reuse {
-            Reuse::None => "nothing",
+            Reuse::Stage => "nothing",
             Reuse::Chain => "as chains",
             Reuse::Graph => "as a graph",
         };
@@ -351,8 +356,8 @@ fn show_reuse(plan: &StudyPlan) {
             percent(found.percent_of_all),
         ));
     }
-    if plan.reuse == Reuse::None {
-        show::line("  this plan shares whole stages only (--reuse none)");
+    if plan.reuse == Reuse::Stage {
+        show::line("  this plan shares whole stages only (--reuse stage)");
     }
 }
 
@@ -482,11 +487,17 @@ fn show_algorithms(plan: &StudyPlan) {
     }
 }
 
-pub(crate) fn tune(file: &Path, common: &Common, libraries: &Registry) -> Result<ExitCode, Error> {
+pub(crate) fn tune(
+    file: &Path,
+    settings: &[String],
+    common: &Common,
+    libraries: &Registry,
+) -> Result<ExitCode, Error> {
     let (progress, stop) = (Progress::default(), Stop::default());
     signals::watch(&stop, &progress, true);
     let request = TuneRequest {
         study: file.to_owned(),
+        settings: settings.to_vec(),
         store: place(common),
     };
     let heard = |operation: &Arc<Operation>, elapsed: Duration| {

@@ -11,8 +11,8 @@ use headwater_graph::{Index, Outputs, Recipe, Source, TaskGraph, TaskId, Value};
 
 use crate::contents::Contents;
 use crate::{
-    Action, Coordinator, Counts, Expander, Notice, Options, Outcome, Parallelism, PlanError,
-    Requested, Round, Settled, ShapeError, Start, State, Time,
+    Action, Coordinator, Counts, Expander, Notice, Occurrence, Options, Outcome, Parallelism,
+    PlanError, Requested, Round, Settled, ShapeError, StageRules, Start, State, Time,
 };
 
 /// What is remembered from earlier runs.
@@ -91,7 +91,12 @@ impl Enactment {
 
     /// A run of a graph that is there already.
     pub fn of_graph(graph: TaskGraph, options: Options) -> Enactment {
-        Enactment::new(graph, None, Coordinator::new(options, &[]))
+        Enactment::of_stages(graph, options, &[])
+    }
+
+    /// The same, where tasks stand in stages that have rules.
+    pub fn of_stages(graph: TaskGraph, options: Options, rules: &[StageRules]) -> Enactment {
+        Enactment::new(graph, None, Coordinator::new(options, rules))
     }
 
     fn new(graph: TaskGraph, expander: Option<Expander>, coordinator: Coordinator) -> Enactment {
@@ -129,20 +134,39 @@ impl Enactment {
         wanted: &[TaskId],
         recall: &mut dyn Recall,
     ) -> Result<(), OpenError> {
-        let tasks: Vec<TaskId> = self.graph.ids().collect();
-        let known = recall.known(&self.graph, &tasks);
-        let known = |task: TaskId| known.get(task.index()).copied().unwrap_or(false);
-        let round = Round {
-            wanted,
-            known: Some(&known),
-            ..Round::default()
-        };
-        self.coordinator.admit(&self.graph, &round)?;
+        self.open_stages(wanted, Vec::new(), &[], recall)?;
         for task in wanted {
             let outputs = self.graph.operation_at(*task).signature.outputs.len();
             self.wanted
                 .extend((0..outputs as u16).map(|port| (*task, port)));
         }
+        Ok(())
+    }
+
+    /// Plans a graph without workflow: `wanted` tasks and what they need, of whose outputs those that are
+    /// `requested` were asked for by name. Tasks stand in stages as `occurrences` say, in index order within each stage.
+    pub fn open_stages(
+        &mut self,
+        wanted: &[TaskId],
+        requested: Vec<Requested>,
+        occurrences: &[Occurrence],
+        recall: &mut dyn Recall,
+    ) -> Result<(), OpenError> {
+        let tasks: Vec<TaskId> = self.graph.ids().collect();
+        let known = recall.known(&self.graph, &tasks);
+        let known = |task: TaskId| known.get(task.index()).copied().unwrap_or(false);
+        let complete: Vec<usize> = (0..self.coordinator.stage_progress().len()).collect();
+        let round = Round {
+            wanted,
+            known: Some(&known),
+            occurrences,
+            complete: &complete,
+        };
+        self.coordinator.admit(&self.graph, &round)?;
+        for requested in &requested {
+            want(&self.graph, &requested.source, &mut self.wanted);
+        }
+        self.requested = requested;
         self.rounds = 1;
         Ok(())
     }

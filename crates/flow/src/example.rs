@@ -4,7 +4,7 @@
 
 use std::ptr;
 
-use crate::formats::{METHOD, MOAT, OVERRIDE, SCREEN, THEN, TWO_PHASE, VBD};
+use crate::formats::{METHOD, MOAT, OVERRIDE, SCREEN, THEN, TWO_PHASE, UNTIL, VBD};
 use crate::scalar;
 use crate::shape::{Shape, Table};
 use crate::source::Source;
@@ -20,7 +20,7 @@ const TWO_PHASE_EXAMPLE: &str =
     "two-phase: {screen: {moat: {trajectories: 10}}, keep: 8, then: {vbd: {samples: 256}}}";
 const TABLE_EXAMPLE: &str = "table: samples.csv";
 
-/// For something that is no mapping, in the place of a method or a part of one.
+/// For something that is no mapping, in the place of a method, a part of one, or what ends it.
 pub(crate) fn of_method(node: &Node, shape: &Shape) -> Option<String> {
     let table = record(shape)?;
     let is = |other: &'static Table| ptr::eq(table, other);
@@ -41,6 +41,14 @@ pub(crate) fn of_method(node: &Node, shape: &Shape) -> Option<String> {
         count.map_or(MOAT_EXAMPLE.to_owned(), |count| {
             format!("moat: {{trajectories: {count}}}")
         })
+    } else if is(&UNTIL) {
+        let width = match &node.kind {
+            Kind::Scalar { text, plain: true } => text.parse::<f64>().ok(),
+            _ => None,
+        };
+        let width = width.filter(|width| *width > 0.0 && *width < 1.0);
+        let width = width.map_or("0.05".to_owned(), scalar::shown);
+        format!("until: {{ci: {width}}}")
     } else if is(&VBD) {
         if node.is_nothing() {
             return Some(format!("it needs `samples`: write `{VBD_EXAMPLE}`"));

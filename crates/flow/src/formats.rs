@@ -695,6 +695,16 @@ pub(crate) static METHOD: Table = Table {
     synonyms: METHOD_SYNONYMS,
 };
 
+/// When a study has seen enough.
+pub(crate) static UNTIL: Table = Table::new(
+    "`until`",
+    &[Field::required(
+        "ci",
+        NUMBER,
+        "how wide half an interval may be, between 0 and 1: of S1 and ST, and of μ* as a part of the largest",
+    )],
+);
+
 /// A study file.
 pub(crate) static STUDY: Table = Table::new(
     "a study file",
@@ -755,6 +765,11 @@ pub(crate) static STUDY: Table = Table::new(
             "seed",
             Shape::Leaf(Leaf::Whole(0)),
             "what random choices start from; by default 42",
+        ),
+        Field::new(
+            "until",
+            Shape::Record(&UNTIL),
+            "when the study has seen enough; by default when everything is evaluated",
         ),
     ],
 );

@@ -15,7 +15,7 @@
 //! | `shape`, `leaf`, `formats` | what may be written where; `formats` is the grammar of all files |
 //! | `validate`, `schema` | the two readers of shapes: one checks trees, one prints JSON Schema |
 //! | `workflow`, `stage`, `parameter`, `operation`, `template` | the parts of a workflow file |
-//! | `study` | study files, and what they mean for their workflow |
+//! | `study` | study files, settings that change them, and what they mean for their workflow |
 //! | `descriptor` | stage descriptors: JSON that others write, read as a workflow of one stage |
 //! | `places` | from problems of a workflow to places in its file |
 //! | `data`, `data_write` | data files |
@@ -71,8 +71,9 @@ pub use render::render;
 pub use report::Read;
 pub use schema::{data_schema, study_schema, workflow_schema};
 pub use study::{
-    DEFAULT_SEED, Domain, Levels, Method, MoatMethod, Override, Placed, ResolvedStudy, Sampler,
-    Setting, Step, StudiedParameter, StudyFile, StudyInput, StudyParameters, StudyValue, VbdMethod,
-    Walk, is_study, read_study, resolve,
+    DEFAULT_SEED, Domain, Levels, Method, MoatMethod, Override, PartDiagnostics, Placed,
+    ResolvedStudy, Sampler, Setting, Step, StudiedParameter, StudyFile, StudyInput,
+    StudyParameters, StudyText, StudyValue, Until, VbdMethod, Walk, is_study, read_study,
+    read_study_with, resolve,
 };
 pub use workflow::{WorkflowFile, read_descriptor, read_workflow};

@@ -11,8 +11,8 @@ use headwater_graph::{
 };
 
 use crate::{
-    DataFormat, Read, read_data, read_descriptor, read_study, read_workflow, render, resolve,
-    write_data,
+    DataFormat, Read, StudyText, read_data, read_descriptor, read_study, read_study_with,
+    read_workflow, render, resolve, write_data,
 };
 
 /// Files that mutation starts from.
@@ -244,6 +244,7 @@ pub fn exercise(text: &str, registry: &Registry) {
             hold(&resolved, text);
         }
     }
+    exercise_settings(text);
     for format in [DataFormat::Yaml, DataFormat::Csv] {
         let data = read_data(text, format);
         hold(&data, text);
@@ -257,6 +258,40 @@ pub fn exercise(text: &str, registry: &Registry) {
                 );
             };
             assert_eq!(write_data(read), written, "written twice, the data differ");
+        }
+    }
+}
+
+/// Settings that a text is changed by.
+const SETTINGS: [&str; 6] = [
+    "method.vbd.samples=64",
+    "until={ci: 0.1}",
+    "parameters.B.value=220",
+    "inputs.\"a.b\"=[a.png, ä]",
+    "seed",
+    "a.ü.[=*x",
+];
+
+/// A text as a setting, and settings of a text.
+fn exercise_settings(text: &str) {
+    let line = text.lines().max_by_key(|line| line.len()).unwrap_or("");
+    let chosen = SETTINGS[text.len() % SETTINGS.len()];
+    for study in [
+        StudyText::new(text, &[chosen]),
+        StudyText::new(CORPUS[7], &[text, chosen, line]),
+    ] {
+        let read = read_study_with(&study);
+        hold(&read, study.whole());
+        let parts = study.sort(read.diagnostics.clone());
+        let count: usize = parts.iter().map(|part| part.diagnostics.len()).sum();
+        assert_eq!(count, read.diagnostics.len(), "each is in one part");
+        for part in parts {
+            let errors = part.diagnostics.iter().any(Diagnostic::is_error);
+            let alone = Read {
+                value: (!errors).then_some(()),
+                diagnostics: part.diagnostics,
+            };
+            hold(&alone, &part.text);
         }
     }
 }

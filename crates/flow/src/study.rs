@@ -3,8 +3,11 @@
 //! Law: reading needs the text alone. What a name stands for is told by [`resolve`], once the workflow is there;
 //! every part keeps its place for that.
 
+mod graft;
 mod method;
 mod resolve;
+mod text;
+mod until;
 
 use std::sync::Arc;
 
@@ -23,6 +26,8 @@ use crate::validate::validate;
 
 pub use method::{Levels, Method, MoatMethod, Sampler, VbdMethod, Walk};
 pub use resolve::{Domain, ResolvedStudy, StudiedParameter, resolve};
+pub use text::{PartDiagnostics, StudyText};
+pub use until::Until;
 
 /// The seed of a study that names none.
 pub const DEFAULT_SEED: u64 = 42;
@@ -61,6 +66,8 @@ pub struct StudyFile {
     pub method_span: Span,
     /// What random choices start from.
     pub seed: u64,
+    /// When the study has seen enough; `None`: when everything is evaluated.
+    pub until: Option<Until>,
 }
 
 /// An input that a study names.
@@ -156,10 +163,17 @@ pub fn is_study(text: &str) -> bool {
 
 /// Reads a study file, YAML or JSON.
 pub fn read_study(text: &str) -> Read<StudyFile> {
-    let source = Source::new(text);
+    const NO_SETTINGS: &[&str] = &[];
+    read_study_with(&StudyText::new(text, NO_SETTINGS))
+}
+
+/// Reads a study file as its settings change it. Places of what is read, and of what there is to say, are places in
+/// [`StudyText::whole`]; [`StudyText::sort`] sorts them to the file and the settings.
+pub fn read_study_with(text: &StudyText) -> Read<StudyFile> {
+    let source = Source::new(text.file());
     let mut report = Report::default();
     let tree = parse(&source, &mut report);
-    let Some(root) = tree.root.filter(|root| !root.is_nothing()) else {
+    let Some(mut root) = tree.root.filter(|root| !root.is_nothing()) else {
         if !tree.damaged {
             let hint = "a study file begins with `headwater: 1`";
             report.error_with(source.end(), "this file is empty", hint);
@@ -170,14 +184,17 @@ pub fn read_study(text: &str) -> Read<StudyFile> {
         report.push(foreign);
         return report.finish(None);
     }
+    let whole = Source::new(text.whole());
+    let sound = graft::graft(&mut root, text, &whole, &mut report);
+    let damaged = tree.damaged || !sound;
     let registry = Registry::new();
     let scope = Scope {
-        source: &source,
+        source: &whole,
         registry: &registry,
     };
     let parsed = report.len();
-    validate(&root, &STUDY_SHAPE, scope, tree.damaged, &mut report);
-    let file = study(&root, scope, &mut report).filter(|_| !tree.damaged);
+    validate(&root, &STUDY_SHAPE, scope, damaged, &mut report);
+    let file = study(&root, scope, &mut report).filter(|_| !damaged);
     report.forget_patched(parsed, &tree.patches);
     report.finish(file)
 }
@@ -228,6 +245,10 @@ fn study(root: &Node, scope: Scope<'_>, report: &mut Report) -> Option<StudyFile
     let method = fields
         .get("method")
         .and_then(|node| method::method(node, report));
+    let until = fields.entry("until").and_then(|(key, node)| {
+        let method = method.as_ref().map(|(method, _)| method);
+        until::until(key, node, method, report)
+    });
     let seed = match fields.get("seed") {
         Some(node) => leaf::whole(node, 0).ok()?,
         None => DEFAULT_SEED,
@@ -252,6 +273,7 @@ fn study(root: &Node, scope: Scope<'_>, report: &mut Report) -> Option<StudyFile
         method,
         method_span,
         seed,
+        until,
     })
 }
 

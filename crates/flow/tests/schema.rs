@@ -161,6 +161,7 @@ fn study() -> Value {
         "objective": "dice",
         "method": {"moat": {"levels": "grid"}},
         "seed": 7,
+        "until": {"ci": 0.05},
     })
 }
 
@@ -197,6 +198,9 @@ fn wrong_studies_are_refused() {
     check(|file| file["method"] = json!({}));
     check(|file| file["method"] = json!({"moat": {}, "table": "a.csv"}));
     check(|file| file["method"] = json!({"vbd": {}}));
+    check(|file| file["until"] = json!({}));
+    check(|file| file["until"] = json!(0.05));
+    check(|file| file["until"] = json!({"ci": "narrow"}));
     check(|file| file["method"] = json!({"moat": {"levels": 1}}));
     check(|file| file["seed"] = json!(-1));
 }

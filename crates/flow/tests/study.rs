@@ -137,10 +137,24 @@ seed: 7
 }
 
 #[test]
+fn a_study_may_end_when_it_is_enough() {
+    for method in [
+        "{moat: }",
+        "{vbd: {samples: 64}}",
+        "{two-phase: {screen: {moat: }, keep: 1, then: {vbd: {samples: 8}}}}",
+    ] {
+        let file = good(&study(&format!("method: {method}\nuntil: {{ci: 0.02}}")));
+        let until = file.until.expect("there is a rule");
+        assert_eq!((until.ci, until.span.line, until.span.column), (0.02, 7, 1));
+    }
+}
+
+#[test]
 fn everything_has_a_default() {
     let file = good(&study("method: {moat: }"));
     assert_eq!(file.parameters, StudyParameters::All);
     assert_eq!(file.seed, 42);
+    assert_eq!(file.until, None);
     let Method::Moat(moat) = &file.method else {
         panic!("the method is moat");
     };

@@ -22,10 +22,10 @@ use headwater_graph::{
 use crate::Error;
 use crate::fetch::StoreFetcher;
 use crate::plan::Prepared;
-use crate::{Delivered, OutputItem, RunRequest};
+use crate::{Delivered, OutputItem};
 
 /// Writes outputs below a folder.
-struct Deliverer<'a> {
+pub(crate) struct Deliverer<'a> {
     folder: &'a Path,
     registry: &'a Registry,
     fetcher: &'a StoreFetcher,
@@ -37,9 +37,25 @@ struct Deliverer<'a> {
     refused: BTreeMap<Arc<str>, (usize, String)>,
 }
 
-impl Deliverer<'_> {
+impl<'a> Deliverer<'a> {
+    /// Writes below `folder`, with the formats of `registry`.
+    pub(crate) fn new(
+        folder: &'a Path,
+        registry: &'a Registry,
+        fetcher: &'a StoreFetcher,
+    ) -> Deliverer<'a> {
+        Deliverer {
+            folder,
+            registry,
+            fetcher,
+            last: None,
+            encoded: HashMap::new(),
+            refused: BTreeMap::new(),
+        }
+    }
+
     /// Writes one output; `None` if its value is not there (it failed, or was not made).
-    fn deliver(
+    pub(crate) fn deliver(
         &mut self,
         enactment: &Enactment,
         requested: &Requested,
@@ -79,7 +95,8 @@ impl Deliverer<'_> {
         }))
     }
 
-    fn value(&mut self, enactment: &Enactment, source: &Source) -> Option<Value> {
+    /// The value of a source; `None` if it is not there.
+    pub(crate) fn value(&mut self, enactment: &Enactment, source: &Source) -> Option<Value> {
         match source {
             Source::External(position) => {
                 Some(enactment.graph().external_at(*position).value.clone())
@@ -107,6 +124,15 @@ impl Deliverer<'_> {
             }
             Source::Record(_) => None,
         }
+    }
+
+    /// Things worth telling.
+    pub(crate) fn into_notes(self) -> Vec<String> {
+        let told = |(output, (count, reason)): (Arc<str>, (usize, String))| {
+            let values = if count == 1 { "value" } else { "values" };
+            format!("output `{output}`: {count} {values} written as `.hwv`, since: {reason}")
+        };
+        self.refused.into_iter().map(told).collect()
     }
 
     /// The outputs of a helper task, which are not kept, from what it read.
@@ -326,14 +352,7 @@ pub(crate) fn deliver(
     folder: &Path,
 ) -> Result<DeliveredAll, Error> {
     let mut missing = Vec::new();
-    let mut deliverer = Deliverer {
-        folder,
-        registry: &prepared.loaded.registry,
-        fetcher,
-        last: None,
-        encoded: HashMap::new(),
-        refused: BTreeMap::new(),
-    };
+    let mut deliverer = Deliverer::new(folder, &prepared.loaded.registry, fetcher);
     let wanted = prepared.loaded.workflow.wanted();
     let mut outputs: BTreeMap<Arc<str>, Vec<OutputItem>> = wanted
         .iter()
@@ -364,14 +383,10 @@ pub(crate) fn deliver(
     outputs
         .values_mut()
         .for_each(|items| items.sort_by(|a, b| a.index.cmp(&b.index)));
-    let told = |(output, (count, reason)): (Arc<str>, (usize, String))| {
-        let values = if count == 1 { "value" } else { "values" };
-        format!("output `{output}`: {count} {values} written as `.hwv`, since: {reason}")
-    };
     Ok(DeliveredAll {
         outputs,
         missing,
-        notes: deliverer.refused.into_iter().map(told).collect(),
+        notes: deliverer.into_notes(),
     })
 }
 
@@ -451,10 +466,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// `outputs/last` points to the newest run.
-pub(crate) fn link_last(folder: &Path, request: &RunRequest) {
-    if request.outputs.is_some() {
-        return;
-    }
+pub(crate) fn link_last(folder: &Path) {
     let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
         return;
     };

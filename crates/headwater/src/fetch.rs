@@ -40,8 +40,20 @@ impl StoreFetcher {
         self.store.fetch(std::slice::from_ref(recipe)).ok()?.pop()?
     }
 
+    /// Gives what is stashed, then what the store has; nobody waits for it.
+    pub(crate) fn of_stash(store: Arc<Store>, run: &str, stash: Stash) -> StoreFetcher {
+        StoreFetcher {
+            store,
+            sender: None,
+            stash: Arc::new(Mutex::new(stash)),
+            leases: None,
+            habits: Arc::default(),
+            run: run.into(),
+        }
+    }
+
     /// Waits until everything that was handed over is dealt with.
-    fn flush(&self) -> Option<()> {
+    pub(crate) fn flush(&self) -> Option<()> {
         let (sender, receiver) = mpsc::channel();
         self.sender.as_ref()?.send(Order::Flush(sender)).ok()?;
         // A product may be in trouble; others may be there all the same.

@@ -71,11 +71,12 @@ pub use progress::{Progress, Snapshot, StageSnapshot};
 pub use report::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};
 pub use run::run;
 pub use study::{
-    AlgorithmPlan, CostSource, ExampleImage, FailedEvaluation, Forecast, ForecastFacts, Indices,
-    LaterPhase, LiveAnswer, MoatRow, PhaseKind, PhaseSummary, PrefixSummary, ReferencePlan, Reuse,
-    ReusePlan, StopRule, StudyExample, StudyFacts, StudyItem, StudyParameter, StudyPlan,
-    StudyPlanRequest, StudyProgress, StudySnapshot, StudyStagePlan, StudySummary, TaskFacts,
-    Timeline, TuneReport, TuneRequest, TunedOperation, VbdPair, VbdRow, VbdRows, plan_study,
+    AlgorithmPlan, Bucketing, CostSource, ExampleImage, FailedEvaluation, Forecast, ForecastFacts,
+    Indices, LaterPhase, LiveAnswer, MoatRow, PhaseKind, PhaseSummary, PrefixSummary,
+    ReferencePlan, Reuse, ReusePlan, StopRule, StudyExample, StudyFacts, StudyItem, StudyParameter,
+    StudyPlan, StudyPlanRequest, StudyProgress, StudyReportRequest, StudyReuse, StudyRun,
+    StudyRunRequest, StudySnapshot, StudyStagePlan, StudySummary, TaskFacts, Timeline, TuneReport,
+    TuneRequest, TunedOperation, VbdPair, VbdRow, VbdRows, plan_study, report_study, run_study,
     study_report_html, study_results_json, tune_study,
 };
 

@@ -13,6 +13,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use headwater_enact::{OpenError, ShapeError};
+use headwater_flow::StudyText;
 use headwater_graph::{
     CommandTemplate, Diagnostic, Digest, Kind, Operation, Place, Registry, Severity, Span,
     UsedFile, VersionSource, Workflow,
@@ -149,6 +150,22 @@ pub struct CheckedFile {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+impl From<CheckedFile> for Error {
+    /// A file whose mistakes are told.
+    fn from(checked: CheckedFile) -> Error {
+        let CheckedFile {
+            file,
+            text,
+            diagnostics,
+        } = checked;
+        Error::File {
+            file,
+            text,
+            diagnostics,
+        }
+    }
+}
+
 /// The text of a file that the user has named.
 pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
     let bytes = fs::read(path).map_err(|source| match source.kind() {
@@ -172,7 +189,9 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
 pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
     let text = read_text(path)?;
     if headwater_flow::is_study(&text) {
-        let ReadStudy { files, study } = load_study(path, text, libraries);
+        const NO_SETTINGS: &[String] = &[];
+        let text = StudyText::new(text, NO_SETTINGS);
+        let ReadStudy { files, study, .. } = load_study(path, &text, libraries);
         let summary = study.map(|study| study.summary());
         return Ok(Checked { files, summary });
     }

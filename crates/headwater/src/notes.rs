@@ -9,11 +9,10 @@ use std::io;
 use std::path::Path;
 
 use headwater_enact::Enactment;
-use headwater_graph::{Source, TaskGraph, Value};
+use headwater_graph::{Source, TaskGraph, TaskId, Value};
 use headwater_remember::Store;
 
 use crate::keep::identity_text;
-use crate::progress::address_of;
 
 /// Identities, as records have them, and what they were called.
 const EXTERNALS: &str = "externals.tsv";
@@ -24,12 +23,13 @@ const IMPURE: &str = "impure.tsv";
 /// Longer values are cut.
 const LONGEST: usize = 100;
 
-/// Writes the notes of a run; what it noted before is replaced.
+/// Writes the notes of a run, in which tasks go by their `address`; what it noted before is replaced.
 pub(crate) fn write(
     store: &Store,
     run: &str,
     enactment: &Enactment,
     current: &Path,
+    address: &dyn Fn(TaskId) -> String,
 ) -> io::Result<()> {
     let folder = store.run_folder(run);
     fs::create_dir_all(&folder)?;
@@ -42,12 +42,11 @@ pub(crate) fn write(
     }
     let impure = graph.ids().filter_map(|task| {
         let signature = &graph.operation_at(task).signature;
-        let pair = || (address_of(enactment, task), signature.name.to_string());
+        let pair = || (address(task), signature.name.to_string());
         (!signature.pure).then(pair)
     });
     let blocked = enactment.blocked().iter();
-    let blocked =
-        blocked.map(|(task, cause)| (address_of(enactment, *task), address_of(enactment, *cause)));
+    let blocked = blocked.map(|(task, cause)| (address(*task), address(*cause)));
     for (name, rows) in [
         (EXTERNALS, table(externals)),
         (IMPURE, table(impure)),

@@ -70,7 +70,7 @@ pub(crate) fn machine_cores() -> usize {
 }
 
 /// The memory of this machine in bytes.
-fn machine_memory() -> Option<u64> {
+pub(crate) fn machine_memory() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
     line.split_whitespace()

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use headwater_enact::{Enactment, Start};
 use headwater_execute::{Execution, Failure, FailureKind, Finished, Observer};
-use headwater_graph::TaskId;
+use headwater_graph::{Recipe, TaskId};
 
 use headwater_enact::State;
 
@@ -261,21 +261,32 @@ impl Observer for Listener {
             .unwrap_or_else(PoisonError::into_inner)
             .as_mut()
         {
-            let peak = if execution.usage.peak_reliable {
-                execution.usage.peak_memory
-            } else {
-                0
-            };
-            // A trace that cannot be written is no reason to stop the run.
-            let _ = writeln!(
-                trace,
-                "{address}\t{state}\t{}\t{:.6}\t{:.6}\t{:.6}\t{peak}\t{}",
-                execution.attempt,
-                execution.started.as_secs_f64(),
-                execution.elapsed.as_secs_f64(),
-                execution.usage.cpu.as_secs_f64(),
-                enactment.graph().recipe(task)
-            );
+            let recipe = enactment.graph().recipe(task);
+            trace_line(trace, &address, state, execution, &recipe);
         }
     }
+}
+
+/// Writes what became of a task into a trace.
+pub(crate) fn trace_line(
+    trace: &mut dyn Write,
+    address: &str,
+    state: &str,
+    execution: &Execution,
+    recipe: &Recipe,
+) {
+    let peak = if execution.usage.peak_reliable {
+        execution.usage.peak_memory
+    } else {
+        0
+    };
+    // A trace that cannot be written is no reason to stop the run.
+    let _ = writeln!(
+        trace,
+        "{address}\t{state}\t{}\t{:.6}\t{:.6}\t{:.6}\t{peak}\t{recipe}",
+        execution.attempt,
+        execution.started.as_secs_f64(),
+        execution.elapsed.as_secs_f64(),
+        execution.usage.cpu.as_secs_f64(),
+    );
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use headwater_enact::{Counts, State};
+use headwater_enact::{Counts, Enactment, State};
 use headwater_execute::{CommandSettings, Pool, PoolError, Stop, Watched};
 use headwater_graph::{Registry, TaskId};
 use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskState};
@@ -87,18 +87,15 @@ pub fn run(
     };
     if !read_only {
         store.begin_run(&record)?;
-        // Notes are for explanations; a run does not fail for want of one.
         let _ = store.note_versions(&prepared.loaded.versions);
-        let _ = notes::write(&store, &run, &prepared.enactment, current);
+        note(&store, &run, &prepared.enactment, current);
     }
     let places = Places::new(&store, &run, read_only);
     if let Err(error) = prepared.loaded.copy_used(&store) {
         let _ = keeper.close();
         let counts = prepared.enactment.counts();
         end_run(&store, read_only, &run, RunStatus::Failed, counts);
-        if let Some(temporary) = places.temporary {
-            let _ = fs::remove_dir_all(temporary);
-        }
+        places.forget(true);
         return Err(error);
     }
     fs::create_dir_all(&folder)
@@ -110,7 +107,7 @@ pub fn run(
     let kept = kept.map_err(|error| Error::Pool(PoolError::Keeper(error)));
     let report = executed.and_then(|(listener, trouble)| {
         if !read_only {
-            let _ = notes::write(&store, &run, &prepared.enactment, current);
+            note(&store, &run, &prepared.enactment, current);
         }
         let mut report = finish(
             &mut prepared,
@@ -138,11 +135,14 @@ pub fn run(
         RunStatus::Failed
     };
     end_run(&store, read_only, &report.run, status, report.counts);
-    // The folders of failed tasks are to be looked at.
-    if let Some(temporary) = places.temporary.filter(|_| report.failures.is_empty()) {
-        let _ = fs::remove_dir_all(temporary);
-    }
+    places.forget(report.failures.is_empty());
     Ok(report)
+}
+
+/// Notes are for explanations; a run does not fail for want of one.
+fn note(store: &Store, run: &str, enactment: &Enactment, current: &Path) {
+    let address = |task| address_of(enactment, task);
+    let _ = notes::write(store, run, enactment, current, &address);
 }
 
 /// What was used within a second of the beginning of a run counts as used by it, and cannot make room. So a run
@@ -164,7 +164,7 @@ fn keep_distance(store: &Store, disk: u64) {
 const RUNS_KEPT: usize = 10;
 
 /// Removes the work folders of runs that nobody will look into any more.
-fn tidy_work(store: &Store) {
+pub(crate) fn tidy_work(store: &Store) {
     let Ok(entries) = fs::read_dir(store.root().join("work")) else {
         return;
     };
@@ -215,6 +215,13 @@ impl Places {
         }
     }
 
+    /// Removes what lies outside of the store, unless there are folders of failed tasks to be looked at.
+    pub(crate) fn forget(&self, nothing_failed: bool) {
+        if let Some(temporary) = self.temporary.as_ref().filter(|_| nothing_failed) {
+            let _ = fs::remove_dir_all(temporary);
+        }
+    }
+
     /// What programs are started with.
     pub(crate) fn commands(&self, watched: Arc<Watched>) -> CommandSettings {
         CommandSettings {
@@ -225,6 +232,11 @@ impl Places {
             temporary: self.staging.clone(),
             watched,
         }
+    }
+
+    /// Where outputs are written out to when memory is short.
+    pub(crate) fn spilled(&self) -> PathBuf {
+        self.staging.join("spilled")
     }
 
     /// Copies of the files that programs use.
@@ -290,7 +302,7 @@ fn execute(
     let pool = Pool {
         workers: prepared.cores,
         commands: places.commands(Arc::clone(&prepared.watched)),
-        scratch: places.staging.join("spilled"),
+        scratch: places.spilled(),
         stop: stop.clone(),
         files: Some(Arc::new(keeper.resting_fetcher())),
         deliver: Vec::new(),
@@ -330,7 +342,9 @@ fn finish(
             (all.join("\n\n") + "\n").as_bytes(),
         )?;
     }
-    link_last(&folder, request);
+    if request.outputs.is_none() {
+        link_last(&folder);
+    }
     let mut damage = prepared.store.take_damage();
     damage.sort();
     damage.dedup();

@@ -30,35 +30,47 @@
 //!
 //! Law: planning executes nothing and writes to no store.
 
+mod again;
 mod answer;
+mod assemble;
 mod buckets;
 mod costs;
 mod count;
 mod design;
+mod examples;
+mod facts;
 mod file;
 mod instances;
 mod live;
 mod load;
+mod names;
 mod objective;
 mod open;
+mod phase;
 mod plan;
 mod report;
 mod results;
+mod round;
+mod run;
 mod shared;
 mod summary;
 mod table;
 mod tune;
+mod write;
 
+pub use again::{StudyReportRequest, report_study};
 pub use buckets::AlgorithmPlan;
 pub use costs::CostSource;
 pub(crate) use file::{ReadStudy, load_study};
 pub use live::{LiveAnswer, StudyProgress, StudySnapshot};
+pub use phase::{Bucketing, StudyReuse};
 pub use plan::{
     Forecast, LaterPhase, ReferencePlan, Reuse, ReusePlan, StudyPlan, StudyPlanRequest,
     StudyStagePlan, plan_study,
 };
 pub use report::study_report_html;
 pub use results::study_results_json;
+pub use run::{StudyRun, StudyRunRequest, run_study};
 pub use summary::{
     ExampleImage, FailedEvaluation, ForecastFacts, Indices, MoatRow, PhaseKind, PhaseSummary,
     PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem, StudyParameter, StudySummary,

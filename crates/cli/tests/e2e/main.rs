@@ -27,4 +27,5 @@ mod restore;
 mod reuse;
 mod study;
 mod study_plan;
+mod study_settings;
 mod traps;

@@ -20,6 +20,12 @@ pub struct BlueprintStage {
     pub index: Index,
     /// Its tasks, each after those it reads.
     pub tasks: Vec<TaskId>,
+    /// The names of these tasks in their stage.
+    pub names: Vec<Arc<str>>,
+    /// Tasks that have to end first, though nothing of theirs is read.
+    pub after: Vec<TaskId>,
+    /// Stages that have to fall silent first.
+    pub after_stages: Vec<usize>,
 }
 
 /// What every instance of a workflow consists of.
@@ -46,7 +52,8 @@ impl Expander {
         let expansion = self.advance(graph)?;
         let mut bindings = vec![Vec::new(); graph.len()];
         let mut stages = Vec::with_capacity(self.occurrences.len());
-        for made in &self.occurrences {
+        for (number, made) in self.occurrences.iter().enumerate() {
+            let ordered = expansion.occurrences.get(number);
             let there = |position: &&usize| made.tasks[**position] != NO_TASK;
             let turns = &self.stages[made.stage].turns;
             let definitions = &self.workflow.stages[made.stage].tasks;
@@ -70,6 +77,15 @@ impl Expander {
                     .filter(there)
                     .map(|position| made.tasks[*position])
                     .collect(),
+                names: turns
+                    .iter()
+                    .filter(there)
+                    .map(|position| Arc::clone(&self.stages[made.stage].tasks[*position].name))
+                    .collect(),
+                after: ordered.map(|order| order.after.clone()).unwrap_or_default(),
+                after_stages: ordered
+                    .map(|order| order.after_stages.clone())
+                    .unwrap_or_default(),
             });
         }
         Ok(Blueprint {

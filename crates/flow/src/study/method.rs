@@ -310,19 +310,26 @@ fn intervals(fields: &Fields<'_>, report: &mut Report) -> (Option<u32>, Option<f
         Some(resamples)
     });
     let confidence = or(fields.get("confidence"), CONFIDENCE, |node| {
-        let share = leaf::number(node).ok()?;
-        if share > 0.0 && share < 1.0 {
-            return Some(share);
-        }
-        let written = shown(share);
-        let message = format!("a confidence is above 0 and below 1, and {written} is not");
-        let hint = if share > 1.0 && share < 100.0 {
-            format!("write `confidence: {}`", shown(rounded(share / 100.0)))
-        } else {
-            "write `confidence: 0.95`".to_owned()
-        };
-        report.error_with(node.span, message, hint);
-        None
+        share("confidence", CONFIDENCE, node, report)
     });
     (bootstrap, confidence)
+}
+
+/// A number above 0 and below 1, for a field of this name.
+pub(super) fn share(name: &str, usual: f64, node: &Node, report: &mut Report) -> Option<f64> {
+    let share = leaf::number(node).ok()?;
+    if share > 0.0 && share < 1.0 {
+        return Some(share);
+    }
+    let written = shown(share);
+    let message = format!("`{name}` is above 0 and below 1, and {written} is not");
+    // Somebody may have thought of percent.
+    let meant = if share > 1.0 && share < 100.0 {
+        rounded(share / 100.0)
+    } else {
+        usual
+    };
+    let hint = format!("write `{name}: {}`", shown(meant));
+    report.error_with(node.span, message, hint);
+    None
 }

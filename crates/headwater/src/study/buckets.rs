@@ -63,7 +63,7 @@ pub(super) struct Cutting<'a> {
 }
 
 /// Buckets per worker, as the paper has it.
-const TRTMA_BUCKETS_PER_WORKER: usize = 3;
+pub(super) const TRTMA_BUCKETS_PER_WORKER: usize = 3;
 
 /// No merging of tasks: a bucket for each stage.
 struct Apart;
@@ -213,22 +213,20 @@ impl Cutting<'_> {
                         .sum::<u64>()
             }
         };
-        total.div_ceil(workers).max(self.longest_chain())
+        total
+            .div_ceil(workers)
+            .max(longest_chain(&self.shared.compact, &self.weights.to_do))
     }
+}
 
-    fn longest_chain(&self) -> u64 {
-        let mut ends = vec![0; self.shared.compact.len()];
-        for node in 0..self.shared.compact.len() as u32 {
-            let before = self
-                .shared
-                .compact
-                .reads(node)
-                .map(|input| ends[input as usize]);
-            ends[node as usize] =
-                before.max().unwrap_or(0) + self.weights.to_do[node as usize].cost;
-        }
-        ends.into_iter().max().unwrap_or(0)
+/// The cost of the longest chain of tasks.
+pub(super) fn longest_chain(compact: &Compact, to_do: &[Weight]) -> u64 {
+    let mut ends = vec![0; compact.len()];
+    for node in 0..compact.len() as u32 {
+        let before = compact.reads(node).map(|input| ends[input as usize]);
+        ends[node as usize] = before.max().unwrap_or(0) + to_do[node as usize].cost;
     }
+    ends.into_iter().max().unwrap_or(0)
 }
 
 /// Units of work in the making.

@@ -34,19 +34,26 @@ impl Design {
     pub(super) fn new(study: &mut Study) -> Result<Design, Error> {
         let space = space(&study.resolved.studied);
         let seed = study.study.seed;
-        let refused = |error: sample::SampleError| {
-            let hint = "change the method, or the parameters that the study names";
-            study.mistake_at_method(error.to_string(), hint)
-        };
         Ok(match &study.study.method {
             Method::Moat(moat) | Method::TwoPhase { screen: moat, .. } => {
-                Design::Moat(sample::moat::design(&space, &as_moat(moat), seed).map_err(refused)?)
+                let drawn = sample::moat::design(&space, &as_moat(moat), seed);
+                Design::Moat(drawn.map_err(|error| refused(study, &error))?)
             }
-            Method::Vbd(vbd) => {
-                Design::Vbd(sample::vbd::design(&space, &as_vbd(vbd), seed).map_err(refused)?)
-            }
+            Method::Vbd(vbd) => Design::vbd(study, &study.resolved.studied, vbd)?,
             Method::Table(_) => Design::Table(study.samples.take().unwrap_or_default()),
         })
+    }
+
+    /// Base points for some of the parameters of a study.
+    pub(super) fn vbd(
+        study: &Study,
+        studied: &[StudiedParameter],
+        vbd: &VbdMethod,
+    ) -> Result<Design, Error> {
+        let drawn = sample::vbd::design(&space(studied), &as_vbd(vbd), study.study.seed);
+        drawn
+            .map(Design::Vbd)
+            .map_err(|error| refused(study, &error))
     }
 
     /// How many sets there are.
@@ -131,6 +138,12 @@ impl Design {
     }
 }
 
+/// A design that cannot be drawn.
+fn refused(study: &Study, error: &sample::SampleError) -> Error {
+    let hint = "change the method, or the parameters that the study names";
+    study.mistake_at_method(error.to_string(), hint)
+}
+
 /// The second phase of a study, as far as it is known.
 pub(super) fn later(study: &Study, tasks_per_set: usize) -> Option<LaterPhase> {
     let Method::TwoPhase { keep, then, .. } = &study.study.method else {
@@ -144,6 +157,14 @@ pub(super) fn later(study: &Study, tasks_per_set: usize) -> Option<LaterPhase> {
         sets,
         tasks_at_most: sets.saturating_mul(tasks_per_set),
     })
+}
+
+/// The method of the first phase of a study, in words.
+pub(super) fn first_in_words(method: &Method) -> String {
+    match method {
+        Method::TwoPhase { screen, .. } => moat_in_words(screen),
+        other => in_words(other),
+    }
 }
 
 /// The method of a study, in words.
@@ -180,7 +201,7 @@ fn moat_in_words(moat: &MoatMethod) -> String {
     )
 }
 
-fn vbd_in_words(vbd: &VbdMethod) -> String {
+pub(super) fn vbd_in_words(vbd: &VbdMethod) -> String {
     let sampler = match vbd.sampler {
         headwater_flow::Sampler::Mc => "Monte Carlo",
         headwater_flow::Sampler::Lhs => "Latin hypercube",
@@ -282,8 +303,8 @@ pub(super) fn some_value(
     }
 }
 
-/// Writes the sets as `samples.csv`, `samples.parquet` and `samples.dat` (Dakota) into a folder.
-pub(super) fn write(varied: &Varied, folder: &Path) -> Result<Vec<PathBuf>, Error> {
+/// The sets as columns, one per parameter.
+pub(super) fn columns(varied: &Varied) -> Vec<TableColumn> {
     let width = varied.names.len();
     let column = |column: usize| {
         let cells = (0..varied.sets).map(|set| varied.cells[set * width + column] as usize);
@@ -292,8 +313,13 @@ pub(super) fn write(varied: &Varied, folder: &Path) -> Result<Vec<PathBuf>, Erro
         let scalars = cells.map(|cell| &values[cell]);
         as_column(name, values, scalars)
     };
-    let table = Table::new((0..width).map(column).collect())
-        .map_err(|error| Error::usage(error.to_string(), None))?;
+    (0..width).map(column).collect()
+}
+
+/// Writes the sets as `samples.csv`, `samples.parquet` and `samples.dat` (Dakota) into a folder.
+pub(super) fn write(varied: &Varied, folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let table =
+        Table::new(columns(varied)).map_err(|error| Error::usage(error.to_string(), None))?;
     if folder.exists() && !folder.is_dir() {
         return Err(Error::usage(
             format!(
@@ -337,7 +363,7 @@ pub(super) fn write(varied: &Varied, folder: &Path) -> Result<Vec<PathBuf>, Erro
 }
 
 /// A table that could not be written: for want of room, or because it cannot be written like that.
-fn unwritten(path: &Path, error: TableError) -> Error {
+pub(super) fn unwritten(path: &Path, error: TableError) -> Error {
     match error {
         TableError::Io { source, .. } => Error::io("cannot write", path, source),
         other => Error::usage(other.to_string(), other.hint().map(str::to_owned)),

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_flow::{
-    DataFile, DataFormat, DataShape, Method, ResolvedStudy, StudyFile, read_data, read_study,
-    resolve,
+    DataFile, DataFormat, DataShape, Method, ResolvedStudy, StudyFile, StudyText, read_data,
+    read_study_with, resolve,
 };
 use headwater_graph::{Diagnostic, Registry, Span};
 
@@ -34,15 +34,38 @@ pub(crate) struct NamedStudy {
 /// A study file that was looked at, with everything there is to say.
 #[derive(Debug)]
 pub(crate) struct ReadStudy {
-    /// The study file, then the files that it names.
+    /// The study file, then the settings that there is something to say about, then the files that it names.
     pub(crate) files: Vec<CheckedFile>,
+    /// How many of them are the study file and settings.
+    pub(super) parts: usize,
     /// The study; there unless one of the files has an error.
     pub(crate) study: Option<NamedStudy>,
 }
 
-/// Reads a study file, whose text is given, and the files that it names.
-pub(crate) fn load_study(path: &Path, text: String, libraries: &Registry) -> ReadStudy {
-    let read = read_study(&text);
+/// What stands in the place of a file name for a setting.
+const SETTING: &str = "--set";
+
+/// What there is to say about a study, sorted to its file, which comes first, and its settings.
+pub(super) fn sorted(
+    path: &Path,
+    text: &StudyText,
+    diagnostics: Vec<Diagnostic>,
+) -> Vec<CheckedFile> {
+    let parts = text.sort(diagnostics).into_iter();
+    let checked = parts.map(|part| CheckedFile {
+        file: match part.setting {
+            None => path.to_owned(),
+            Some(_) => PathBuf::from(SETTING),
+        },
+        text: part.text,
+        diagnostics: part.diagnostics,
+    });
+    checked.collect()
+}
+
+/// Reads a study file, whose text is given with its settings, and the files that it names.
+pub(crate) fn load_study(path: &Path, text: &StudyText, libraries: &Registry) -> ReadStudy {
+    let read = read_study_with(text);
     let mut reader = Reader {
         folder: path.parent().map(Path::to_path_buf).unwrap_or_default(),
         diagnostics: read.diagnostics,
@@ -55,11 +78,8 @@ pub(crate) fn load_study(path: &Path, text: String, libraries: &Registry) -> Rea
         ..
     } = reader;
     diagnostics.sort_by_key(|found| found.span.map(|span| (span.start, span.end)));
-    let mut files = vec![CheckedFile {
-        file: path.to_owned(),
-        text,
-        diagnostics,
-    }];
+    let mut files = sorted(path, text, diagnostics);
+    let parts = files.len();
     files.append(&mut others);
     let failed = files
         .iter()
@@ -67,6 +87,7 @@ pub(crate) fn load_study(path: &Path, text: String, libraries: &Registry) -> Rea
         .any(Diagnostic::is_error);
     ReadStudy {
         files,
+        parts,
         study: study.filter(|_| !failed),
     }
 }
@@ -296,11 +317,15 @@ impl NamedStudy {
         let evaluations = self.file.method.evaluations(varied);
         let rows = self.samples.as_ref().map(|samples| samples.sets as u64);
         let evaluations = evaluations.or(rows).unwrap_or(0);
+        let at_most = match self.file.until {
+            Some(_) => "at most ",
+            None => "",
+        };
         let count = |number: u64, noun: &str| {
             format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
         };
         format!(
-            "study `{}`: {}, {}, {}",
+            "study `{}`: {}, {}, {at_most}{}",
             self.file.name.value,
             count(varied as u64, "parameter"),
             super::design::in_words(&self.file.method),

@@ -12,7 +12,7 @@ use headwater_graph::{
     GraphError, Identity, NewTask, ParameterDeclaration, Scalar, ScalarKey, ScalarType, Source,
     TaskGraph, TaskId,
 };
-use headwater_merge::{Compact, Occurrence, Sets, Step, Template, Word};
+use headwater_merge::{Compact, Node, Occurrence, Sets, Step, Template, Word};
 
 /// The values of the parameters that vary: a table with a row per parameter set.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +41,7 @@ pub(super) struct Unfit {
 }
 
 /// All instances of a study, ready to be merged.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Instances {
     /// The steps of one instance.
     pub(super) template: Template,
@@ -152,53 +152,95 @@ impl Instances {
         compact: &Compact,
         blueprint: &TaskGraph,
     ) -> Result<(TaskGraph, Vec<TaskId>), GraphError> {
-        let mut graph = TaskGraph::new();
-        let externals: Vec<Source> = self
-            .externals
-            .iter()
+        let mut adding = Adding::new(self, blueprint, TaskGraph::new());
+        let mut tasks: Vec<TaskId> = Vec::with_capacity(compact.len());
+        for node in compact.nodes() {
+            let task = adding.add(node, &|_, node| tasks[node as usize])?;
+            tasks.push(task);
+        }
+        Ok((adding.graph, tasks))
+    }
+}
+
+/// Adds the tasks that nodes stand for to a graph.
+pub(super) struct Adding<'a> {
+    instances: &'a Instances,
+    blueprint: &'a TaskGraph,
+    pub(super) graph: TaskGraph,
+    externals: Vec<Source>,
+    /// How many were added: what tells tasks apart that are never shared.
+    added: usize,
+    /// Used again and again.
+    parameters: Vec<Scalar>,
+    inputs: Vec<(u16, Source)>,
+}
+
+impl<'a> Adding<'a> {
+    /// To `graph`, which is empty.
+    pub(super) fn new(
+        instances: &'a Instances,
+        blueprint: &'a TaskGraph,
+        mut graph: TaskGraph,
+    ) -> Adding<'a> {
+        let externals = instances.externals.iter();
+        let externals = externals
             .map(|position| graph.external(blueprint.external_at(*position).clone()))
             .collect();
-        let mut tasks: Vec<TaskId> = Vec::with_capacity(compact.len());
-        let (mut parameters, mut inputs) = (Vec::new(), Vec::new());
-        for (number, node) in compact.nodes().enumerate() {
-            let task = self.tasks[node.step as usize];
-            let operation = Arc::clone(blueprint.operation_at(task));
-            let declared = &operation.signature.parameters;
-            let mut words = node.words.iter().copied().skip(1);
-            parameters.clear();
-            for declared in declared {
-                let scalar = words.next().map(|number| &self.scalars[number as usize]);
-                let fits = scalar
-                    .and_then(|scalar| scalar.coerce(declared.scalar_type, declared.truncate));
-                let parameter = || GraphError::Parameter {
-                    operation: Arc::clone(&operation.signature.name),
-                    parameter: Arc::clone(&declared.name),
-                };
-                parameters.push(fits.ok_or_else(parameter)?);
-            }
-            let address = match operation.signature.pure {
-                true => String::new(),
-                false => {
-                    words.next();
-                    words.next();
-                    number.to_string()
-                }
-            };
-            inputs.clear();
-            for (port, source) in blueprint.inputs(task) {
-                words.next();
-                let source = self.source(source, &mut words, &tasks, &externals);
-                inputs.push((*port, source));
-            }
-            let new = NewTask {
-                operation: graph.operation(&operation),
-                parameters: &parameters,
-                inputs: &inputs,
-                address: &address,
-            };
-            tasks.push(graph.add(&new)?.0);
+        Adding {
+            instances,
+            blueprint,
+            graph,
+            externals,
+            added: 0,
+            parameters: Vec::new(),
+            inputs: Vec::new(),
         }
-        Ok((graph, tasks))
+    }
+
+    /// Adds the task of a node; `made` knows the task of a step and its node that it reads.
+    pub(super) fn add(
+        &mut self,
+        node: Node<'_>,
+        made: &dyn Fn(usize, u32) -> TaskId,
+    ) -> Result<TaskId, GraphError> {
+        let task = self.instances.tasks[node.step as usize];
+        let operation = Arc::clone(self.blueprint.operation_at(task));
+        let mut words = node.words.iter().copied().skip(1);
+        self.parameters.clear();
+        for declared in &operation.signature.parameters {
+            let scalar = words
+                .next()
+                .map(|number| &self.instances.scalars[number as usize]);
+            let fits =
+                scalar.and_then(|scalar| scalar.coerce(declared.scalar_type, declared.truncate));
+            let parameter = || GraphError::Parameter {
+                operation: Arc::clone(&operation.signature.name),
+                parameter: Arc::clone(&declared.name),
+            };
+            self.parameters.push(fits.ok_or_else(parameter)?);
+        }
+        let address = match operation.signature.pure {
+            true => String::new(),
+            false => {
+                words.next();
+                words.next();
+                self.added.to_string()
+            }
+        };
+        self.added += 1;
+        self.inputs.clear();
+        for (port, source) in self.blueprint.inputs(task) {
+            words.next();
+            let source = self.source(source, &mut words, made);
+            self.inputs.push((*port, source));
+        }
+        let new = NewTask {
+            operation: self.graph.operation(&operation),
+            parameters: &self.parameters,
+            inputs: &self.inputs,
+            address: &address,
+        };
+        Ok(self.graph.add(&new)?.0)
     }
 
     /// A source of the form of `like`, with what the words say in it.
@@ -206,30 +248,28 @@ impl Instances {
         &self,
         like: &Source,
         words: &mut impl Iterator<Item = u32>,
-        tasks: &[TaskId],
-        externals: &[Source],
+        made: &dyn Fn(usize, u32) -> TaskId,
     ) -> Source {
         let _tag = words.next();
-        let mut next = || words.next().unwrap_or_default() as usize;
+        let mut next = || words.next().unwrap_or_default();
         match like {
-            Source::External(_) => externals[next()].clone(),
-            Source::Product { port, .. } => {
-                let task = tasks[next()];
+            Source::External(_) => self.externals[next() as usize].clone(),
+            Source::Product { port, task } => {
+                let step = self.instances.step(*task).unwrap_or_default();
+                let task = made(step, next());
                 next();
                 Source::Product { task, port: *port }
             }
             Source::List(sources) => {
                 next();
-                let sources = sources
-                    .iter()
-                    .map(|like| self.source(like, words, tasks, externals));
+                let sources = sources.iter().map(|like| self.source(like, words, made));
                 Source::List(Arc::new(sources.collect()))
             }
             Source::Record(fields) => {
                 next();
                 let field = |(key, like): &(Arc<str>, Source)| {
                     words.next();
-                    (Arc::clone(key), self.source(like, words, tasks, externals))
+                    (Arc::clone(key), self.source(like, words, made))
                 };
                 Source::Record(Arc::new(fields.iter().map(field).collect()))
             }

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_enact::DataSet;
-use headwater_flow::{DataColumn, ResolvedStudy, StudyFile, StudyValue};
+use headwater_flow::{DataColumn, ResolvedStudy, StudyFile, StudyText, StudyValue};
 use headwater_graph::{Diagnostic, OutputBinding, Registry, Scalar, Severity, Span, Workflow};
 use headwater_remember::Store;
 
-use super::file::{NamedStudy, ReadStudy, load_study};
+use super::file::{NamedStudy, ReadStudy, load_study, sorted};
 use super::instances::Varied;
 use crate::data::BoundData;
 use crate::load::{CheckedFile, Parsed};
@@ -22,7 +22,7 @@ use crate::{Error, Loaded};
 #[derive(Debug)]
 pub(super) struct Study {
     pub(super) file: PathBuf,
-    pub(super) text: String,
+    pub(super) text: StudyText,
     pub(super) study: StudyFile,
     pub(super) resolved: ResolvedStudy,
     /// The samples that the user brings.
@@ -47,23 +47,23 @@ fn folder_of(file: &Path) -> Result<PathBuf, Error> {
 }
 
 impl Study {
-    /// Reads a study file and the files that it names. Of several files with mistakes the first is told.
-    pub(super) fn read(path: &Path, libraries: &Registry) -> Result<(Study, Parsed), Error> {
-        let text = crate::load::read_text(path)?;
-        let ReadStudy { mut files, study } = load_study(path, text.clone(), libraries);
+    /// Reads a study file, as settings such as `seed=7` change it, and the files that it names. Of several files with
+    /// mistakes the first is told.
+    pub(super) fn read(
+        path: &Path,
+        settings: &[String],
+        libraries: &Registry,
+    ) -> Result<(Study, Parsed), Error> {
+        let text = StudyText::new(crate::load::read_text(path)?, settings);
+        let ReadStudy {
+            mut files,
+            parts,
+            study,
+        } = load_study(path, &text, libraries);
         let Some(study) = study else {
             let wrong = |file: &CheckedFile| file.diagnostics.iter().any(Diagnostic::is_error);
             let place = files.iter().position(wrong).unwrap_or(0);
-            let CheckedFile {
-                file,
-                text,
-                diagnostics,
-            } = files.swap_remove(place);
-            return Err(Error::File {
-                file,
-                text,
-                diagnostics,
-            });
+            return Err(files.swap_remove(place).into());
         };
         let NamedStudy {
             file,
@@ -72,7 +72,7 @@ impl Study {
             workflow,
         } = study;
         // What is merely worth a note is told where the file is what it is about.
-        for other in files.iter_mut().skip(1) {
+        for other in files.iter_mut().skip(parts) {
             let is_note = |found: &Diagnostic| found.severity == Severity::Note;
             other.diagnostics.retain(|found| !is_note(found));
         }
@@ -109,8 +109,14 @@ impl Study {
             })
         });
         let given: Vec<DataColumn> = given.collect();
-        let place = (self.file.as_path(), self.text.as_str());
-        crate::data::bind_study(workflow, libraries, data.as_deref(), &given, place)
+        let place = (self.file.as_path(), self.text.whole());
+        let bound = crate::data::bind_study(workflow, libraries, data.as_deref(), &given, place);
+        bound.map_err(|error| match error {
+            Error::File {
+                file, diagnostics, ..
+            } if file == self.file => self.mistakes(diagnostics),
+            other => other,
+        })
     }
 
     /// The workflow with the versions of its programs, and the data with what it is. A run has copies of the files
@@ -192,11 +198,17 @@ impl Study {
     }
 
     fn mistake(&self, span: Span, message: String, hint: &str) -> Error {
-        Error::File {
-            file: self.file.clone(),
-            text: self.text.clone(),
-            diagnostics: vec![Diagnostic::error(span, message).with_hint(hint.to_owned())],
-        }
+        self.mistakes(vec![
+            Diagnostic::error(span, message).with_hint(hint.to_owned()),
+        ])
+    }
+
+    /// Mistakes at places of the study: those in the file, or if there are none, in the first setting that has some.
+    fn mistakes(&self, diagnostics: Vec<Diagnostic>) -> Error {
+        let mut parts = sorted(&self.file, &self.text, diagnostics);
+        let told = |part: &CheckedFile| !part.diagnostics.is_empty();
+        let place = parts.iter().position(told).unwrap_or(0);
+        parts.swap_remove(place).into()
     }
 }
 

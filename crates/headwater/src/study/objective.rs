@@ -79,3 +79,13 @@ pub(super) fn mistake(
     };
     Some((message, hint))
 }
+
+/// The outputs that are images.
+pub(super) fn images(parsed: &Parsed, libraries: &Registry) -> Vec<OutputBinding> {
+    let is_image = |output: &OutputBinding| {
+        maker(output, parsed, libraries).is_some_and(|made| made.output_type == Type::Image)
+    };
+    let mut outputs = parsed.workflow.wanted();
+    outputs.retain(is_image);
+    outputs
+}

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use headwater_enact::{Blueprint, BlueprintStage, DataSet, Expander, OpenError};
-use headwater_graph::{OutputBinding, Scalar, TaskGraph, Workflow};
+use headwater_enact::{Blueprint, BlueprintStage, DataSet, Expander, OpenError, Requested};
+use headwater_graph::{Index, OutputBinding, Scalar, TaskGraph, Workflow};
 
 use super::load::Study;
 use crate::{Error, Loaded};
@@ -20,12 +20,14 @@ pub(super) struct Open {
     pub(super) reference_stages: Vec<BlueprintStage>,
     /// How many such outputs there are.
     pub(super) references: usize,
+    /// By request of the blueprint: the inputs that it was made from, references left out.
+    pub(super) ancestry: Vec<Vec<(Arc<str>, Index)>>,
 }
 
-/// The workflow with one output, and with these inputs made rather than given.
-fn asking_for(workflow: &Workflow, output: &OutputBinding, made: &[Arc<str>]) -> Arc<Workflow> {
+/// The workflow with these outputs, and with these inputs made rather than given.
+fn asking_for(workflow: &Workflow, outputs: &[OutputBinding], made: &[Arc<str>]) -> Arc<Workflow> {
     let mut workflow = workflow.clone();
-    workflow.outputs = vec![output.clone()];
+    workflow.outputs = outputs.to_vec();
     for input in &mut workflow.inputs {
         input.optional |= made.contains(&input.name);
     }
@@ -38,6 +40,17 @@ pub(super) fn open(
     loaded: &Loaded,
     data_set: &DataSet,
     baseline: &BTreeMap<Arc<str>, Scalar>,
+) -> Result<Open, Error> {
+    open_for(study, loaded, data_set, baseline, &[])
+}
+
+/// The same for the objective and other outputs.
+pub(super) fn open_for(
+    study: &Study,
+    loaded: &Loaded,
+    data_set: &DataSet,
+    baseline: &BTreeMap<Arc<str>, Scalar>,
+    others: &[OutputBinding],
 ) -> Result<Open, Error> {
     let shape = |errors: Vec<_>| {
         let errors = errors.into_iter().map(OpenError::Shape);
@@ -59,7 +72,7 @@ pub(super) fn open(
         let (mut left, mut why) = (Vec::new(), None);
         for reference in pending {
             let (input, output) = reference;
-            let workflow = asking_for(&loaded.workflow, output, &made);
+            let workflow = asking_for(&loaded.workflow, std::slice::from_ref(output), &made);
             let mut expander =
                 Expander::new(&workflow, &loaded.registry, &data_set, baseline).map_err(shape)?;
             let expanded = expander
@@ -84,13 +97,15 @@ pub(super) fn open(
         pending = left;
     }
     let objective = &study.resolved.objective;
-    let workflow = asking_for(&loaded.workflow, objective, &[]);
+    let outputs: Vec<OutputBinding> = std::iter::once(objective).chain(others).cloned().collect();
+    let workflow = asking_for(&loaded.workflow, &outputs, &[]);
     let mut expander =
         Expander::new(&workflow, &loaded.registry, &data_set, baseline).map_err(shape)?;
     let blueprint = expander
         .blueprint(&mut graph)
         .map_err(|error| shape(vec![error]))?;
-    if blueprint.requested.is_empty() && blueprint.open.is_empty() {
+    let is_objective = |requested: &Requested| requested.output == objective.name;
+    if !blueprint.requested.iter().any(is_objective) && blueprint.open.is_empty() {
         return Err(study.mistake_at_objective(
             format!(
                 "there is nothing to study: `{}` needs an optional input that is not given",
@@ -99,7 +114,16 @@ pub(super) fn open(
             "give all inputs that it needs under `inputs`",
         ));
     }
+    let ancestry = |requested: &Requested| {
+        let output = outputs.iter().find(|known| known.name == requested.output);
+        let mut from = output.map_or_else(Vec::new, |output| {
+            expander.ancestry(&output.data, &requested.index)
+        });
+        from.retain(|(input, _)| !made.contains(input));
+        from
+    };
     Ok(Open {
+        ancestry: blueprint.requested.iter().map(ancestry).collect(),
         graph,
         blueprint,
         reference_stages,

@@ -25,7 +25,7 @@ use crate::{CheckedFile, Error, StorePlace};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reuse {
     /// Whole stages only.
-    None,
+    Stage,
     /// Common beginnings of stages besides: a task is shared if all tasks before it in its stage are.
     Chain,
     /// Every task that is the same.
@@ -36,7 +36,7 @@ pub enum Reuse {
 impl Reuse {
     fn sharing(self) -> Sharing {
         match self {
-            Reuse::None => Sharing::Nothing,
+            Reuse::Stage => Sharing::Nothing,
             Reuse::Chain => Sharing::Chain,
             Reuse::Graph => Sharing::Graph,
         }
@@ -48,6 +48,8 @@ impl Reuse {
 pub struct StudyPlanRequest {
     /// The study file.
     pub study: PathBuf,
+    /// What is to be otherwise than the file says, such as `method.vbd.samples=400`.
+    pub settings: Vec<String>,
     /// The store whose products count as there.
     pub store: StorePlace,
     /// For how many workers; by default the cores of this machine.
@@ -227,7 +229,7 @@ pub fn plan_study(
         read_only: true,
         ..request.store.clone()
     };
-    let (mut study, parsed) = Study::read(&request.study, libraries)?;
+    let (mut study, parsed) = Study::read(&request.study, &request.settings, libraries)?;
     let bound = study.bind(&parsed.workflow, libraries)?;
     let can_run = parsed.runnable().is_ok();
     let store = crate::open_store(&place, current)?;
@@ -243,6 +245,10 @@ pub fn plan_study(
         notes.push(format!(
             "there is no store at `{url}` yet: nothing is remembered"
         ));
+    }
+    if study.study.until.is_some() {
+        let note = "`until` may end the study earlier; counted is the most that may be run";
+        notes.push(note.to_owned());
     }
     let varied = design.varied(&study.resolved.studied);
     let instances = Instances::new(&open.graph, &open.blueprint, &varied)
@@ -293,7 +299,7 @@ pub fn plan_study(
     let tasks_merged: usize = counts.iter().map(|count| count.left(sharing).tasks).sum();
     let reuses = [Reuse::Chain, Reuse::Graph].map(|reuse| how_much(reuse, &counts));
     let reuse_percent = match request.reuse {
-        Reuse::None => 0.0,
+        Reuse::Stage => 0.0,
         Reuse::Chain => reuses[0].percent,
         Reuse::Graph => reuses[1].percent,
     };
@@ -391,7 +397,7 @@ fn about_memory(limit: Option<u64>, chosen: &AlgorithmPlan, costing: &Costing) -
 }
 
 /// Refuses a study whose tasks cannot be numbered.
-fn refuse_too_many(study: &Study, instances: &Instances) -> Result<(), Error> {
+pub(super) fn refuse_too_many(study: &Study, instances: &Instances) -> Result<(), Error> {
     let words = instances.template.steps.iter().map(|step| step.words.len());
     let words = words.sum::<usize>() as u128 * instances.sets.len() as u128;
     match words < u128::from(u32::MAX) {
@@ -430,7 +436,7 @@ fn how_much(reuse: Reuse, counts: &[StageCount]) -> ReusePlan {
 }
 
 /// A parameter that cannot take a value of the design.
-fn misfit(study: &Study, unfit: &Unfit) -> Error {
+pub(super) fn misfit(study: &Study, unfit: &Unfit) -> Error {
     study.mistake_at_parameter(
         &unfit.parameter,
         format!(

@@ -67,6 +67,8 @@ pub struct PhaseSummary {
     pub groups: usize,
     /// How many the design has.
     pub groups_planned: usize,
+    /// The number of its first parameter set: those of a second phase come after those of the first.
+    pub first_set: usize,
     /// How many parameter sets were evaluated.
     pub sets: usize,
     /// How many the design has.
@@ -112,7 +114,7 @@ pub struct StopRule {
 /// An evaluation without a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedEvaluation {
-    /// The parameter set, counted from 0.
+    /// The parameter set; sets are numbered from 0 through all phases.
     pub set: usize,
     /// The position of the item.
     pub item: usize,
@@ -204,8 +206,8 @@ pub struct PrefixSummary {
 pub struct StudyExample {
     /// `best`, `worst`, or `default`.
     pub name: String,
-    /// Which phase, counted from 0, and which set, counted from 0; absent for the default.
-    pub set: Option<(usize, usize)>,
+    /// The parameter set; absent for the default.
+    pub set: Option<usize>,
     /// The item, by position.
     pub item: usize,
     /// The objective there.

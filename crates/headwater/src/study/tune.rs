@@ -26,6 +26,8 @@ use crate::{Error, FailedTask, StorePlace};
 pub struct TuneRequest {
     /// The study file.
     pub study: PathBuf,
+    /// What is to be otherwise than the file says, such as `parameters.G1.value=40`.
+    pub settings: Vec<String>,
     /// The store that products are kept in.
     pub store: StorePlace,
 }
@@ -66,6 +68,16 @@ pub(super) fn is_tuning(run: &RunRecord) -> bool {
     run.command.get(1).is_some_and(|command| command == COMMAND)
 }
 
+/// The command of a tuning run.
+fn command(request: &TuneRequest) -> Vec<String> {
+    let study = request.study.display().to_string();
+    let mut words = vec!["headwater".to_owned(), COMMAND.to_owned(), study];
+    for setting in &request.settings {
+        words.extend(["--set".to_owned(), setting.clone()]);
+    }
+    words
+}
+
 /// The first item of every source.
 fn first_items(mut data_set: DataSet) -> DataSet {
     for column in &mut data_set.columns {
@@ -89,7 +101,7 @@ pub fn tune_study(
             Some("leave --read-only out".to_owned()),
         ));
     }
-    let (study, parsed) = Study::read(&request.study, libraries)?;
+    let (study, parsed) = Study::read(&request.study, &request.settings, libraries)?;
     parsed.runnable()?;
     let bound = study.bind(&parsed.workflow, libraries)?;
     let store = crate::open_store(&request.store, current)?;
@@ -117,11 +129,7 @@ pub fn tune_study(
         reused: 0,
         failed: 0,
         outputs: PathBuf::new(),
-        command: vec![
-            "headwater".to_owned(),
-            COMMAND.to_owned(),
-            request.study.display().to_string(),
-        ],
+        command: command(request),
     };
     store.begin_run(&record)?;
     let places = Places::new(&store, &run, false);

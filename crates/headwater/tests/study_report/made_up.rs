@@ -95,6 +95,7 @@ fn moat_phase(items: usize) -> PhaseSummary {
         fixed: vec![("Normalize".to_owned(), "true".to_owned())],
         groups: 40,
         groups_planned: 40,
+        first_set: 0,
         sets: 640,
         sets_planned: 640,
         rule: None,
@@ -194,7 +195,7 @@ fn vbd_phase() -> PhaseSummary {
 /// A picture of 2 by 2 pixels.
 const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR4nGP8z8DAwMDAxMDAwMDAAAANHQEDasKb6QAAAABJRU5ErkJggg==";
 
-fn example(name: &str, set: Option<(usize, usize)>, value: f64) -> StudyExample {
+fn example(name: &str, set: Option<usize>, value: f64) -> StudyExample {
     let parameters = NUCLEI
         .iter()
         .enumerate()
@@ -320,8 +321,8 @@ pub(crate) fn moat() -> StudySummary {
         }],
         phases: vec![moat_phase(1)],
         examples: vec![
-            example("best", Some((0, 411)), 0.948),
-            example("worst", Some((0, 37)), 0.104),
+            example("best", Some(411), 0.948),
+            example("worst", Some(37), 0.104),
             example("default", None, 1.0),
         ],
         facts: facts(),
@@ -344,7 +345,8 @@ pub(crate) fn two_phase() -> StudySummary {
     summary.study = "nuclei-two-phase".to_owned();
     summary.method = "MOAT, 40 random trajectories, 20 levels, then VBD, 200 base points (Sobol'), second order of the 8 parameters with the largest effects".to_owned();
     summary.phases = vec![moat_phase(1), vbd_phase()];
-    summary.examples[0].set = Some((1, 2411));
+    summary.phases[1].first_set = 640;
+    summary.examples[0].set = Some(640 + 2411);
     summary
 }
 

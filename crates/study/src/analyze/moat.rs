@@ -43,6 +43,15 @@ impl MoatIndices {
             .collect();
         falling(&sizes)
     }
+
+    /// Whether the half-widths of the intervals of all μ* are at most so large a part of the largest μ*. Where an
+    /// interval is not known they are not, nor where every effect is 0: there is nothing yet to have a part of.
+    pub fn within(&self, part: f64) -> bool {
+        let effects = || self.parameters.iter().map(|effect| effect.mu_star);
+        let largest = effects().map(|effect| effect.value).fold(0.0, f64::max);
+        // Comparisons with what is not a number are false.
+        largest > 0.0 && effects().all(|effect| effect.half_width <= part * largest)
+    }
 }
 
 /// The indices of a design, from one output per point.

@@ -68,6 +68,17 @@ impl VbdIndices {
             .collect();
         falling(&totals)
     }
+
+    /// Whether the half-widths of the intervals of all first-order and total shares are at most this. Where an
+    /// interval is not known they are not, and so never for a constant output. Pairs are not asked.
+    pub fn within(&self, half_width: f64) -> bool {
+        let mut shares = self.parameters.iter();
+        // Comparisons with what is not a number are false.
+        let narrow = |share: &Share| {
+            share.first.half_width <= half_width && share.total.half_width <= half_width
+        };
+        !self.parameters.is_empty() && shares.all(narrow)
+    }
 }
 
 /// The indices of a design, from one output per point.

@@ -8,3 +8,4 @@ mod known;
 mod properties;
 mod salib;
 mod support;
+mod until;

@@ -172,7 +172,6 @@ fn whisker(scale: Scale, low: f64, high: f64, y: f64) -> String {
 /// How the values of the objective are spread, with the examples marked.
 pub(super) fn distribution(
     phase: &PhaseSummary,
-    number_of_phase: usize,
     objective: &str,
     examples: &[StudyExample],
 ) -> String {
@@ -181,11 +180,8 @@ pub(super) fn distribution(
     let Some((low, high)) = ends(&values).filter(|(low, high)| low < high) else {
         return String::new();
     };
-    let of_phase = |example: &&StudyExample| {
-        example
-            .set
-            .is_none_or(|(phase, _)| phase == number_of_phase)
-    };
+    let own = phase.first_set..phase.first_set + phase.sets;
+    let of_phase = |example: &&StudyExample| example.set.is_none_or(|set| own.contains(&set));
     let marked: Vec<(&str, f64)> = examples
         .iter()
         .filter(of_phase)

@@ -27,10 +27,7 @@ pub(super) fn section(summary: &StudySummary) -> String {
 
 fn where_it_is(summary: &StudySummary, example: &StudyExample) -> String {
     let mut parts = Vec::new();
-    if let Some((phase, set)) = example.set {
-        if summary.phases.len() > 1 {
-            parts.push(format!("phase {}", phase + 1));
-        }
+    if let Some(set) = example.set {
         parts.push(format!("set {}", count(set)));
     }
     if summary.items.len() > 1 {

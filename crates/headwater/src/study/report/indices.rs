@@ -69,7 +69,7 @@ fn section(summary: &StudySummary, position: usize, phase: &PhaseSummary) -> Str
         page += &pairs(phase, found);
     }
     page += &convergence::convergence(phase);
-    page += &charts::distribution(phase, position, &summary.objective, &summary.examples);
+    page += &charts::distribution(phase, &summary.objective, &summary.examples);
     page += &each(summary, phase);
     page += &failed(summary, phase);
     page += &stuck(phase);

@@ -1,0 +1,111 @@
+//! `headwater study run` and `headwater study report`.
+//!
+//! Law: the exit code is 0 if every evaluation has a value, and 1 if some have none or the run was stopped.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use headwater::graph::Registry;
+use headwater::{
+    Bucketing, Error, Stop, StudyProgress, StudyReportRequest, StudyReuse, StudyRunRequest,
+};
+use serde_json::json;
+
+use crate::arguments::Common;
+use crate::arguments::study::{BucketKind, RunReuse, StudyReport, StudyRun};
+use crate::run::{current_folder, place};
+use crate::{show, signals, study_json, study_live, study_show};
+
+pub(crate) fn run(
+    options: &StudyRun,
+    common: &Common,
+    libraries: &Registry,
+) -> Result<ExitCode, Error> {
+    let current = current_folder()?;
+    let (progress, stop) = (StudyProgress::default(), Stop::default());
+    signals::watch(&stop, &progress, common.json);
+    let thread = study_live::show(&progress, common.json);
+    let done = headwater::run_study(
+        &request(options, common),
+        libraries,
+        &current,
+        &progress,
+        &stop,
+    );
+    progress.finish();
+    if let Some(thread) = thread {
+        let _ = thread.join();
+    }
+    let done = done?;
+    if common.json {
+        let mut object = study_json::summary_json(&done.summary, &done.folder);
+        object["errors"] = json!(done.errors);
+        show::line(&object.to_string());
+    } else {
+        for file in &done.said {
+            show::diagnostics(&file.file, &file.text, &file.diagnostics);
+        }
+        let folder = done.folder.strip_prefix(&current).unwrap_or(&done.folder);
+        study_show::show_summary(&done.summary, folder);
+        for error in &done.errors {
+            show::talk(&format!("error: {error}"));
+        }
+    }
+    Ok(ExitCode::from(u8::from(!done.succeeded())))
+}
+
+fn request(options: &StudyRun, common: &Common) -> StudyRunRequest {
+    let resource = |(name, number): &(String, u64)| (Arc::from(name.as_str()), *number);
+    StudyRunRequest {
+        study: options.study.clone(),
+        settings: options.set.clone(),
+        store: place(common),
+        cores: options.jobs.map(|jobs| jobs as usize),
+        memory: options.memory,
+        disk: options.disk,
+        resources: options.resource.iter().map(resource).collect(),
+        retries: options.retries,
+        fail_fast: options.fail_fast,
+        reuse: match options.reuse {
+            RunReuse::None => StudyReuse::None,
+            RunReuse::Stage => StudyReuse::Stage,
+            RunReuse::Chain => StudyReuse::Chain,
+            RunReuse::Graph => StudyReuse::Graph,
+            RunReuse::Content => StudyReuse::Content,
+        },
+        buckets: options.buckets.map(|kind| match kind {
+            BucketKind::Naive => Bucketing::Naive,
+            BucketKind::Rtma => Bucketing::Rtma,
+            BucketKind::Trtma => Bucketing::Trtma,
+            BucketKind::Cost => Bucketing::Cost,
+        }),
+        max_bucket_size: Some(options.bucket_size as usize),
+        max_buckets: options.max_buckets.map(|most| most as usize),
+        deliver: options.deliver.clone(),
+        outputs: options.output.clone(),
+        command: std::env::args().collect(),
+    }
+}
+
+pub(crate) fn report(options: &StudyReport, common: &Common) -> Result<ExitCode, Error> {
+    let current = current_folder()?;
+    let request = StudyReportRequest {
+        study: options.study.clone(),
+        store: place(common),
+        run: (options.run != "last").then(|| options.run.clone()),
+        output: options.output.clone(),
+    };
+    let (summary, path) = headwater::report_study(&request, &current)?;
+    if common.json {
+        let object = json!({"study": summary.study, "run": summary.facts.run, "report": path});
+        show::line(&object.to_string());
+    } else {
+        let path = path.strip_prefix(&current).unwrap_or(&path);
+        show::line(&format!(
+            "report of run {}: {}",
+            summary.facts.run,
+            path.display()
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,374 @@
+//! Parameter sets worth looking at: where the objective is highest, where it is lowest, and the default.
+//!
+//! Law: which sets these are depends on the values alone; of equal ones the first is taken. The images are those that
+//! the workflow makes there, made smaller where they are large.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use headwater_enact::{DataSet, Requested};
+use headwater_graph::{
+    Array, ElementType, Image, Index, OutputBinding, Scalar, Source, TaskId, Type, Value,
+};
+use headwater_merge::Compact;
+
+use super::assemble::{Cut, assemble};
+use super::facts::{Book, Part};
+use super::instances::{Instances, Varied};
+use super::names::Names;
+use super::open::open_for;
+use super::phase::{EndedPhase, Site};
+use super::round::number;
+use super::summary::{ExampleImage, PhaseSummary, StudyExample};
+use crate::deliver::Deliverer;
+use crate::{Error, StoreKeeper};
+
+/// No side of an image that is shown is longer.
+const LONGEST: usize = 640;
+
+/// An evaluation that is worth looking at.
+struct Chosen {
+    name: &'static str,
+    /// Which phase and which of its sets; none for the default.
+    set: Option<(usize, usize)>,
+    item: usize,
+    value: Option<f64>,
+}
+
+/// The evaluations with the highest and the lowest value, and the default of the item of the latter.
+fn choose(phases: &[&PhaseSummary]) -> Vec<Chosen> {
+    let mut best: Option<Chosen> = None;
+    let mut worst: Option<Chosen> = None;
+    for (phase, summary) in phases.iter().enumerate() {
+        for set in 0..summary.sets {
+            for (item, values) in summary.values.iter().enumerate() {
+                let Some(value) = values[set] else { continue };
+                let chosen = |name| Chosen {
+                    name,
+                    set: Some((phase, set)),
+                    item,
+                    value: Some(value),
+                };
+                let beats = |known: &Option<Chosen>, sign: f64| {
+                    let known = known.as_ref().and_then(|known| known.value);
+                    known.is_none_or(|known| sign * value > sign * known)
+                };
+                if beats(&best, 1.0) {
+                    best = Some(chosen("best"));
+                }
+                if beats(&worst, -1.0) {
+                    worst = Some(chosen("worst"));
+                }
+            }
+        }
+    }
+    let default = Chosen {
+        name: "default",
+        set: None,
+        item: worst.as_ref().map_or(0, |worst| worst.item),
+        value: None,
+    };
+    let found: Vec<Chosen> = best.into_iter().chain(worst).collect();
+    match found.is_empty() {
+        true => found,
+        false => found.into_iter().chain([default]).collect(),
+    }
+}
+
+/// Makes the examples. `images` are the outputs that are images; without one there are no examples.
+pub(super) fn examples(
+    site: &Site<'_>,
+    data_set: &DataSet,
+    phases: &[EndedPhase],
+    images: &[OutputBinding],
+    book: &mut Book,
+    keeper: Option<&mut StoreKeeper>,
+) -> Result<Vec<StudyExample>, Error> {
+    let summaries: Vec<&PhaseSummary> = phases.iter().map(|phase| &phase.summary).collect();
+    let chosen = choose(&summaries);
+    if images.is_empty() || chosen.is_empty() || keeper.is_none() {
+        return Ok(Vec::new());
+    }
+    let objective = &site.study.resolved.objective;
+    let others: Vec<OutputBinding> = images.to_vec();
+    let open = open_for(site.study, site.loaded, data_set, site.baseline, &others)?;
+    let rows: Vec<BTreeMap<Arc<str>, Scalar>> = chosen
+        .iter()
+        .map(|chosen| parameters(site, phases, chosen))
+        .collect();
+    let varied = table(
+        &site
+            .study
+            .resolved
+            .studied
+            .iter()
+            .map(|known| Arc::clone(&known.name))
+            .collect::<Vec<_>>(),
+        &rows,
+    );
+    let Ok(instances) = Instances::new(&open.graph, &open.blueprint, &varied) else {
+        return Ok(Vec::new());
+    };
+    let compact = Compact::new(&instances.template, &instances.sets);
+    let workflow = &site.loaded.workflow;
+    let mut assembled = assemble(&instances, &open, workflow, 0, &Cut::Shared, &compact)?;
+    let items = item_indices(site);
+    // Of each output the one that belongs to the item, or else the first.
+    let pick = |set: usize, item: usize, output: &Arc<str>| -> Option<usize> {
+        let of_set = |place: &usize| {
+            assembled.cells[*place].0 as usize == set
+                && assembled.requested[*place].output == *output
+        };
+        let places: Vec<usize> = (0..assembled.requested.len()).filter(of_set).collect();
+        let wanted = items.get(item);
+        let exact = places.iter().find(|place| {
+            let index = &assembled.requested[**place].index.0[1..];
+            wanted.is_some_and(|wanted| *wanted.0 == *index)
+        });
+        exact.or(places.first()).copied()
+    };
+    let mut picked: Vec<(usize, Arc<str>, Requested)> = Vec::new();
+    for (set, chosen) in chosen.iter().enumerate() {
+        let names = images.iter().map(|output| &output.name);
+        for name in std::iter::once(&objective.name).chain(names) {
+            if let Some(place) = pick(set, chosen.item, name) {
+                picked.push((set, Arc::clone(name), assembled.requested[place].clone()));
+            }
+        }
+    }
+    assembled.requested = picked.iter().map(|(_, _, found)| found.clone()).collect();
+    assembled.wanted = tasks_of(&assembled.requested);
+    let names = Names::new(workflow, &open, &instances);
+    let ended = site.ground.run(assembled, names, &[], keeper)?;
+    book.round(&ended, &instances, chosen.len(), Part::Aside);
+    book.close_aside();
+    if let Some(error) = ended.trouble {
+        return Err(error);
+    }
+    let mut deliverer = Deliverer::new(
+        std::path::Path::new(""),
+        site.ground.registry,
+        &ended.fetcher,
+    );
+    let mut found: Vec<StudyExample> = chosen
+        .iter()
+        .zip(&rows)
+        .map(|(chosen, row)| StudyExample {
+            name: chosen.name.to_owned(),
+            set: chosen
+                .set
+                .map(|(phase, set)| summaries[phase].first_set + set),
+            item: chosen.item,
+            value: chosen.value,
+            parameters: site
+                .study
+                .resolved
+                .studied
+                .iter()
+                .filter_map(|known| {
+                    let value = row.get(&known.name)?;
+                    Some((known.name.to_string(), value.to_string()))
+                })
+                .collect(),
+            images: Vec::new(),
+        })
+        .collect();
+    for (set, name, requested) in &picked {
+        let Some(value) = deliverer.value(&ended.enactment, &requested.source) else {
+            continue;
+        };
+        if *name == objective.name {
+            found[*set].value = found[*set].value.or_else(|| number(&value));
+        } else if let Some(image) = shown(site, name, &value) {
+            found[*set].images.push(image);
+        }
+    }
+    found.retain(|example| !example.images.is_empty());
+    Ok(found)
+}
+
+/// The index paths of the items.
+fn item_indices(site: &Site<'_>) -> Vec<Index> {
+    let objective = &site.study.resolved.objective.name;
+    let requested = site.open.blueprint.requested.iter();
+    let of_objective = requested.filter(|found| found.output == *objective);
+    of_objective.map(|found| found.index.clone()).collect()
+}
+
+fn tasks_of(requested: &[Requested]) -> Vec<TaskId> {
+    let mut tasks = Vec::new();
+    for requested in requested {
+        let note = |source: &Source, tasks: &mut Vec<TaskId>| {
+            source.for_each_product(&mut |task, _| tasks.push(task));
+        };
+        note(&requested.source, &mut tasks);
+    }
+    let mut seen = std::collections::HashSet::new();
+    tasks.retain(|task| seen.insert(*task));
+    tasks
+}
+
+/// The values of all studied parameters at a chosen evaluation.
+fn parameters(
+    site: &Site<'_>,
+    phases: &[EndedPhase],
+    chosen: &Chosen,
+) -> BTreeMap<Arc<str>, Scalar> {
+    let mut row: BTreeMap<Arc<str>, Scalar> = BTreeMap::new();
+    for studied in &site.study.resolved.studied {
+        let value = site.default(studied).or(site.baseline.get(&studied.name));
+        if let Some(value) = value {
+            row.insert(Arc::clone(&studied.name), value.clone());
+        }
+    }
+    if let Some((phase, set)) = chosen.set {
+        let varied = &phases[phase].varied;
+        for (column, name) in varied.names.iter().enumerate() {
+            let cell = varied.cells[set * varied.names.len() + column];
+            row.insert(
+                Arc::clone(name),
+                varied.values[column][cell as usize].clone(),
+            );
+        }
+    }
+    row
+}
+
+/// Rows as a table of parameter sets.
+fn table(names: &[Arc<str>], rows: &[BTreeMap<Arc<str>, Scalar>]) -> Varied {
+    let names: Vec<Arc<str>> = names
+        .iter()
+        .filter(|name| rows.iter().all(|row| row.contains_key(*name)))
+        .cloned()
+        .collect();
+    let mut varied = Varied {
+        values: vec![Vec::new(); names.len()],
+        cells: Vec::new(),
+        sets: rows.len(),
+        names,
+    };
+    for row in rows {
+        for (column, name) in varied.names.iter().enumerate() {
+            varied.cells.push(varied.values[column].len() as u32);
+            varied.values[column].push(row[name].clone());
+        }
+    }
+    varied
+}
+
+/// The value as an image to be looked at.
+fn shown(site: &Site<'_>, output: &Arc<str>, value: &Value) -> Option<ExampleImage> {
+    let Value::Image(image) = value else {
+        return None;
+    };
+    let small = smaller(image)?;
+    let (height, width) = (small.array.shape()[0], small.array.shape()[1]);
+    let codec = site.ground.registry.codec(&Type::Image)?;
+    let is_png = codec
+        .extensions
+        .first()
+        .is_some_and(|first| **first == *"png");
+    let bytes = (codec.encode)(&Value::Image(Arc::new(small))).ok()?;
+    is_png.then(|| ExampleImage {
+        output: output.to_string(),
+        width: width as usize,
+        height: height as usize,
+        png: base64(&bytes),
+    })
+}
+
+/// The image, each pixel of which is the mean of so many that it fits.
+fn smaller(image: &Image) -> Option<Image> {
+    let shape: Vec<usize> = image
+        .array
+        .shape()
+        .iter()
+        .map(|side| *side as usize)
+        .collect();
+    let [height, width, channels] = shape[..] else {
+        return None;
+    };
+    if image.array.element_type() != ElementType::U8 || height == 0 || width == 0 {
+        return None;
+    }
+    let factor = height.max(width).div_ceil(LONGEST);
+    let bytes = image.array.bytes();
+    let (rows, columns) = (height.div_ceil(factor), width.div_ceil(factor));
+    let mut small = Vec::with_capacity(rows * columns * channels);
+    for row in 0..rows {
+        for column in 0..columns {
+            let (bottom, right) = (
+                height.min((row + 1) * factor),
+                width.min((column + 1) * factor),
+            );
+            for channel in 0..channels {
+                let (mut sum, mut count) = (0_u32, 0_u32);
+                for y in row * factor..bottom {
+                    for x in column * factor..right {
+                        sum += u32::from(bytes[(y * width + x) * channels + channel]);
+                        count += 1;
+                    }
+                }
+                small.push(((sum + count / 2) / count) as u8);
+            }
+        }
+    }
+    let shape = [rows as u64, columns as u64, channels as u64];
+    Some(Image {
+        array: Array::new(ElementType::U8, &shape, &small)?,
+        channels: Arc::clone(&image.channels),
+    })
+}
+
+/// Bytes in base 64 (RFC 4648).
+fn base64(bytes: &[u8]) -> String {
+    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let part = |place: usize| u32::from(chunk.get(place).copied().unwrap_or(0));
+        let bits = part(0) << 16 | part(1) << 8 | part(2);
+        for sign in 0..4 {
+            text.push(match sign <= chunk.len() {
+                true => char::from(SIGNS[(bits >> (18 - 6 * sign) & 63) as usize]),
+                false => '=',
+            });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The examples of RFC 4648, section 10.
+    #[test]
+    fn base_64_is_that_of_everybody() {
+        let texts = ["", "f", "fo", "foo", "foob", "fooba", "foobar"];
+        let found: Vec<String> = texts.iter().map(|text| base64(text.as_bytes())).collect();
+        assert_eq!(
+            found,
+            [
+                "", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_large_image_becomes_the_means_of_its_parts() {
+        let side = LONGEST + 2;
+        let bytes: Vec<u8> = (0..side * side)
+            .map(|at| if at % side < 2 { 100 } else { 200 })
+            .collect();
+        let image = Image {
+            array: Array::new(ElementType::U8, &[side as u64, side as u64, 1], &bytes).unwrap(),
+            channels: "grey".into(),
+        };
+        let small = smaller(&image).unwrap();
+        assert_eq!(
+            small.array.shape(),
+            [(side / 2) as u64, (side / 2) as u64, 1]
+        );
+        assert_eq!(small.array.bytes()[..3], [100, 200, 200]);
+    }
+}

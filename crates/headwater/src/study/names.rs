@@ -1,0 +1,120 @@
+//! What the tasks of a study are called.
+//!
+//! Law: a task has the address of the first place that asks for it, `stage.task[set-index]`: the number of the parameter
+//! set is the first position of every index path. What only references need has `default` in the place of the number.
+
+use std::sync::Arc;
+
+use headwater_enact::{BlueprintStage, Enactment};
+use headwater_graph::{Index, TaskId, Workflow};
+
+use super::assemble::{Place, REFERENCE};
+use super::instances::Instances;
+use super::open::Open;
+
+/// Where a step of an instance stands in the workflow.
+#[derive(Debug, Clone)]
+pub(super) struct StepName {
+    /// The position of the stage.
+    pub(super) stage: usize,
+    /// The name of the task in it.
+    pub(super) task: Arc<str>,
+    /// Which instance of the stage.
+    index: Index,
+}
+
+/// What tasks are called.
+#[derive(Debug)]
+pub(super) struct Names {
+    /// By step; none for what nobody wrote down.
+    pub(super) steps: Vec<Option<StepName>>,
+    stages: Vec<Arc<str>>,
+    /// By task.
+    places: Vec<Place>,
+}
+
+impl Names {
+    /// The names of the steps of an open workflow; tasks come with [`Names::at`].
+    pub(super) fn new(workflow: &Workflow, open: &Open, instances: &Instances) -> Names {
+        let mut steps = vec![None; instances.tasks.len()];
+        let mut name = |stage: &BlueprintStage| {
+            for (task, name) in stage.tasks.iter().zip(&stage.names) {
+                if let Some(step) = instances.step(*task) {
+                    steps[step] = Some(StepName {
+                        stage: stage.stage,
+                        task: Arc::clone(name),
+                        index: stage.index.clone(),
+                    });
+                }
+            }
+        };
+        open.reference_stages.iter().for_each(&mut name);
+        open.blueprint.stages.iter().for_each(&mut name);
+        let stages = workflow.stages.iter();
+        Names {
+            steps,
+            stages: stages.map(|stage| Arc::clone(&stage.name)).collect(),
+            places: Vec::new(),
+        }
+    }
+
+    /// Tasks stand at these places.
+    pub(super) fn at(&mut self, places: Vec<Place>) {
+        self.places = places;
+    }
+
+    /// The name of a stage.
+    pub(super) fn stage(&self, stage: usize) -> &Arc<str> {
+        &self.stages[stage]
+    }
+
+    /// The step that a task is of, if somebody wrote it down.
+    pub(super) fn step(&self, task: TaskId) -> Option<&StepName> {
+        let place = self.places.get(task.index())?;
+        self.steps[place.step as usize].as_ref()
+    }
+
+    /// Whether no set asks for a task.
+    pub(super) fn is_reference(&self, task: TaskId) -> bool {
+        let place = self.places.get(task.index());
+        place.is_some_and(|place| place.set == REFERENCE)
+    }
+
+    fn own(&self, task: TaskId) -> Option<String> {
+        let place = self.places.get(task.index())?;
+        let step = self.steps[place.step as usize].as_ref()?;
+        let set = match place.set {
+            REFERENCE => "default".to_owned(),
+            set => set.to_string(),
+        };
+        let index = match step.index.0.is_empty() {
+            true => set,
+            false => format!("{set}-{}", step.index),
+        };
+        Some(format!(
+            "{}.{}[{index}]",
+            self.stages[step.stage], step.task
+        ))
+    }
+
+    /// The address of a task; one that the engine added (reading a file) goes by the first task that it is for.
+    pub(super) fn address(&self, enactment: &Enactment, task: TaskId) -> String {
+        let (mut at, mut reads) = (task, false);
+        loop {
+            if let Some(own) = self.own(at) {
+                return match reads {
+                    true => format!("{own} (reading)"),
+                    false => own,
+                };
+            }
+            match enactment.coordinator().first_reader(at) {
+                // Readers come later in the graph, so this ends.
+                Some(reader) => (at, reads) = (reader, true),
+                None => {
+                    let operation = enactment.graph().operation_at(task);
+                    return operation.signature.name.to_string();
+                }
+            }
+        }
+    }
+}

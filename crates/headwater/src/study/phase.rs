@@ -1,0 +1,574 @@
+//! One phase of a study: its design is evaluated, prefix by prefix where a rule may end it early.
+//!
+//! Law: where a phase ends depends on the values at the fixed prefixes of its design and on nothing else. Sets are
+//! numbered through all phases of a study.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use headwater_flow::{Domain, Method, StudiedParameter};
+use headwater_graph::{Scalar, TaskId};
+use headwater_merge::{
+    Buckets, CostBalanced, Merge, Naive, Rtma, Sharing, SmartCut, Stages, Tree, Trtma, Weight,
+};
+use headwater_study::analyze::{AnalyzeError, Bootstrap};
+
+use super::answer::{Values, answer, at_prefix, widest};
+use super::assemble::{Assembled, Cut, REFERENCE, assemble};
+use super::buckets::longest_chain;
+use super::costs::{CostSource, Costing};
+use super::design::{self, Design};
+use super::facts::{Book, Part};
+use super::instances::{Instances, Varied};
+use super::load::Study;
+use super::names::Names;
+use super::open::Open;
+use super::plan::{misfit, refuse_too_many};
+use super::round::{Cell, Ended, Evaluation, Ground};
+use super::shared::{LookedUp, Shared};
+use super::summary::{
+    FailedEvaluation, ForecastFacts, Indices, PhaseKind, PhaseSummary, StopRule, StudyParameter,
+};
+use crate::{Error, Loaded, StoreKeeper};
+
+/// What is shared between the tasks of a study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StudyReuse {
+    /// Nothing: every parameter set has its own tasks. For comparison; nothing is remembered or looked up.
+    None,
+    /// Whole stages that are equal. For comparison; nothing is remembered or looked up.
+    Stage,
+    /// Common beginnings of stages besides. For comparison; nothing is remembered or looked up.
+    Chain,
+    /// Every task that is the same, and what is remembered.
+    Graph,
+    /// The same, and tasks that turn out to be equal by content.
+    #[default]
+    Content,
+}
+
+/// How stages are put into buckets, each of which runs as one unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bucketing {
+    /// Runs of so many stages, in the order in which they come.
+    Naive,
+    /// By repeated cuts; for few stages.
+    SmartCut,
+    /// By the reuse tree, so many stages each.
+    Rtma,
+    /// By the reuse tree, so many buckets, balanced by the number of tasks.
+    Trtma,
+    /// As TRTMA, balanced by cost.
+    Cost,
+}
+
+/// How tasks are shared and cut.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Division {
+    pub(super) reuse: StudyReuse,
+    pub(super) buckets: Option<Bucketing>,
+    pub(super) max_bucket_size: usize,
+    pub(super) max_buckets: Option<usize>,
+    pub(super) workers: usize,
+}
+
+impl Division {
+    /// Whether products are looked up and kept.
+    pub(super) fn remembers(&self) -> bool {
+        self.buckets.is_none() && matches!(self.reuse, StudyReuse::Graph | StudyReuse::Content)
+    }
+
+    /// What is shared, in words.
+    pub(super) fn in_words(&self) -> String {
+        let shared = match self.reuse {
+            StudyReuse::None => "nothing is shared",
+            StudyReuse::Stage => "equal stages are shared",
+            StudyReuse::Chain => "common beginnings of stages are shared",
+            StudyReuse::Graph => "equal tasks are shared",
+            StudyReuse::Content => "equal tasks are shared, also those that turn out to be equal",
+        };
+        match self.buckets {
+            None => shared.to_owned(),
+            Some(bucketing) => {
+                let name = match bucketing {
+                    Bucketing::Naive => "naive",
+                    Bucketing::SmartCut => "smart cut",
+                    Bucketing::Rtma => "RTMA",
+                    Bucketing::Trtma => "TRTMA",
+                    Bucketing::Cost => "cost-balanced",
+                };
+                format!("{name} buckets, in each of which {shared}")
+            }
+        }
+    }
+
+    fn cut(&self, shared: &Shared<'_>, costing: &Costing) -> Cut {
+        let Some(bucketing) = self.buckets else {
+            return match self.reuse {
+                StudyReuse::None => Cut::BySet,
+                StudyReuse::Stage => Cut::ByStage,
+                StudyReuse::Chain => Cut::ByChain,
+                StudyReuse::Graph | StudyReuse::Content => Cut::Shared,
+            };
+        };
+        let nodes = shared.compact.nodes();
+        let weights: Vec<Weight> = nodes.map(|node| costing.weight(node.step)).collect();
+        let chain = self.reuse == StudyReuse::Chain;
+        let size = self.max_bucket_size;
+        let buckets = |per_worker: usize| self.max_buckets.unwrap_or(per_worker * self.workers);
+        let algorithm: Box<dyn Merge> = match bucketing {
+            Bucketing::Naive => Box::new(Naive {
+                max_bucket_size: size,
+            }),
+            Bucketing::SmartCut => Box::new(SmartCut {
+                max_bucket_size: size,
+            }),
+            Bucketing::Rtma => Box::new(Rtma {
+                max_bucket_size: size,
+                paper: false,
+            }),
+            Bucketing::Trtma => Box::new(Trtma {
+                max_buckets: buckets(super::buckets::TRTMA_BUCKETS_PER_WORKER),
+                paper: false,
+            }),
+            Bucketing::Cost => Box::new(CostBalanced {
+                max_buckets: buckets(CostBalanced::BUCKETS_PER_WORKER),
+                max_bytes: None,
+                workers: self.workers,
+                sharing: match chain {
+                    true => Sharing::Chain,
+                    false => Sharing::Graph,
+                },
+            }),
+        };
+        let cut = |stages: &Stages| -> Option<Buckets> {
+            (stages.width() > 1).then(|| algorithm.merge(stages, &Tree::new(stages), &weights))
+        };
+        let kinds = shared.compact.stages.iter();
+        Cut::ByBucket {
+            buckets: kinds.map(|rows| cut(&rows.distinct)).collect(),
+            chain,
+        }
+    }
+}
+
+/// What all phases of a study stand on.
+pub(super) struct Site<'a> {
+    pub(super) study: &'a Study,
+    pub(super) loaded: &'a Loaded,
+    pub(super) open: &'a Open,
+    pub(super) baseline: &'a BTreeMap<Arc<str>, Scalar>,
+    pub(super) ground: &'a Ground<'a>,
+    pub(super) division: Division,
+}
+
+/// A phase that is to be run.
+pub(super) struct Phase {
+    pub(super) design: Design,
+    pub(super) studied: Vec<StudiedParameter>,
+    /// In words.
+    pub(super) method: String,
+    pub(super) bootstrap: Bootstrap,
+    /// Which one, counted from 1, and of how many.
+    pub(super) number: (usize, usize),
+    /// The number of its first set.
+    pub(super) first_set: usize,
+}
+
+/// A phase that has ended.
+pub(super) struct EndedPhase {
+    pub(super) summary: PhaseSummary,
+    /// The sets that were evaluated.
+    pub(super) varied: Varied,
+    /// Its last round.
+    pub(super) last: Ended,
+    pub(super) forecast: Option<ForecastFacts>,
+}
+
+/// An answer that cannot be given.
+fn no_answer(error: AnalyzeError) -> Error {
+    Error::usage(error.to_string(), None)
+}
+
+impl Site<'_> {
+    /// The evaluations of a graph.
+    fn cells(&self, assembled: &Assembled) -> Vec<Cell> {
+        let objective = &self.study.resolved.objective.name;
+        // The items are the requests for the objective, in their order.
+        let mut items = vec![None; self.open.blueprint.requested.len()];
+        let mut count = 0;
+        for (position, requested) in self.open.blueprint.requested.iter().enumerate() {
+            if requested.output == *objective {
+                items[position] = Some(count);
+                count += 1;
+            }
+        }
+        let requests = assembled.requested.iter().zip(&assembled.cells);
+        let cell = |(requested, (set, position)): (&headwater_enact::Requested, &(u32, u32))| {
+            Some(Cell {
+                set: *set as usize,
+                item: items[*position as usize]?,
+                source: requested.source.clone(),
+            })
+        };
+        requests.filter_map(cell).collect()
+    }
+
+    /// Merges the instances of these sets.
+    fn share(&self, varied: &Varied) -> Result<Shared<'_>, Error> {
+        let instances = Instances::new(&self.open.graph, &self.open.blueprint, varied)
+            .map_err(|unfit| misfit(self.study, &unfit))?;
+        refuse_too_many(self.study, &instances)?;
+        Ok(Shared::new(instances, self.open))
+    }
+
+    fn assemble(
+        &self,
+        shared: &Shared<'_>,
+        first_set: usize,
+        cut: &Cut,
+    ) -> Result<Assembled, Error> {
+        let workflow = &self.loaded.workflow;
+        assemble(
+            &shared.instances,
+            self.open,
+            workflow,
+            first_set,
+            cut,
+            &shared.compact,
+        )
+    }
+
+    /// Makes the references, so that something is known of what tasks cost.
+    fn make_references(
+        &self,
+        varied: &Varied,
+        book: &mut Book,
+        keeper: &mut StoreKeeper,
+    ) -> Result<(), Error> {
+        let mut one = varied.clone();
+        one.cells.truncate(one.names.len());
+        one.sets = one.sets.min(1);
+        let shared = self.share(&one)?;
+        let mut assembled = self.assemble(&shared, 0, &Cut::Shared)?;
+        let is_reference = |task: &TaskId| assembled.places[task.index()].set == REFERENCE;
+        assembled.wanted = assembled.graph.ids().filter(is_reference).collect();
+        assembled.requested.clear();
+        let names = Names::new(&self.loaded.workflow, self.open, &shared.instances);
+        let ended = self.ground.run(assembled, names, &[], Some(keeper))?;
+        book.round(&ended, &shared.instances, 1, Part::First);
+        match ended.trouble {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    /// What the store and the costs of operations say beforehand.
+    fn forecast(
+        &self,
+        shared: &Shared<'_>,
+        costing: &Costing,
+    ) -> Result<Option<ForecastFacts>, Error> {
+        let from = match costing.source() {
+            CostSource::Counts => return Ok(None),
+            CostSource::Remembered { executions, .. } => {
+                let s = if *executions == 1 { "" } else { "s" };
+                format!("{executions} remembered execution{s}")
+            }
+        };
+        let found = LookedUp::new(shared, &self.open.graph, self.ground.store)?;
+        let weights = shared.weights(costing, &found);
+        let work: u64 = weights.to_do.iter().map(|weight| weight.cost).sum();
+        let chain = longest_chain(&shared.compact, &weights.to_do);
+        let least = work
+            .div_ceil(self.division.workers.max(1) as u64)
+            .max(chain);
+        Ok(Some(ForecastFacts {
+            from,
+            tasks: found.to_execute,
+            work_seconds: work as f64 / 1e9,
+            seconds: least as f64 / 1e9,
+        }))
+    }
+
+    /// Runs a phase.
+    pub(super) fn run(
+        &self,
+        phase: &Phase,
+        book: &mut Book,
+        mut keeper: Option<&mut StoreKeeper>,
+    ) -> Result<EndedPhase, Error> {
+        let objective = &self.study.resolved.objective.name;
+        let requested = self.open.blueprint.requested.iter();
+        let items = requested.filter(|found| found.output == *objective).count();
+        let groups = phase.design.groups();
+        let until = self.study.study.until.filter(|_| keeper.is_some());
+        let prefixes = match until {
+            Some(_) => headwater_study::prefixes(u32::try_from(groups).unwrap_or(u32::MAX)),
+            None => vec![groups as u32],
+        };
+        let design = Arc::new(phase.design.clone());
+        let names = phase.studied.iter().map(|known| Arc::clone(&known.name));
+        self.ground.progress.begin(
+            phase.number,
+            phase.method.clone(),
+            &design,
+            names.collect(),
+            items,
+            phase.bootstrap.confidence,
+        );
+        let mut forecast = None;
+        let mut rule = until.map(|until| StopRule {
+            ci: until.ci,
+            reached: None,
+            held: false,
+        });
+        let mut place = 0;
+        let (varied, last, values, failed) = loop {
+            let prefix = phase.design.prefix(prefixes[place] as usize);
+            let varied = prefix.varied(&phase.studied);
+            let mut shared = self.share(&varied)?;
+            if place == 0 {
+                let mut costing = Costing::new(&shared.operations, self.ground.store)?;
+                let unknown = *costing.source() == CostSource::Counts;
+                if let Some(keeper) = keeper.as_deref_mut()
+                    && unknown
+                    && self.open.references > 0
+                {
+                    self.make_references(&varied, book, keeper)?;
+                    costing = Costing::new(&shared.operations, self.ground.store)?;
+                }
+                if keeper.is_some() && phase.number.0 == 1 {
+                    let whole;
+                    let all = match prefixes.len() {
+                        1 => &shared,
+                        _ => {
+                            whole = self.share(&phase.design.varied(&phase.studied))?;
+                            &whole
+                        }
+                    };
+                    forecast = self.forecast(all, &costing)?;
+                }
+            }
+            let costing = Costing::new(&shared.operations, self.ground.store)?;
+            let cut = self.division.cut(&shared, &costing);
+            let assembled = self.assemble(&shared, phase.first_set, &cut)?;
+            let cells = self.cells(&assembled);
+            self.ground.progress.round(cells.len());
+            let names = Names::new(&self.loaded.workflow, self.open, &shared.instances);
+            let instances = std::mem::take(&mut shared.instances);
+            drop(shared);
+            let ended = self
+                .ground
+                .run(assembled, names, &cells, keeper.as_deref_mut())?;
+            book.round(&ended, &instances, varied.sets, Part::All);
+            let (values, failed) = self.read_off(&ended, &cells, items, varied.sets, phase);
+            place += 1;
+            if let Some(rule) = &mut rule {
+                let found = at_prefix(&prefix, &values, prefix.groups(), &phase.bootstrap)
+                    .map_err(no_answer)?;
+                rule.reached = widest(&found.indices);
+                rule.held = rule.reached.is_some_and(|reached| reached <= rule.ci);
+            }
+            let held = rule.is_some_and(|rule| rule.held);
+            let stopped = self.ground.stop.is_stopping() || ended.trouble.is_some();
+            if held || stopped || place == prefixes.len() {
+                break (varied, ended, values, failed);
+            }
+        };
+        book.close_phase();
+        let evaluated = phase.design.prefix(prefixes[place - 1] as usize);
+        let found = answer(&evaluated, &values, &phase.bootstrap).map_err(no_answer)?;
+        let done = evaluated.groups();
+        let shown = headwater_study::prefixes(u32::try_from(done).unwrap_or(u32::MAX));
+        let convergence = match found.pooled {
+            Indices::None => Vec::new(),
+            _ => shown
+                .into_iter()
+                .map(|groups| {
+                    at_prefix(&evaluated, &values, groups as usize, &phase.bootstrap)
+                        .map_err(no_answer)
+                })
+                .collect::<Result<_, _>>()?,
+        };
+        let summary = PhaseSummary {
+            kind: match &phase.design {
+                Design::Moat(_) => PhaseKind::Moat,
+                Design::Vbd(_) => PhaseKind::Vbd,
+                Design::Table(_) => PhaseKind::Table,
+            },
+            method: phase.method.clone(),
+            confidence: (found.pooled != Indices::None && phase.bootstrap.resamples > 1)
+                .then_some(phase.bootstrap.confidence),
+            parameters: self.parameters(phase, &evaluated),
+            fixed: self.fixed(phase),
+            groups: done,
+            groups_planned: groups,
+            first_set: phase.first_set,
+            sets: varied.sets,
+            sets_planned: phase.design.sets(),
+            rule,
+            failed,
+            pooled: found.pooled,
+            each: found.each,
+            convergence,
+            values,
+        };
+        Ok(EndedPhase {
+            summary,
+            varied,
+            last,
+            forecast,
+        })
+    }
+
+    /// The objective by item and set, and the evaluations that failed.
+    fn read_off(
+        &self,
+        ended: &Ended,
+        cells: &[Cell],
+        items: usize,
+        sets: usize,
+        phase: &Phase,
+    ) -> (Values, Vec<FailedEvaluation>) {
+        let mut values = vec![vec![None; sets]; items];
+        let mut failed = Vec::new();
+        let found = ended.values(cells, self.ground.registry);
+        for (cell, found) in cells.iter().zip(found) {
+            match found {
+                Evaluation::Number(number) => values[cell.item][cell.set] = Some(number),
+                Evaluation::Failed(why) => failed.push(FailedEvaluation {
+                    set: phase.first_set + cell.set,
+                    item: cell.item,
+                    why,
+                }),
+                Evaluation::Left => {}
+            }
+        }
+        (values, failed)
+    }
+
+    fn parameters(&self, phase: &Phase, evaluated: &Design) -> Vec<StudyParameter> {
+        let stuck = match evaluated {
+            Design::Moat(design) => design.stuck(),
+            Design::Vbd(_) | Design::Table(_) => vec![0; phase.studied.len()],
+        };
+        let parameter = |(studied, stuck): (&StudiedParameter, u32)| StudyParameter {
+            name: studied.name.to_string(),
+            range: range_in_words(studied),
+            default: self.default(studied).map(ToString::to_string),
+            stuck: stuck as usize,
+        };
+        phase.studied.iter().zip(stuck).map(parameter).collect()
+    }
+
+    /// The default of a parameter, where it has one.
+    pub(super) fn default<'s>(&'s self, studied: &'s StudiedParameter) -> Option<&'s Scalar> {
+        let declared = self.loaded.workflow.parameters.iter();
+        let mut declared = declared.filter(|known| known.name == studied.name);
+        let own = || declared.next().and_then(|known| known.default.as_ref());
+        studied.default.as_ref().or_else(own)
+    }
+
+    /// The parameters that do not vary in a phase.
+    fn fixed(&self, phase: &Phase) -> Vec<(String, String)> {
+        let declared = self.loaded.workflow.parameters.iter();
+        let varies = |name: &Arc<str>| phase.studied.iter().any(|known| known.name == *name);
+        let value = |name: &Arc<str>| {
+            let fixed = self.study.resolved.fixed.iter();
+            let mut fixed = fixed.filter(|(known, _)| known == name);
+            let fixed = fixed.next().map(|(_, value)| value);
+            fixed.or_else(|| self.baseline.get(name))
+        };
+        declared
+            .filter(|known| !varies(&known.name))
+            .filter_map(|known| {
+                let value = value(&known.name)?;
+                Some((known.name.to_string(), value.to_string()))
+            })
+            .collect()
+    }
+}
+
+/// The values that a parameter may have, in words.
+fn range_in_words(studied: &StudiedParameter) -> String {
+    match &studied.domain {
+        Domain::Interval { low, high } => format!("{low} to {high}"),
+        Domain::Grid { low, step, count } => {
+            let high = low + step * f64::from(count.saturating_sub(1));
+            // Steps such as 0.1 add up to numbers that nobody wrote.
+            let high = (high * 1e9).round() / 1e9;
+            format!("{low} to {high} by {step}")
+        }
+        Domain::Values(values) => {
+            let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+            values.join(", ")
+        }
+        Domain::Open => String::new(),
+    }
+}
+
+/// The phases of a study; of two, the second as far as it is known before the first has run.
+pub(super) fn first(study: &Study, design: Design) -> Phase {
+    let of = match &study.study.method {
+        Method::TwoPhase { .. } => 2,
+        Method::Moat(_) | Method::Vbd(_) | Method::Table(_) => 1,
+    };
+    let (resamples, confidence) = match &study.study.method {
+        Method::Moat(moat) | Method::TwoPhase { screen: moat, .. } => {
+            (moat.bootstrap, moat.confidence)
+        }
+        Method::Vbd(vbd) => (vbd.bootstrap, vbd.confidence),
+        Method::Table(_) => (0, 0.95),
+    };
+    Phase {
+        design,
+        studied: study.resolved.studied.clone(),
+        method: design::first_in_words(&study.study.method),
+        bootstrap: Bootstrap {
+            resamples,
+            confidence,
+            seed: study.study.seed,
+        },
+        number: (1, of),
+        first_set: 0,
+    }
+}
+
+/// The phase that follows one, if there is one: the parameters with the largest effects, in the order of the study.
+pub(super) fn following(
+    study: &Study,
+    before: &PhaseSummary,
+    first_set: usize,
+) -> Result<Option<Phase>, Error> {
+    let Method::TwoPhase { keep, then, .. } = &study.study.method else {
+        return Ok(None);
+    };
+    let mut kept = before.pooled.ranking();
+    kept.retain(|place| before.pooled.sizes()[*place].0.is_some());
+    kept.truncate(keep.value as usize);
+    kept.sort_unstable();
+    if kept.is_empty() {
+        return Err(Error::usage(
+            "the screening gives no effects, so nothing is known to keep for the second phase",
+            Some("mend what failed, and give the command again".to_owned()),
+        ));
+    }
+    let studied: Vec<StudiedParameter> = kept
+        .iter()
+        .map(|place| study.resolved.studied[*place].clone())
+        .collect();
+    let design = Design::vbd(study, &studied, then)?;
+    Ok(Some(Phase {
+        design,
+        studied,
+        method: design::vbd_in_words(then),
+        bootstrap: Bootstrap {
+            resamples: then.bootstrap,
+            confidence: then.confidence,
+            seed: study.study.seed,
+        },
+        number: (2, 2),
+        first_set,
+    }))
+}

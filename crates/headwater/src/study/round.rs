@@ -1,0 +1,482 @@
+//! One round of a study: a graph is run, and the objective is read off what it made.
+//!
+//! Law: the values are a function of the graph, whatever order tasks ended in; a failed task costs the evaluations that
+//! need it, and of several failures behind one evaluation the one that comes first in the graph is told.
+
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use headwater_enact::{Enactment, Options, Requested, Start, State};
+use headwater_execute::{
+    Execution, FailureKind, Finished, NothingKept, Observer, Pool, Stop, Watched,
+};
+use headwater_graph::{Outputs, Recipe, Registry, Source, TaskId, Value};
+use headwater_remember::Store;
+
+use super::assemble::Assembled;
+use super::live::StudyProgress;
+use super::names::Names;
+use crate::deliver::Deliverer;
+use crate::fetch::StoreFetcher;
+use crate::keep::{Stash, locked};
+use crate::plan::{recompute_lost, recompute_lost_inputs};
+use crate::progress::{SeenFailure, trace_line};
+use crate::run::Places;
+use crate::{Error, StoreKeeper};
+
+/// What all rounds of a study stand on.
+pub(super) struct Ground<'a> {
+    pub(super) registry: &'a Registry,
+    pub(super) store: &'a Arc<Store>,
+    pub(super) run: &'a str,
+    pub(super) places: &'a Places,
+    pub(super) watched: Arc<Watched>,
+    pub(super) options: Options,
+    pub(super) stop: &'a Stop,
+    pub(super) progress: &'a StudyProgress,
+    /// Whether the bytes that the store may take are limited.
+    pub(super) limited_disk: bool,
+    /// When the study began.
+    pub(super) began: Instant,
+    pub(super) trace: Option<Mutex<Box<dyn Write + Send>>>,
+}
+
+/// A task that ran: when it began, since the study began, and how long it took.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ran {
+    pub(super) task: TaskId,
+    pub(super) started: Duration,
+    pub(super) elapsed: Duration,
+}
+
+/// What came of a round.
+pub(super) struct Ended {
+    pub(super) enactment: Enactment,
+    pub(super) names: Names,
+    /// Tasks that ran, failed ones included, in the order in which they ended.
+    pub(super) ran: Vec<Ran>,
+    /// Tasks that failed, in the order of the graph.
+    pub(super) failures: Vec<SeenFailure>,
+    /// What ended it early.
+    pub(super) trouble: Option<Error>,
+    /// Values that were heard of.
+    heard: HashMap<(TaskId, u16), Value>,
+    /// Gives what was made.
+    pub(super) fetcher: StoreFetcher,
+}
+
+/// An evaluation: the set, the item, and where its value comes from.
+pub(super) struct Cell {
+    pub(super) set: usize,
+    pub(super) item: usize,
+    pub(super) source: Source,
+}
+
+struct Heard {
+    ran: Vec<Ran>,
+    failures: Vec<SeenFailure>,
+    values: HashMap<(TaskId, u16), Value>,
+    by_recipe: HashMap<(Recipe, u16), f64>,
+    /// Evaluations that have no value yet.
+    pending: Vec<usize>,
+    looked: Instant,
+    told: usize,
+}
+
+struct Listener<'a> {
+    ground: &'a Ground<'a>,
+    names: &'a Names,
+    cells: &'a [Cell],
+    /// Evaluations by the task that makes their value.
+    by_task: HashMap<TaskId, Vec<usize>>,
+    offset: Duration,
+    heard: Mutex<Heard>,
+}
+
+/// So many failures are told as they happen.
+const MOST_NEWS: usize = 10;
+
+/// How often it is looked whether evaluations turned out to be equal to others.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// A value as a number.
+pub(super) fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Int(number) => Some(*number as f64),
+        Value::Float(number) => Some(*number),
+        Value::Bool(truth) => Some(f64::from(u8::from(*truth))),
+        _ => None,
+    }
+}
+
+impl Listener<'_> {
+    /// An objective has a value: that of all evaluations that share it.
+    fn value(&self, task: TaskId, outputs: &Outputs, recipe: Recipe) {
+        let Some(cells) = self.by_task.get(&task) else {
+            return;
+        };
+        let mut heard = locked(&self.heard);
+        for cell in cells.iter().map(|cell| &self.cells[*cell]) {
+            let Source::Product { port, .. } = &cell.source else {
+                continue;
+            };
+            let Some(value) = outputs.get(usize::from(*port)) else {
+                continue;
+            };
+            if let Some(number) = number(value) {
+                heard.by_recipe.insert((recipe, *port), number);
+                self.ground.progress.value(cell.set, cell.item, number);
+            }
+            heard.values.insert((task, *port), value.clone());
+        }
+    }
+
+    /// Evaluations that turned out to be equal to others have their value.
+    fn look(&self, enactment: &Enactment) {
+        let mut heard = locked(&self.heard);
+        if heard.looked.elapsed() < LOOK {
+            return;
+        }
+        let mut pending = std::mem::take(&mut heard.pending);
+        pending.retain(|position| {
+            let cell = &self.cells[*position];
+            let Source::Product { task, port } = &cell.source else {
+                return false;
+            };
+            match enactment.coordinator().state(*task) {
+                State::Done | State::Failed | State::Blocked => false,
+                State::Known => {
+                    let recipe = enactment.stored_as(*task);
+                    if let Some(number) = heard.by_recipe.get(&(recipe, *port)) {
+                        self.ground.progress.value(cell.set, cell.item, *number);
+                    }
+                    false
+                }
+                _ => true,
+            }
+        });
+        heard.pending = pending;
+        heard.looked = Instant::now();
+    }
+
+    fn count(&self, enactment: &Enactment) {
+        let counts = enactment.counts();
+        let running = enactment.coordinator().running();
+        self.ground.progress.count(|snapshot| {
+            snapshot.tasks = counts.planned;
+            snapshot.ended =
+                counts.executed + counts.failed + counts.blocked + counts.cut_off + counts.found;
+            snapshot.running = running;
+        });
+    }
+}
+
+impl Observer for Listener<'_> {
+    fn started(&self, enactment: &Enactment, _: &Start) {
+        self.count(enactment);
+    }
+
+    fn compared(&self, enactment: &Enactment) {
+        self.look(enactment);
+        self.count(enactment);
+    }
+
+    fn returned(&self, enactment: &Enactment, _: TaskId) {
+        self.count(enactment);
+    }
+
+    fn finished(&self, enactment: &Enactment, execution: &Execution, how: &Finished<'_>) {
+        self.count(enactment);
+        let task = execution.task;
+        let state = match (how, enactment.coordinator().state(task)) {
+            (Finished::Success(_), _) if enactment.coordinator().is_restored(task) => "restored",
+            (Finished::Success(_), _) => "executed",
+            (Finished::Failure(_), State::Failed) => "failed",
+            (Finished::Failure(failure), _) if failure.kind == FailureKind::Cancelled => {
+                "cancelled"
+            }
+            (Finished::Failure(_), _) => "retried",
+        };
+        let implicit = enactment.graph().operation_at(task).signature.implicit;
+        let address = || self.names.address(enactment, task);
+        match how {
+            Finished::Success(outputs) => {
+                self.value(task, outputs, enactment.graph().recipe(task));
+            }
+            Finished::Failure(failure) => {
+                let mut heard = locked(&self.heard);
+                if state == "failed" {
+                    heard.failures.push(SeenFailure {
+                        task,
+                        failure: (*failure).clone(),
+                        attempts: execution.attempt + 1,
+                    });
+                }
+                if state != "cancelled" {
+                    heard.told += 1;
+                    let again = match state {
+                        "retried" => "; it is tried again",
+                        _ => "",
+                    };
+                    if heard.told <= MOST_NEWS {
+                        let news = format!("task `{}`: {}{again}", address(), failure.message);
+                        self.ground.progress.tell(&news);
+                    } else if heard.told == MOST_NEWS + 1 {
+                        let news = "more tasks fail; they are listed at the end";
+                        self.ground.progress.tell(news);
+                    }
+                }
+            }
+        }
+        if implicit && state != "failed" {
+            return;
+        }
+        if matches!(state, "executed" | "restored" | "failed") {
+            locked(&self.heard).ran.push(Ran {
+                task,
+                started: self.offset + execution.started,
+                elapsed: execution.elapsed,
+            });
+        }
+        if let Some(trace) = &self.ground.trace {
+            let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
+            let recipe = enactment.graph().recipe(task);
+            trace_line(&mut **trace, &address(), state, execution, &recipe);
+        }
+    }
+}
+
+impl Ground<'_> {
+    /// Runs a graph. With a keeper, products are looked up and kept; without one, everything is made.
+    pub(super) fn run(
+        &self,
+        assembled: Assembled,
+        mut names: Names,
+        cells: &[Cell],
+        keeper: Option<&mut StoreKeeper>,
+    ) -> Result<Ended, Error> {
+        names.at(assembled.places);
+        let remembers = keeper.is_some();
+        let options = Options {
+            remembers,
+            compares: remembers && self.options.compares,
+            ..self.options.clone()
+        };
+        let workers = usize::try_from(options.capacity.cores).unwrap_or(1);
+        let mut enactment = Enactment::of_stages(assembled.graph, options, &assembled.rules);
+        let mut by_task: HashMap<TaskId, Vec<usize>> = HashMap::new();
+        for (position, cell) in cells.iter().enumerate() {
+            if let Source::Product { task, .. } = &cell.source {
+                by_task.entry(*task).or_default().push(position);
+            }
+        }
+        let listener = Listener {
+            ground: self,
+            names: &names,
+            cells,
+            by_task,
+            offset: self.began.elapsed(),
+            heard: Mutex::new(Heard {
+                ran: Vec::new(),
+                failures: Vec::new(),
+                values: HashMap::new(),
+                by_recipe: HashMap::new(),
+                pending: (0..cells.len()).collect(),
+                looked: Instant::now(),
+                told: 0,
+            }),
+        };
+        let mut pool = Pool {
+            workers,
+            commands: self.places.commands(Arc::clone(&self.watched)),
+            scratch: self.places.spilled(),
+            stop: self.stop.clone(),
+            files: None,
+            deliver: Vec::new(),
+        };
+        let open = |error| Error::Open(vec![error]);
+        let requested = assembled.requested;
+        let (wanted, occurrences) = (&assembled.wanted, &assembled.occurrences);
+        let fetcher;
+        let mut trouble = None;
+        match keeper {
+            Some(keeper) => {
+                enactment
+                    .open_stages(wanted, requested, occurrences, keeper)
+                    .map_err(open)?;
+                recompute_lost(&mut enactment, keeper)?;
+                while self.limited_disk && recompute_lost_inputs(&mut enactment, keeper)? {}
+                fetcher = keeper.resting_fetcher();
+                pool.files = Some(Arc::new(keeper.resting_fetcher()));
+                self.tell_known(&enactment, cells, &fetcher);
+                listener.count(&enactment);
+                let mut ran = pool.run(&mut enactment, keeper, &listener, true);
+                while ran.is_ok()
+                    && !self.stop.is_stopping()
+                    && recompute_lost(&mut enactment, keeper)?
+                {
+                    ran = pool.run(&mut enactment, keeper, &listener, true);
+                }
+                trouble = trouble.or(ran.err().map(Error::Pool));
+                // What was made is read from the store below.
+                let _ = keeper.eager_fetcher().flush();
+            }
+            None => {
+                pool.files = Some(Arc::new(headwater_execute::PlainFiles));
+                pool.deliver = products(&requested);
+                enactment
+                    .open_stages(wanted, requested, occurrences, &mut NothingKept)
+                    .map_err(open)?;
+                listener.count(&enactment);
+                let made = pool.run(&mut enactment, &mut NothingKept, &listener, false);
+                let mut stash = Stash::default();
+                match made {
+                    Ok(made) => {
+                        let recipe = |task: TaskId| enactment.graph().recipe(task);
+                        let made = made.into_iter();
+                        stash.products = made.map(|(task, made)| (recipe(task), made)).collect();
+                    }
+                    Err(error) => trouble = Some(Error::Pool(error)),
+                }
+                fetcher = StoreFetcher::of_stash(Arc::clone(self.store), self.run, stash);
+            }
+        }
+        let Heard {
+            ran,
+            mut failures,
+            values,
+            ..
+        } = listener
+            .heard
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        failures.sort_by_key(|seen| seen.task);
+        Ok(Ended {
+            enactment,
+            names,
+            ran,
+            failures,
+            trouble,
+            heard: values,
+            fetcher,
+        })
+    }
+
+    /// Tells the values that are remembered.
+    fn tell_known(&self, enactment: &Enactment, cells: &[Cell], fetcher: &StoreFetcher) {
+        let mut deliverer = Deliverer::new(Path::new(""), self.registry, fetcher);
+        for cell in cells {
+            let Source::Product { task, .. } = &cell.source else {
+                continue;
+            };
+            if enactment.coordinator().state(*task) == State::Known
+                && let Some(value) = deliverer.value(enactment, &cell.source)
+                && let Some(number) = number(&value)
+            {
+                self.progress.value(cell.set, cell.item, number);
+            }
+        }
+    }
+}
+
+/// The tasks that make what is asked for, each once.
+fn products(requested: &[Requested]) -> Vec<TaskId> {
+    let mut tasks: HashSet<TaskId> = HashSet::new();
+    for requested in requested {
+        requested.source.for_each_product(&mut |task, _| {
+            tasks.insert(task);
+        });
+    }
+    let mut tasks: Vec<TaskId> = tasks.into_iter().collect();
+    tasks.sort_unstable();
+    tasks
+}
+
+/// What became of an evaluation.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Evaluation {
+    /// It has a value.
+    Number(f64),
+    /// It has none, and this is why.
+    Failed(String),
+    /// It was not come to.
+    Left,
+}
+
+impl Ended {
+    /// What became of each evaluation, in order.
+    pub(super) fn values(&self, cells: &[Cell], registry: &Registry) -> Vec<Evaluation> {
+        let first_failed = self.first_failed();
+        let mut deliverer = Deliverer::new(Path::new(""), registry, &self.fetcher);
+        let value = |cell: &Cell| {
+            let mut why = None;
+            let (mut left, mut blocked) = (false, false);
+            cell.source.for_each_task(&mut |task| {
+                let failed = first_failed[task.index()];
+                if failed != NOBODY && why.is_none_or(|known| failed < known) {
+                    why = Some(failed);
+                }
+                let state = self.enactment.coordinator().state(task);
+                left |= !matches!(state, State::Done | State::Known);
+                blocked |= state == State::Blocked;
+            });
+            if let Some(failed) = why {
+                return Evaluation::Failed(self.why(TaskId(failed)));
+            }
+            if blocked {
+                return Evaluation::Failed("a task that comes before it failed".to_owned());
+            }
+            if left {
+                return Evaluation::Left;
+            }
+            let heard = match &cell.source {
+                Source::Product { task, port } => self.heard.get(&(*task, *port)).cloned(),
+                _ => None,
+            };
+            let found = heard.or_else(|| deliverer.value(&self.enactment, &cell.source));
+            match found {
+                None => Evaluation::Left,
+                Some(value) => match number(&value) {
+                    Some(number) if number.is_finite() => Evaluation::Number(number),
+                    Some(number) => Evaluation::Failed(format!("its value is {number}")),
+                    None => Evaluation::Failed("it has no value".to_owned()),
+                },
+            }
+        };
+        cells.iter().map(value).collect()
+    }
+
+    /// By task: the first failed task that keeps it from being there; [`NOBODY`] where none does.
+    fn first_failed(&self) -> Vec<u32> {
+        let graph = self.enactment.graph();
+        let mut first = vec![NOBODY; graph.len()];
+        for task in graph.ids() {
+            first[task.index()] = match self.enactment.coordinator().state(task) {
+                State::Failed => task.0,
+                State::Blocked => {
+                    let mut least = NOBODY;
+                    graph.for_each_input_task(task, |input| {
+                        least = least.min(first[input.index()]);
+                    });
+                    least
+                }
+                _ => NOBODY,
+            };
+        }
+        first
+    }
+
+    fn why(&self, task: TaskId) -> String {
+        let place = self.failures.binary_search_by_key(&task, |seen| seen.task);
+        let address = self.names.address(&self.enactment, task);
+        match place {
+            Ok(place) => format!("task `{address}`: {}", self.failures[place].failure.message),
+            Err(_) => format!("task `{address}` failed"),
+        }
+    }
+}
+
+const NOBODY: u32 = u32::MAX;
