@@ -60,7 +60,9 @@ pub(super) struct Book {
     ran: Vec<(usize, Duration, Duration)>,
     executed: HashSet<Recipe>,
     pub(super) recomputed: usize,
-    pub(super) tasks: BTreeMap<String, RunTask>,
+    /// In the order in which they came.
+    pub(super) tasks: Vec<RunTask>,
+    by_address: HashMap<String, usize>,
 }
 
 impl Book {
@@ -117,7 +119,7 @@ impl Book {
             row.asked += usize::from(ended.names.is_reference(task));
             row.differ += 1;
             let state = match coordinator.state(task) {
-                State::Known | State::Idle if part == Part::First => continue,
+                State::Known | State::Idle if part != Part::All => continue,
                 State::Done if self.executed.contains(&recipe) => {
                     self.recomputed += 1;
                     TaskState::Restored
@@ -133,7 +135,7 @@ impl Book {
                     }
                 }
                 State::Known if coordinator.is_cut_off(task) => {
-                    row.cut_off += usize::from(part == Part::All);
+                    row.cut_off += 1;
                     TaskState::CutOff
                 }
                 State::Known | State::Idle => TaskState::Reused,
@@ -155,18 +157,21 @@ impl Book {
                 (nanoseconds(ran.started), nanoseconds(ran.elapsed))
             });
             let address = ended.names.address(&ended.enactment, task);
-            let known = self.tasks.get(&address);
-            // What an earlier round ran is not told as reused by a later one.
-            if state != TaskState::Reused || known.is_none() {
-                let address = address.clone();
-                let told = RunTask {
-                    address: address.clone(),
-                    recipe,
-                    state,
-                    started,
-                    wall,
-                };
-                self.tasks.insert(address, told);
+            let told = RunTask {
+                address: address.clone(),
+                recipe,
+                state,
+                started,
+                wall,
+            };
+            match self.by_address.get(&address) {
+                // What an earlier round ran is not told as reused by a later one.
+                Some(_) if state == TaskState::Reused => {}
+                Some(place) => self.tasks[*place] = told,
+                None => {
+                    self.by_address.insert(address, self.tasks.len());
+                    self.tasks.push(told);
+                }
             }
         }
         self.executed.extend(fresh);
