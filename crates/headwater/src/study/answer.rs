@@ -65,9 +65,9 @@ pub(super) fn at_prefix(
     })
 }
 
-/// A number, if it is one.
+/// A number, if it is one; nothing is negative zero.
 fn known(value: f64) -> Option<f64> {
-    value.is_finite().then_some(value)
+    value.is_finite().then_some(value + 0.0)
 }
 
 fn parts(estimate: Estimate) -> (Option<f64>, Option<f64>) {

@@ -85,6 +85,8 @@ impl Division {
             StudyReuse::Stage => "equal stages are shared",
             StudyReuse::Chain => "common beginnings of stages are shared",
             StudyReuse::Graph => "equal tasks are shared",
+            // Contents are compared where they are kept.
+            StudyReuse::Content if !self.remembers() => "equal tasks are shared",
             StudyReuse::Content => "equal tasks are shared, also those that turn out to be equal",
         };
         match self.buckets {
