@@ -190,6 +190,7 @@ Examples:
   headwater study plan moat.yaml -o samples               and the parameter sets as CSV, Parquet and for Dakota")]
     Plan(Box<StudyPlan>),
     Run(Box<study::StudyRun>),
+    Report(study::StudyReport),
 }
 
 #[derive(Debug, Args)]

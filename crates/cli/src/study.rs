@@ -24,6 +24,7 @@ pub(crate) fn study(
     let options = match command {
         StudyCommand::Plan(options) => options,
         StudyCommand::Run(options) => return crate::study_run::run(options, common, libraries),
+        StudyCommand::Report(options) => return crate::study_run::report(options, common),
     };
     let plan = headwater::plan_study(&request(options, common), libraries, &current_folder()?)?;
     if common.json {

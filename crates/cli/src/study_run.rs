@@ -1,4 +1,4 @@
-//! `headwater study run`.
+//! `headwater study run` and `headwater study report`.
 //!
 //! Law: the exit code is 0 if every evaluation has a value, and 1 if some have none or the run was stopped.
 
@@ -6,11 +6,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use headwater::graph::Registry;
-use headwater::{Bucketing, Error, Stop, StudyProgress, StudyReuse, StudyRunRequest};
+use headwater::{
+    Bucketing, Error, Stop, StudyProgress, StudyReportRequest, StudyReuse, StudyRunRequest,
+};
 use serde_json::json;
 
 use crate::arguments::Common;
-use crate::arguments::study::{BucketKind, RunReuse, StudyRun};
+use crate::arguments::study::{BucketKind, RunReuse, StudyReport, StudyRun};
 use crate::run::{current_folder, place};
 use crate::{show, signals, study_json, study_live, study_show};
 
@@ -83,4 +85,27 @@ fn request(options: &StudyRun, common: &Common) -> StudyRunRequest {
         outputs: options.output.clone(),
         command: std::env::args().collect(),
     }
+}
+
+pub(crate) fn report(options: &StudyReport, common: &Common) -> Result<ExitCode, Error> {
+    let current = current_folder()?;
+    let request = StudyReportRequest {
+        study: options.study.clone(),
+        store: place(common),
+        run: (options.run != "last").then(|| options.run.clone()),
+        output: options.output.clone(),
+    };
+    let (summary, path) = headwater::report_study(&request, &current)?;
+    if common.json {
+        let object = json!({"study": summary.study, "run": summary.facts.run, "report": path});
+        show::line(&object.to_string());
+    } else {
+        let path = path.strip_prefix(&current).unwrap_or(&path);
+        show::line(&format!(
+            "report of run {}: {}",
+            summary.facts.run,
+            path.display()
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
 }

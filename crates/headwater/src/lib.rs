@@ -74,9 +74,10 @@ pub use study::{
     AlgorithmPlan, Bucketing, CostSource, ExampleImage, FailedEvaluation, Forecast, ForecastFacts,
     Indices, LaterPhase, LiveAnswer, MoatRow, PhaseKind, PhaseSummary, PrefixSummary,
     ReferencePlan, Reuse, ReusePlan, StopRule, StudyExample, StudyFacts, StudyItem, StudyParameter,
-    StudyPlan, StudyPlanRequest, StudyProgress, StudyReuse, StudyRun, StudyRunRequest,
-    StudySnapshot, StudyStagePlan, StudySummary, TaskFacts, Timeline, TuneReport, TuneRequest,
-    TunedOperation, VbdPair, VbdRow, VbdRows, plan_study, run_study, tune_study,
+    StudyPlan, StudyPlanRequest, StudyProgress, StudyReportRequest, StudyReuse, StudyRun,
+    StudyRunRequest, StudySnapshot, StudyStagePlan, StudySummary, TaskFacts, Timeline, TuneReport,
+    TuneRequest, TunedOperation, VbdPair, VbdRow, VbdRows, plan_study, report_study, run_study,
+    study_report_html, study_results_json, tune_study,
 };
 
 /// Starts the small helper process that starts programs. Call it first in `main`: in the helper it does not

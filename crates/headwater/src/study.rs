@@ -24,10 +24,13 @@
 //! | `answer` | from the values of the objective to sensitivity indices |
 //! | `live` | how far a study is, and its answer so far |
 //! | `summary` | what a study came to, as plain data |
+//! | `results` | `results.json` |
+//! | `report` | the report, one page |
 //! | `tune` | runs one instance, so that costs are known |
 //!
 //! Law: planning executes nothing and writes to no store.
 
+mod again;
 mod answer;
 mod assemble;
 mod buckets;
@@ -45,6 +48,8 @@ mod objective;
 mod open;
 mod phase;
 mod plan;
+mod report;
+mod results;
 mod round;
 mod run;
 mod shared;
@@ -53,6 +58,7 @@ mod table;
 mod tune;
 mod write;
 
+pub use again::{StudyReportRequest, report_study};
 pub use buckets::AlgorithmPlan;
 pub use costs::CostSource;
 pub(crate) use file::{ReadStudy, load_study};
@@ -62,6 +68,8 @@ pub use plan::{
     Forecast, LaterPhase, ReferencePlan, Reuse, ReusePlan, StudyPlan, StudyPlanRequest,
     StudyStagePlan, plan_study,
 };
+pub use report::study_report_html;
+pub use results::study_results_json;
 pub use run::{StudyRun, StudyRunRequest, run_study};
 pub use summary::{
     ExampleImage, FailedEvaluation, ForecastFacts, Indices, MoatRow, PhaseKind, PhaseSummary,

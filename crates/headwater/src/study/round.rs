@@ -244,7 +244,8 @@ impl Observer for Listener<'_> {
         if let Some(trace) = &self.ground.trace {
             let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
             let recipe = enactment.graph().recipe(task);
-            trace_line(&mut **trace, &address(), state, execution, &recipe);
+            let started = self.offset + execution.started;
+            trace_line(&mut **trace, &address(), state, execution, started, &recipe);
         }
     }
 }

@@ -13,6 +13,7 @@ use headwater_remember::tables::{self, Table, TableColumn};
 use super::design;
 use super::phase::{EndedPhase, Site};
 use super::summary::StudySummary;
+use super::{report, results};
 use crate::Error;
 use crate::deliver::Deliverer;
 
@@ -24,7 +25,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         .map_err(|error| design::unwritten(path, error))
 }
 
-/// Writes the samples with their values, and what failed.
+/// Writes `results.json`, the samples with their values, and `report.html`.
 pub(super) fn results(
     summary: &StudySummary,
     phases: &[EndedPhase],
@@ -37,6 +38,14 @@ pub(super) fn results(
         files.push(path);
         Ok::<(), Error>(())
     };
+    put(
+        "report.html".to_owned(),
+        report::study_report_html(summary).as_bytes(),
+    )?;
+    put(
+        "results.json".to_owned(),
+        results::study_results_json(summary).as_bytes(),
+    )?;
     for (place, phase) in phases.iter().enumerate() {
         // The last phase has the answer.
         let name = match place + 1 == phases.len() {
@@ -84,6 +93,24 @@ pub(super) fn remember(summary: &StudySummary, folder: &Path) -> Result<(), Erro
     write(&folder.join(SUMMARY), text.as_bytes())
 }
 
+/// The summary that a run has left.
+pub(super) fn remembered(folder: &Path) -> Result<Option<StudySummary>, Error> {
+    let path = folder.join(SUMMARY);
+    match std::fs::read(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("cannot read", path, error)),
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
+            Error::usage(
+                format!("`{}` is damaged: {error}", path.display()),
+                Some(
+                    "give `headwater study run` again: what is remembered is not made again"
+                        .to_owned(),
+                ),
+            )
+        }),
+    }
+}
+
 /// Writes the outputs that were asked for, of every evaluation; also gives things worth telling.
 pub(super) fn delivered(
     site: &Site<'_>,
@@ -93,8 +120,7 @@ pub(super) fn delivered(
 ) -> Result<(Vec<PathBuf>, Vec<String>), Error> {
     let (mut folders, mut notes) = (Vec::new(), Vec::new());
     let names: Vec<&Arc<str>> = outputs.iter().map(|output| &output.name).collect();
-    for phase in phases {
-        let ended = &phase.last;
+    for ended in phases.iter().flat_map(|phase| &phase.rounds) {
         let mut deliverer = Deliverer::new(folder, site.ground.registry, &ended.fetcher);
         for requested in ended.enactment.requested() {
             if !names.contains(&&requested.output) {

@@ -1,0 +1,104 @@
+//! The report of a study that has run.
+//!
+//! Law: it tells what the run came to, and executes nothing. A file that is no report of ours is not overwritten.
+
+use std::path::{Path, PathBuf};
+
+use headwater_remember::RunRecord;
+
+use super::summary::StudySummary;
+use super::{report, write};
+use crate::{Error, StorePlace};
+
+/// Which report is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct StudyReportRequest {
+    /// The study file.
+    pub study: PathBuf,
+    /// The store that knows its runs.
+    pub store: StorePlace,
+    /// Which run, by its name or the beginning of it; by default the latest one of the study.
+    pub run: Option<String>,
+    /// Where the report goes; by default beside the results of the run.
+    pub output: Option<PathBuf>,
+}
+
+/// What every report of ours has in it.
+const MARK: &str = "<meta name=\"generator\" content=\"Headwater\"";
+
+/// Writes the report of a study that has run; gives what the run came to, and the file.
+pub fn report_study(
+    request: &StudyReportRequest,
+    current: &Path,
+) -> Result<(StudySummary, PathBuf), Error> {
+    let text = crate::load::read_text(&request.study)?;
+    drop(text);
+    let place = StorePlace {
+        read_only: true,
+        ..request.store.clone()
+    };
+    let store = crate::open_store(&place, current)?;
+    let file = std::path::absolute(&request.study).unwrap_or_else(|_| request.study.clone());
+    let record = match &request.run {
+        Some(text) => crate::find_run(&store, text)?,
+        None => latest(store.runs(usize::MAX >> 1)?, &file, |run| {
+            store.run_folder(run).join(write::SUMMARY).exists()
+        })
+        .ok_or_else(|| {
+            Error::usage(
+                format!(
+                    "no run of `{}` has come to an end here",
+                    request.study.display()
+                ),
+                Some(format!("headwater study run {}", request.study.display())),
+            )
+        })?,
+    };
+    let summary = write::remembered(&store.run_folder(&record.id))?.ok_or_else(|| {
+        Error::usage(
+            format!(
+                "run `{}` is no run of a study, or has not come to an end",
+                record.id
+            ),
+            Some("headwater runs ls".to_owned()),
+        )
+    })?;
+    let path = match &request.output {
+        Some(path) => current.join(path),
+        None => record.outputs.join("report.html"),
+    };
+    let path = match path.is_dir() {
+        true => path.join("report.html"),
+        false => path,
+    };
+    if path.exists() && !is_report(&path) {
+        return Err(Error::usage(
+            format!("`{}` is there already, and is no report", path.display()),
+            Some("name another file with -o".to_owned()),
+        ));
+    }
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)
+            .map_err(|source| Error::io("cannot make folder", parent, source))?;
+    }
+    write::write(&path, report::study_report_html(&summary).as_bytes())?;
+    Ok((summary, path))
+}
+
+/// The latest run of a study that came to an end.
+fn latest(
+    runs: Vec<RunRecord>,
+    file: &Path,
+    came_to_an_end: impl Fn(&str) -> bool,
+) -> Option<RunRecord> {
+    let mut runs = runs.into_iter();
+    runs.find(|run| run.file == file && came_to_an_end(&run.id))
+}
+
+fn is_report(path: &Path) -> bool {
+    use std::io::Read as _;
+    let mut beginning = Vec::new();
+    let file = std::fs::File::open(path);
+    let read = file.and_then(|file| file.take(4096).read_to_end(&mut beginning));
+    read.is_ok() && String::from_utf8_lossy(&beginning).contains(MARK)
+}

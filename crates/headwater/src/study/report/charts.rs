@@ -1,0 +1,269 @@
+//! Charts of a phase: sizes with their intervals, and the distribution of the objective.
+//!
+//! Law: a chart shows what the tables beside it say, and nothing that they do not; what is not known is not drawn.
+
+use std::fmt::Write;
+
+use super::super::summary::{Indices, PhaseKind, PhaseSummary, StudyExample};
+use super::say::{ends, ranking, size_name, values};
+use super::svg::{
+    Room, Scale, axis_below, axis_left, chart, from_zero, legend, length, name_room, percent,
+    round_step, tick_room,
+};
+use super::text::{at_step, count, counted, cut, escape, number, short, with_interval};
+
+/// A figure: a chart and what it shows.
+pub(super) fn figure(drawn: &str, caption: &str) -> String {
+    format!("<figure>\n{drawn}<figcaption>{caption}</figcaption>\n</figure>\n")
+}
+
+/// An index with half the width of its interval.
+pub(super) type Size = (Option<f64>, Option<f64>);
+
+/// What is drawn side by side for each parameter: the name of the index, the class of its bars, and the sizes.
+struct Series<'s> {
+    name: &'s str,
+    class: &'static str,
+    sizes: Vec<Size>,
+}
+
+/// Horizontal bars with the intervals of what they show: one bar for effects, two for shares.
+pub(super) fn bars(phase: &PhaseSummary) -> String {
+    let series = match &phase.pooled {
+        Indices::None => return String::new(),
+        Indices::Moat(_) => vec![Series {
+            name: "μ*",
+            class: "c0",
+            sizes: phase.pooled.sizes(),
+        }],
+        Indices::Vbd(found) => vec![
+            Series {
+                name: "S1, by itself",
+                class: "c0",
+                sizes: found.rows.iter().map(|row| (row.s1, row.s1_conf)).collect(),
+            },
+            Series {
+                name: "ST, together with others",
+                class: "c1",
+                sizes: phase.pooled.sizes(),
+            },
+        ],
+    };
+    let caption = match phase.kind {
+        PhaseKind::Vbd => "Shares of the variance: by itself (S1) and together with others (ST).",
+        _ => "Mean size of the effects (μ*) by parameter.",
+    };
+    let whiskers = phase.confidence.map_or_else(String::new, |share| {
+        format!(" Whiskers: {} % intervals.", short(share * 100.0))
+    });
+    let mut drawn = horizontal(phase, &series);
+    if series.len() > 1 {
+        drawn += &legend(series.iter().map(|series| (series.class, series.name)));
+    }
+    figure(&drawn, &format!("{caption}{whiskers}"))
+}
+
+fn horizontal(phase: &PhaseSummary, series: &[Series]) -> String {
+    let ends = |(size, half): &Size| {
+        let half = half.unwrap_or(0.0);
+        size.map(|size| (size - half, size + half))
+    };
+    let all = || {
+        series
+            .iter()
+            .flat_map(|series| &series.sizes)
+            .filter_map(ends)
+    };
+    let upper = from_zero(all().map(|(_, high)| high));
+    let least = all().map(|(low, _)| low).fold(0.0, f64::min);
+    // Estimated shares may lie below zero; so may the ends of intervals.
+    let largest = upper.ticks(5).last().copied().unwrap_or(1.0);
+    let scale = if least < 0.0 {
+        let step = round_step((largest - least) / 6.0);
+        Scale::linear((least / step).floor() * step, largest)
+    } else {
+        upper
+    };
+    let ticks = scale.ticks(5);
+    let bar = if series.len() > 1 { 9 } else { 13 };
+    let row = bar * series.len() + 10;
+    let ranked = ranking(phase);
+    let height = row * ranked.len() + 6;
+    let mut marks = axis_below(
+        scale,
+        &ticks,
+        height,
+        series.last().map_or("", |last| {
+            if series.len() > 1 {
+                "share of the variance"
+            } else {
+                last.name
+            }
+        }),
+    );
+    let zero = scale.at(0.0);
+    let names = ranked
+        .iter()
+        .map(|position| phase.parameters[*position].name.as_str());
+    let (left, most) = name_room(names);
+    for (rank, position) in ranked.iter().enumerate() {
+        let name = &phase.parameters[*position].name;
+        let top = rank * row + 8;
+        let _ = writeln!(
+            marks,
+            "<text class=\"name\" x=\"0\" dx=\"-8\" y=\"{}\" text-anchor=\"end\">{}</text>",
+            top + (row - 10) / 2 + 4,
+            cut(name, most)
+        );
+        for (place, series) in series.iter().enumerate() {
+            let size = series.sizes[*position];
+            let (Some(value), top) = (size.0, top + place * bar) else {
+                continue;
+            };
+            let at = scale.at(value);
+            let (from, to) = (at.min(zero), at.max(zero));
+            let _ = writeln!(
+                marks,
+                "<rect class=\"{}\" x=\"{}\" y=\"{top}\" width=\"{}\" height=\"{}\"><title>{}: {} {}</title></rect>",
+                series.class,
+                percent(from),
+                percent(to - from),
+                bar - 1,
+                escape(name),
+                escape(series.name),
+                escape(&with_interval(size.0, size.1))
+            );
+            if let (Some(_), Some((low, high))) = (size.1, ends(&size)) {
+                marks += &whisker(scale, low, high, top as f64 + (bar - 1) as f64 / 2.0);
+            }
+        }
+    }
+    if least < 0.0 {
+        let zero = percent(zero);
+        let _ = writeln!(
+            marks,
+            "<line class=\"axis\" x1=\"{zero}\" x2=\"{zero}\" y1=\"0\" y2=\"{height}\"/>"
+        );
+    }
+    let title = format!(
+        "Bar chart of {} by parameter, the largest first; the table has the numbers",
+        size_name(phase.kind)
+    );
+    let room = Room {
+        top: 4,
+        right: 14,
+        bottom: 42,
+        left,
+    };
+    chart(&title, height, room, &marks)
+}
+
+/// An interval as a line with ends.
+fn whisker(scale: Scale, low: f64, high: f64, y: f64) -> String {
+    let (x1, x2) = (scale.percent(low), scale.percent(high));
+    let (y, top, bottom) = (length(y), length(y - 3.0), length(y + 3.0));
+    format!(
+        "<line class=\"whisker\" x1=\"{x1}\" x2=\"{x2}\" y1=\"{y}\" y2=\"{y}\"/>\
+         <line class=\"whisker\" x1=\"{x1}\" x2=\"{x1}\" y1=\"{top}\" y2=\"{bottom}\"/>\
+         <line class=\"whisker\" x1=\"{x2}\" x2=\"{x2}\" y1=\"{top}\" y2=\"{bottom}\"/>\n"
+    )
+}
+
+/// How the values of the objective are spread, with the examples marked.
+pub(super) fn distribution(
+    phase: &PhaseSummary,
+    objective: &str,
+    examples: &[StudyExample],
+) -> String {
+    const HEIGHT: usize = 160;
+    let values = values(phase);
+    let Some((low, high)) = ends(&values).filter(|(low, high)| low < high) else {
+        return String::new();
+    };
+    let own = phase.first_set..phase.first_set + phase.sets;
+    let of_phase = |example: &&StudyExample| example.set.is_none_or(|set| own.contains(&set));
+    let marked: Vec<(&str, f64)> = examples
+        .iter()
+        .filter(of_phase)
+        .filter_map(|example| Some((example.name.as_str(), example.value?)))
+        .filter(|(_, value)| value.is_finite())
+        .collect();
+    let wanted = ((values.len() as f64).sqrt().ceil()).clamp(5.0, 36.0);
+    let step = round_step((high - low) / wanted);
+    let first = (low / step + 1e-9).floor();
+    let many = (((high / step - 1e-9).ceil() - first).max(1.0) as usize).min(400);
+    let mut bins = vec![0_usize; many];
+    for value in &values {
+        let bin = ((value / step + 1e-9).floor() - first).max(0.0) as usize;
+        bins[bin.min(many - 1)] += 1;
+    }
+    let edge = |bin: usize| (first + bin as f64) * step;
+    let (left, right) = marked
+        .iter()
+        .fold((edge(0), edge(many)), |(left, right), (_, value)| {
+            (left.min(*value), right.max(*value))
+        });
+    let x = Scale::linear(left, right);
+    let y = from_zero(bins.iter().map(|bin| *bin as f64));
+    // The name of the axis stands above the marks, a line for each.
+    let mut marks = axis_left(
+        y,
+        &y.ticks(5),
+        HEIGHT,
+        "evaluations",
+        10 + 15 * marked.len(),
+    );
+    marks += &axis_below(x, &x.ticks(5), HEIGHT, objective);
+    for (bin, many) in bins.iter().enumerate().filter(|(_, many)| **many > 0) {
+        let (from, to) = (x.at(edge(bin)), x.at(edge(bin + 1)));
+        let tall = HEIGHT as f64 * y.at(*many as f64);
+        let _ = writeln!(
+            marks,
+            "<rect class=\"c0\" x=\"{}\" width=\"{}\" y=\"{}\" height=\"{}\"><title>{} to {}: {}</title></rect>",
+            percent(from + (to - from) * 0.04),
+            percent((to - from) * 0.92),
+            length(HEIGHT as f64 - tall),
+            length(tall),
+            at_step(edge(bin), step),
+            at_step(edge(bin + 1), step),
+            count(*many)
+        );
+    }
+    for (row, (name, value)) in marked.iter().enumerate() {
+        let at = x.at(*value);
+        let (anchor, dx) = if at < 0.5 { ("start", 5) } else { ("end", -5) };
+        let y = -10.0 - 15.0 * row as f64;
+        let _ = writeln!(
+            marks,
+            "<line class=\"mark\" x1=\"{0}\" x2=\"{0}\" y1=\"{1}\" y2=\"{HEIGHT}\"/>\
+             <text class=\"name\" x=\"{0}\" dx=\"{dx}\" y=\"{2}\" text-anchor=\"{anchor}\">{3} {4}</text>",
+            percent(at),
+            length(y - 9.0),
+            length(y),
+            escape(name),
+            number(*value)
+        );
+    }
+    let top = 30 + 15 * marked.len();
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let mut sorted = values.clone();
+    sorted.sort_by(f64::total_cmp);
+    let middle = (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) / 2.0;
+    let title = format!("Histogram of {objective}");
+    let room = Room {
+        top,
+        right: 14,
+        bottom: 42,
+        left: tick_room(&y.ticks(5)),
+    };
+    let caption = format!(
+        "How {} is spread over {}: from {} to {}, median {}, mean {}.",
+        escape(objective),
+        counted(values.len(), "evaluation", "evaluations"),
+        number(low),
+        number(high),
+        number(middle),
+        number(mean)
+    );
+    figure(&chart(&title, HEIGHT, room, &marks), &caption)
+}

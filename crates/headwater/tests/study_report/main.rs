@@ -1,0 +1,298 @@
+//! The report of a study and its results, from summaries that no run made.
+//!
+//! Law: whatever a summary holds, the page is well-formed, asks for nothing, and shows each number once it is known.
+
+mod made_up;
+mod markup;
+mod results;
+
+use headwater::{Indices, StudySummary, study_report_html};
+use made_up::{HOSTILE, all};
+
+/// What a page says of indices.
+fn index_sections(page: &str) -> &str {
+    let from = page.find("<section class=\"indices\"").expect("a phase");
+    let rest = &page[from..];
+    let ends = [
+        "<section id=\"examples\"",
+        "<section id=\"sharing\"",
+        "<section id=\"run\"",
+    ];
+    let to = ends.iter().filter_map(|end| rest.find(end)).min();
+    &rest[..to.expect("the run comes after the phases")]
+}
+
+/// A text as a page holds it.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#39;")
+        .replace('\u{1}', "\u{fffd}")
+}
+
+#[test]
+fn every_page_is_well_formed() {
+    for (name, summary) in all() {
+        let page = study_report_html(&summary);
+        if let Err(problem) = markup::check(&page) {
+            panic!("{name}: {problem}");
+        }
+    }
+}
+
+#[test]
+fn no_page_asks_for_anything() {
+    for (name, summary) in all() {
+        let page = study_report_html(&summary);
+        let elements = markup::check(&page).expect("well-formed");
+        for element in &elements {
+            assert!(
+                !["script", "iframe", "object", "embed", "base", "form"]
+                    .contains(&element.name.as_str()),
+                "{name}: {}",
+                element.name
+            );
+            for (key, value) in &element.attributes {
+                let fetches = [
+                    "src",
+                    "href",
+                    "srcset",
+                    "xlink:href",
+                    "data",
+                    "poster",
+                    "action",
+                ]
+                .contains(&key.as_str());
+                let within = value.starts_with("data:") || value.starts_with('#');
+                assert!(!fetches || within, "{name}: {key}={value}");
+                assert!(!key.starts_with("on"), "{name}: {key}");
+                assert!(!value.contains("url("), "{name}: {value}");
+            }
+        }
+        let style = page
+            .split("<style>")
+            .nth(1)
+            .and_then(|rest| rest.split("</style>").next());
+        let style = style.expect("a style sheet");
+        assert!(
+            !style.contains("url(") && !style.contains("@import") && !style.contains("http"),
+            "{name}"
+        );
+        if name != "hostile" {
+            assert!(
+                !page.contains("http:") && !page.contains("https:"),
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_not_known_is_a_dash() {
+    for (name, summary) in all() {
+        let page = study_report_html(&summary);
+        for wrong in ["NaN", "inf", "None", "Some("] {
+            // Pictures are in base 64, where anything may stand.
+            let found = page.split("base64,").enumerate().any(|(position, part)| {
+                let text = if position == 0 {
+                    part
+                } else {
+                    part.split_once('"').map_or("", |(_, text)| text)
+                };
+                text.split(|letter: char| !letter.is_alphanumeric() && letter != '(')
+                    .any(|word| word.starts_with(wrong))
+            });
+            assert!(!found, "{name}: {wrong}");
+        }
+    }
+    assert!(
+        index_sections(&study_report_html(&made_up::constant()))
+            .contains("<td class=\"n size\">—</td>")
+    );
+}
+
+#[test]
+fn every_parameter_stands_in_the_tables_of_its_phase() {
+    for (name, summary) in all() {
+        let page = study_report_html(&summary);
+        for parameter in summary.phases.iter().flat_map(|phase| &phase.parameters) {
+            let cell = format!("<th scope=\"row\">{}</th>", escaped(&parameter.name));
+            assert!(page.contains(&cell), "{name}: {cell}");
+        }
+        for word in [
+            &summary.study,
+            &summary.workflow,
+            &summary.objective,
+            &summary.method,
+        ] {
+            assert!(page.contains(&escaped(word)), "{name}: {word}");
+        }
+    }
+    assert!(!study_report_html(&made_up::hostile()).contains(HOSTILE));
+}
+
+#[test]
+fn what_is_said_of_indices_does_not_depend_on_the_run() {
+    let mut facts = made_up::table().facts;
+    facts.run = "another".to_owned();
+    for (name, summary) in all() {
+        let again = StudySummary {
+            facts: facts.clone(),
+            ..summary.clone()
+        };
+        let (one, other) = (study_report_html(&summary), study_report_html(&again));
+        assert!(one != other, "{name}");
+        assert!(index_sections(&one) == index_sections(&other), "{name}");
+        assert!(one == study_report_html(&summary), "{name}");
+    }
+}
+
+fn answer(summary: &StudySummary) -> String {
+    let page = study_report_html(summary);
+    let rest = page
+        .split("<p class=\"answer\">")
+        .nth(1)
+        .expect("an answer");
+    rest.split("</p>").next().expect("its end").to_owned()
+}
+
+#[test]
+fn the_answer_comes_first_and_claims_no_more_than_the_intervals() {
+    let mut summary = made_up::moat();
+    insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.070, next is MinSizePl with 0.0767 ± 0.0164. Their 95 % intervals overlap neither each other nor those of the rest. FillHolesConn had no effect in any of its steps.");
+    let Indices::Moat(rows) = &mut summary.phases[0].pooled else {
+        panic!("MOAT")
+    };
+    rows[5].mu_star_conf = Some(0.12);
+    insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.120, next is MinSizePl with 0.0767 ± 0.0164. The 95 % intervals of G2 and G1 overlap: which of the two is larger cannot be told. FillHolesConn had no effect in any of its steps.");
+    let Indices::Moat(rows) = &mut summary.phases[0].pooled else {
+        panic!("MOAT")
+    };
+    rows.iter_mut().for_each(|row| row.mu_star_conf = None);
+    insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 and 0.367, next is MinSizePl with 0.0767. How sure that order is cannot be said: not all of them have intervals. FillHolesConn had no effect in any of its steps.");
+    insta::assert_snapshot!(answer(&made_up::many()), @"No parameter stands out: μ* falls evenly from 4.00 × 10⁶ ± 0.40 × 10⁶ for parameter_0 to 880000 ± 88000 for parameter_39.");
+    insta::assert_snapshot!(answer(&made_up::failing()), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.070, next is MinSizePl with 0.0767 ± 0.0164. Their 95 % intervals overlap neither each other nor those of the rest. T1 has no index, for want of values. FillHolesConn had no effect in any of its steps.");
+    insta::assert_snapshot!(answer(&made_up::vbd()), @"G2 and G1 matter most to dice: ST is 0.655 ± 0.057 and 0.361 ± 0.039, next is MinSizePl with 0.0440 ± 0.0188. Their 95 % intervals overlap neither each other nor those of the rest. WatershedConn cannot be told from having no effect. The S1 add up to 0.796: about 20 % of the variance comes from parameters acting together.");
+    insta::assert_snapshot!(answer(&made_up::constant()), @"dice is 0.500 in all 3600 evaluations that gave a value: nothing that was varied matters to it there.");
+    insta::assert_snapshot!(answer(&made_up::table()), @"Over 50 parameter sets of your own, dice goes from 0.161 to 0.939, with a mean of 0.653. Sets of your own have no indices: those need a design.");
+    insta::assert_snapshot!(answer(&made_up::single()), @"There is no answer: no evaluation gave a value of dice.");
+}
+
+#[test]
+fn what_was_left_out_is_said() {
+    let page = study_report_html(&made_up::failing());
+    let said = "30 of 1920 evaluations have no value and are left out. An effect counts if both of its ends have a value: 218 of 1800 effects do not.";
+    assert!(page.contains(said));
+    assert_eq!(page.matches("<td class=\"why\">").count(), 20);
+    assert!(page.contains("The first 20 of 30; results.json has all."));
+    assert!(page.contains("±\u{a0}20\u{a0}% of the largest μ*; it is ±\u{a0}17.4\u{a0}% of the largest μ*. That ended the phase after 24 of 40 trajectories."));
+    assert!(page.contains("The run was stopped before it was done."));
+    assert!(page.contains("No forecast: nothing of it had been measured before."));
+    assert!(!study_report_html(&made_up::moat()).contains("no value"));
+}
+
+#[test]
+fn sharing_is_counted_once_for_each_task() {
+    let page = study_report_html(&made_up::moat());
+    assert!(page.contains("The parameter sets ask for 6400 tasks; 2760 ran. They took 97.9 s of work; all of them, one by one, would have taken 5 min 13 s: 3.19 times as long."));
+    let nothing = study_report_html(&made_up::table());
+    assert!(nothing.contains(
+        "Nothing had to be computed; all of them, one by one, would have taken 5 min 13 s."
+    ));
+    assert!(nothing.contains("There is no timeline: no task ran."));
+    let partly = study_report_html(&made_up::failing());
+    assert!(partly.contains("as far as costs are known, "));
+}
+
+#[test]
+fn every_chart_can_be_read_out() {
+    for (name, summary) in all() {
+        let page = study_report_html(&summary);
+        let elements = markup::check(&page).expect("well-formed");
+        // Charts in charts are parts of what they stand in.
+        let charts = elements.iter().filter(|element| {
+            element.name == "svg" && !element.within.iter().any(|outer| outer == "svg")
+        });
+        for chart in charts {
+            assert_eq!(chart.attribute("role"), Some("img"), "{name}");
+            assert!(
+                chart
+                    .attribute("aria-label")
+                    .is_some_and(|label| !label.is_empty()),
+                "{name}"
+            );
+        }
+        for table in elements.iter().filter(|element| element.name == "table") {
+            assert!(table.within.iter().any(|outer| outer == "div"), "{name}");
+        }
+        let count = |wanted: &str| {
+            elements
+                .iter()
+                .filter(|element| element.name == wanted)
+                .count()
+        };
+        assert_eq!(count("table"), count("caption"), "{name}");
+        assert_eq!(count("h1"), 1, "{name}");
+        for image in elements.iter().filter(|element| element.name == "img") {
+            assert!(
+                image
+                    .attribute("alt")
+                    .is_some_and(|words| !words.is_empty()),
+                "{name}"
+            );
+        }
+        let mut places: Vec<&str> = elements
+            .iter()
+            .filter_map(|element| element.attribute("id"))
+            .collect();
+        let many = places.len();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), many, "{name}: an id stands twice");
+    }
+}
+
+#[test]
+fn a_phase_has_the_tables_and_charts_of_its_kind() {
+    let figures = |summary: &StudySummary| {
+        index_sections(&study_report_html(summary))
+            .matches("<figure>")
+            .count()
+    };
+    // Bars, μ* against σ, convergence, distribution.
+    assert_eq!(figures(&made_up::moat()), 4);
+    assert_eq!(figures(&made_up::vbd()), 3);
+    assert_eq!(figures(&made_up::two_phase()), 7);
+    assert_eq!(figures(&made_up::table()), 1);
+    assert_eq!(figures(&made_up::single()), 0);
+    let several = study_report_html(&made_up::several());
+    assert!(several.contains("<th scope=\"row\">3: tile-3.png</th>"));
+    assert!(several.contains("<th scope=\"row\">all together</th>"));
+    let pairs = study_report_html(&made_up::vbd());
+    assert!(pairs.contains("<strong>0.0810</strong><br/><small>±\u{a0}0.0200</small>"));
+}
+
+#[test]
+fn a_summary_whose_parts_do_not_fit_is_shown_as_far_as_they_do() {
+    let mut summary = made_up::two_phase();
+    for phase in &mut summary.phases {
+        phase.parameters.truncate(3);
+        phase.each = vec![Indices::None; 2];
+        phase.values = vec![vec![Some(f64::MAX), Some(f64::MIN), Some(1.0)]];
+    }
+    summary.items.clear();
+    summary.facts.tasks.truncate(2);
+    summary.facts.cores = 0;
+    let page = study_report_html(&summary);
+    if let Err(problem) = markup::check(&page) {
+        panic!("{problem}");
+    }
+    let nothing = StudySummary {
+        phases: Vec::new(),
+        examples: Vec::new(),
+        ..summary
+    };
+    assert_eq!(answer(&nothing), "Nothing was evaluated.");
+}
