@@ -43,6 +43,9 @@ pub enum Error {
     /// The store cannot do what was asked.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What everything else depends on failed, or was stopped.
+    #[error("{0}")]
+    Failed(String),
     /// The run could not go on.
     #[error(transparent)]
     Pool(#[from] PoolError),
@@ -86,7 +89,7 @@ impl Error {
             Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
                 Fault::User
             }
-            Error::Io { .. } | Error::Pool(_) => Fault::Environment,
+            Error::Io { .. } | Error::Pool(_) | Error::Failed(_) => Fault::Environment,
             Error::Store(error) => error.fault(),
         }
     }

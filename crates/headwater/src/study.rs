@@ -34,6 +34,7 @@ mod again;
 mod answer;
 mod assemble;
 mod buckets;
+mod close;
 mod costs;
 mod count;
 mod design;

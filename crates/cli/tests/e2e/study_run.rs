@@ -441,3 +441,72 @@ fn own_sets_have_values_and_no_indices() {
     let told = place.headwater(&["study", "run", "study.yaml"]).ended(0);
     assert!(told.stdout.contains("from 107 to 121"), "{}", told.stdout);
 }
+
+/// What lists are made from is run first, once; then there is an item for each part.
+#[test]
+fn lists_that_no_studied_parameter_reaches_are_made_beforehand() {
+    let flow = r#"
+headwater: 1
+workflow: parts
+inputs: {numbers: file}
+parameters:
+  lines: {type: int, default: 3}
+  a: {type: int, range: [0, 19], step: 1, default: 3}
+  b: {type: int, range: [0, 19], step: 1, default: 4}
+stages:
+  cut: [{op: cut, in: {numbers: numbers}, params: {lines: $lines}, out: {parts: parts}}]
+  add: [{op: add, in: {part: parts}, params: {a: $a}, out: {sum: sum}}]
+  most: {wait: all, tasks: [{op: most, in: {sums: sum}, params: {b: $b}, out: {most: most}}]}
+outputs: {sum: sum, y: most}
+operations:
+  cut:
+    shell: 'echo cut >> "$TMPDIR/log"; split -l {param.lines} {in.numbers} part-'
+    inputs: {numbers: file}
+    params: {lines: int}
+    outputs: {parts: {type: file, glob: part-*}}
+  add:
+    shell: awk '{ s += $1 } END { print s * {param.a} }' {in.part} > {out.sum}
+    inputs: {part: file}
+    params: {a: int}
+    outputs: {sum: {type: int, path: sum.txt}}
+  most:
+    shell: 'echo $(( $(printf "%s\n" {in.sums} | sort -n | tail -n 1) + {param.b} )) > {out.most}'
+    inputs: {sums: list of int}
+    params: {b: int}
+    outputs: {most: {type: int, path: most.txt}}
+"#;
+    let place = Place::with_flow(flow);
+    place.write("numbers", "1\n2\n3\n4\n5\n6\n7\n");
+    let study = |objective: &str, parameters: &str| {
+        format!(
+            "headwater: 1\nstudy: lists\nworkflow: flow.yaml\ninputs: {{numbers: numbers}}\nparameters: {parameters}\nobjective: {objective}\nmethod: {{moat: {{trajectories: 3, levels: 20}}}}\n"
+        )
+    };
+    place.write("study.yaml", &study("y", "[a, b]"));
+    let report = run(&place, &[], 0);
+    assert_eq!(place.told("log"), ["cut"]);
+    // y is the largest sum, 4 + 5 + 6, times a, plus b.
+    let samples = read(&report.folder().join("samples.csv"));
+    assert_eq!(samples.lines().count(), 10);
+    for line in samples.lines().skip(1) {
+        let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
+        assert_eq!(cells[2], 15.0 * cells[0] + cells[1], "{samples}");
+    }
+    assert_eq!(count(&run(&place, &[], 0), "executed"), 0);
+
+    // Three parts are three items.
+    place.write("study.yaml", &study("sum", "[a]"));
+    let report = run(&place, &[], 0);
+    let samples = read(&report.folder().join("samples.csv"));
+    assert!(samples.starts_with("a,sum[0],sum[1],sum[2]\n"), "{samples}");
+
+    // How many parts there are would differ from set to set.
+    place.write(
+        "study.yaml",
+        &study("y", "{lines: {range: [2, 4], step: 1}, b: {}}"),
+    );
+    place
+        .headwater(&["study", "run", "study.yaml"])
+        .ended(2)
+        .says(&["stage `cut`", "depends on parameters that vary"]);
+}

@@ -385,9 +385,9 @@ fn mistakes_are_told_before_anything_runs() {
     assert!(!place.path(".headwater").exists(), "no store is made");
 }
 
-/// How many instances there are is known when something has run: such a study is refused in words.
+/// How many instances there are differs from set to set: such a study is refused in words.
 #[test]
-fn lists_of_unknown_length_are_refused() {
+fn lists_that_depend_on_what_varies_are_refused() {
     let place = Place::with_flow(
         "headwater: 1
 workflow: lists
@@ -404,7 +404,7 @@ operations:
     shell: for i in 1 2 {param.a}; do echo $i > part-$i; done
     inputs: {item: int}
     params: {a: int}
-    outputs: {parts: {type: list of file, glob: 'part-*'}}
+    outputs: {parts: {type: file, glob: 'part-*'}}
   each:
     shell: wc -c < {in.part} > {out.size}
     inputs: {part: file}
@@ -417,8 +417,8 @@ operations:
         .ended(2)
         .says(&[
             "study.yaml:5:12",
-            "stage `each`",
-            "list of unknown length",
+            "stage `some`",
+            "depends on parameters that vary",
             "help: ",
         ]);
     assert!(!place.path("outputs").exists());

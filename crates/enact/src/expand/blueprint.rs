@@ -29,7 +29,7 @@ pub struct BlueprintStage {
 }
 
 /// What every instance of a workflow consists of.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 pub struct Blueprint {
     /// By task of the graph: which of its parameters are parameters of the workflow, as (position in the signature,
     /// name). Tasks that nobody wrote down have none.
@@ -43,16 +43,32 @@ pub struct Blueprint {
     pub wanted: Vec<TaskId>,
     /// Stages of which more may come when something has run, by position.
     pub open: Vec<usize>,
+    /// Tasks whose outcome these stages wait for, since the last call.
+    pub watched: Vec<TaskId>,
 }
 
 impl Expander {
     /// Expands into `graph`, which is an unshared one (see [`TaskGraph::unshared`]), whatever is known before
     /// anything has run. The values that the parameters have do not matter.
     pub fn blueprint(&mut self, graph: &mut TaskGraph) -> Result<Blueprint, ShapeError> {
-        let expansion = self.advance(graph)?;
-        let mut bindings = vec![Vec::new(); graph.len()];
-        let mut stages = Vec::with_capacity(self.occurrences.len());
-        for (number, made) in self.occurrences.iter().enumerate() {
+        let mut blueprint = Blueprint::default();
+        self.extend_blueprint(graph, &mut blueprint)?;
+        Ok(blueprint)
+    }
+
+    /// Goes on with a blueprint, after [`settled`](Self::settled) has told what watched tasks came to.
+    pub fn extend_blueprint(
+        &mut self,
+        graph: &mut TaskGraph,
+        blueprint: &mut Blueprint,
+    ) -> Result<(), ShapeError> {
+        let mut expansion = self.advance(graph)?;
+        blueprint.bindings.resize(graph.len(), Vec::new());
+        let bindings = &mut blueprint.bindings;
+        let made_before = blueprint.stages.len();
+        let stages = &mut blueprint.stages;
+        let made = self.occurrences.iter().skip(made_before);
+        for (number, made) in made.enumerate() {
             let ordered = expansion.occurrences.get(number);
             let there = |position: &&usize| made.tasks[**position] != NO_TASK;
             let turns = &self.stages[made.stage].turns;
@@ -88,13 +104,12 @@ impl Expander {
                     .unwrap_or_default(),
             });
         }
-        Ok(Blueprint {
-            bindings,
-            stages,
-            requested: expansion.requested,
-            wanted: [expansion.wanted, expansion.watched].concat(),
-            open: self.open_stages(),
-        })
+        blueprint.requested.append(&mut expansion.requested);
+        blueprint.wanted.append(&mut expansion.wanted);
+        blueprint.wanted.extend(&expansion.watched);
+        blueprint.open = self.open_stages();
+        blueprint.watched = expansion.watched;
+        Ok(())
     }
 
     /// What goes by the data name `data` in this expansion, as the items of an input of another one over the same

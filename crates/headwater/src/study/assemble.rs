@@ -7,12 +7,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use headwater_enact::{Occurrence, Requested, StageRules};
+use headwater_enact::{Blueprint, Occurrence, Requested, StageRules};
 use headwater_graph::{Index, Source, TaskGraph, TaskId, Workflow};
 use headwater_merge::{Buckets, Compact, StageRows, Tree};
 
 use super::instances::{Adding, Instances};
-use super::open::Open;
 use crate::Error;
 
 /// How the tasks of a stage kind are told apart beyond what they compute.
@@ -131,17 +130,16 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Puts the tasks of all instances into one graph.
+/// Puts the tasks of all instances of a blueprint, with the graph that it is in, into one graph.
 pub(super) fn assemble(
     instances: &Instances,
-    open: &Open,
+    (from, blueprint): (&TaskGraph, &Blueprint),
     workflow: &Workflow,
     first_set: usize,
     cut: &Cut,
     compact: &Compact,
 ) -> Result<Assembled, Error> {
     let failed = |error: headwater_graph::GraphError| Error::usage(error.to_string(), None);
-    let blueprint = &open.blueprint;
     let steps = instances.template.steps.len();
     let kinds: Vec<Rows<'_>> = compact
         .stages
@@ -153,7 +151,7 @@ pub(super) fn assemble(
         Cut::Shared => TaskGraph::new(),
         _ => TaskGraph::unshared(),
     };
-    let mut adding = Adding::new(instances, &open.graph, graph);
+    let mut adding = Adding::new(instances, from, graph);
     let mut of_reference = vec![true; steps];
     for occurrence in &instances.template.occurrences {
         for step in &occurrence.steps {
@@ -273,7 +271,7 @@ pub(super) fn assemble(
                 &requested.source,
                 &|task| task_of(&task).unwrap_or(task),
                 &mut |position| {
-                    let external = open.graph.external_at(position).clone();
+                    let external = from.external_at(position).clone();
                     adding.graph.external(external)
                 },
             );

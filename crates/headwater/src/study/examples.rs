@@ -13,6 +13,7 @@ use headwater_graph::{
 use headwater_merge::Compact;
 
 use super::assemble::{Cut, REFERENCE, assemble};
+use super::close::Closer;
 use super::facts::{Book, Part};
 use super::instances::{Instances, Varied};
 use super::names::Names;
@@ -82,7 +83,7 @@ pub(super) fn examples(
     phases: &[EndedPhase],
     images: &[OutputBinding],
     book: &mut Book,
-    keeper: Option<&mut StoreKeeper>,
+    mut keeper: Option<&mut StoreKeeper>,
 ) -> Result<Vec<StudyExample>, Error> {
     let summaries: Vec<&PhaseSummary> = phases.iter().map(|phase| &phase.summary).collect();
     let chosen = choose(&summaries);
@@ -91,7 +92,22 @@ pub(super) fn examples(
     }
     let objective = &site.study.resolved.objective;
     let others: Vec<OutputBinding> = images.to_vec();
-    let open = open_for(site.study, site.loaded, data_set, site.baseline, &others)?;
+    let mut closer = Closer {
+        study: site.study,
+        loaded: site.loaded,
+        ground: site.ground,
+        book,
+        keeper: keeper.as_deref_mut(),
+    };
+    let (study, loaded, baseline) = (site.study, site.loaded, site.baseline);
+    let open = open_for(
+        study,
+        loaded,
+        data_set,
+        baseline,
+        &others,
+        Some(&mut closer),
+    )?;
     let rows: Vec<BTreeMap<Arc<str>, Scalar>> = chosen
         .iter()
         .map(|chosen| parameters(site, phases, chosen))
@@ -111,7 +127,14 @@ pub(super) fn examples(
     };
     let compact = Compact::new(&instances.template, &instances.sets);
     let workflow = &site.loaded.workflow;
-    let mut assembled = assemble(&instances, &open, workflow, 0, &Cut::Shared, &compact)?;
+    let mut assembled = assemble(
+        &instances,
+        (&open.graph, &open.blueprint),
+        workflow,
+        0,
+        &Cut::Shared,
+        &compact,
+    )?;
     let items = item_indices(site);
     // Of each output the one that belongs to the item, or else the first.
     let pick = |set: usize, item: usize, output: &Arc<str>| -> Option<usize> {
@@ -144,7 +167,7 @@ pub(super) fn examples(
             (summaries[phase].first_set + set) as u32
         });
     }
-    let names = Names::new(workflow, &open, &instances);
+    let names = Names::new(workflow, open.stages(), &instances);
     let ended = site.ground.run(assembled, names, &[], keeper)?;
     book.round(&ended, &instances, Part::Aside);
     if let Some(error) = ended.trouble {

@@ -10,7 +10,6 @@ use headwater_graph::{Index, TaskId, Workflow};
 
 use super::assemble::{Place, REFERENCE};
 use super::instances::Instances;
-use super::open::Open;
 
 /// Where a step of an instance stands in the workflow.
 #[derive(Debug, Clone)]
@@ -34,10 +33,14 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The names of the steps of an open workflow; tasks come with [`Names::at`].
-    pub(super) fn new(workflow: &Workflow, open: &Open, instances: &Instances) -> Names {
+    /// The names of the steps that stand in stages; tasks come with [`Names::at`].
+    pub(super) fn new<'a>(
+        workflow: &Workflow,
+        stages: impl IntoIterator<Item = &'a BlueprintStage>,
+        instances: &Instances,
+    ) -> Names {
         let mut steps = vec![None; instances.tasks.len()];
-        let mut name = |stage: &BlueprintStage| {
+        for stage in stages {
             for (task, name) in stage.tasks.iter().zip(&stage.names) {
                 if let Some(step) = instances.step(*task) {
                     steps[step] = Some(StepName {
@@ -47,9 +50,7 @@ impl Names {
                     });
                 }
             }
-        };
-        open.reference_stages.iter().for_each(&mut name);
-        open.blueprint.stages.iter().for_each(&mut name);
+        }
         let stages = workflow.stages.iter();
         Names {
             steps,

@@ -6,9 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use headwater_enact::{Blueprint, BlueprintStage, DataSet, Expander, OpenError, Requested};
+use headwater_enact::{
+    Blueprint, BlueprintStage, DataSet, Expander, OpenError, Requested, Settled, ShapeError,
+};
 use headwater_graph::{Index, OutputBinding, Scalar, TaskGraph, Workflow};
 
+use super::close::Closer;
 use super::load::Study;
 use crate::{Error, Loaded};
 
@@ -22,6 +25,13 @@ pub(super) struct Open {
     pub(super) references: usize,
     /// By request of the blueprint: the inputs that it was made from, references left out.
     pub(super) ancestry: Vec<Vec<(Arc<str>, Index)>>,
+}
+
+impl Open {
+    /// The stages, those of references first.
+    pub(super) fn stages(&self) -> impl Iterator<Item = &BlueprintStage> {
+        self.reference_stages.iter().chain(&self.blueprint.stages)
+    }
 }
 
 /// The workflow with these outputs, and with these inputs made rather than given.
@@ -41,16 +51,40 @@ pub(super) fn open(
     data_set: &DataSet,
     baseline: &BTreeMap<Arc<str>, Scalar>,
 ) -> Result<Open, Error> {
-    open_for(study, loaded, data_set, baseline, &[])
+    open_for(study, loaded, data_set, baseline, &[], None)
 }
 
-/// The same for the objective and other outputs.
+/// Goes on with a blueprint until everything is known, where somebody can run what has to be known first.
+fn complete(
+    expander: &mut Expander,
+    graph: &mut TaskGraph,
+    blueprint: &mut Blueprint,
+    closer: Option<&mut Closer<'_>>,
+    varies: bool,
+) -> Result<Result<(), ShapeError>, Error> {
+    let Some(closer) = closer else {
+        return Ok(Ok(()));
+    };
+    while !blueprint.watched.is_empty() {
+        for (task, outputs) in closer.made(graph, blueprint, varies)? {
+            expander.settled(graph, task, Settled::Outputs(&outputs));
+        }
+        if let Err(error) = expander.extend_blueprint(graph, blueprint) {
+            return Ok(Err(error));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// The same for the objective and other outputs. Where more is known only when something has run, `closer` runs it;
+/// without one the blueprint stays open.
 pub(super) fn open_for(
     study: &Study,
     loaded: &Loaded,
     data_set: &DataSet,
     baseline: &BTreeMap<Arc<str>, Scalar>,
     others: &[OutputBinding],
+    mut closer: Option<&mut Closer<'_>>,
 ) -> Result<Open, Error> {
     let shape = |errors: Vec<_>| {
         let errors = errors.into_iter().map(OpenError::Shape);
@@ -75,8 +109,11 @@ pub(super) fn open_for(
             let workflow = asking_for(&loaded.workflow, std::slice::from_ref(output), &made);
             let mut expander =
                 Expander::new(&workflow, &loaded.registry, &data_set, baseline).map_err(shape)?;
-            let expanded = expander
+            let mut expanded = expander
                 .blueprint(&mut graph)
+                .map_err(|error| shape(vec![error]))?;
+            let closer = closer.as_deref_mut();
+            complete(&mut expander, &mut graph, &mut expanded, closer, false)?
                 .map_err(|error| shape(vec![error]))?;
             match expander.products(&output.data, input, &loaded.registry) {
                 Some(products) => {
@@ -101,8 +138,10 @@ pub(super) fn open_for(
     let workflow = asking_for(&loaded.workflow, &outputs, &[]);
     let mut expander =
         Expander::new(&workflow, &loaded.registry, &data_set, baseline).map_err(shape)?;
-    let blueprint = expander
+    let mut blueprint = expander
         .blueprint(&mut graph)
+        .map_err(|error| shape(vec![error]))?;
+    complete(&mut expander, &mut graph, &mut blueprint, closer, true)?
         .map_err(|error| shape(vec![error]))?;
     let is_objective = |requested: &Requested| requested.output == objective.name;
     if !blueprint.requested.iter().any(is_objective) && blueprint.open.is_empty() {

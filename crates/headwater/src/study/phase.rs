@@ -233,7 +233,7 @@ impl Site<'_> {
         let workflow = &self.loaded.workflow;
         assemble(
             &shared.instances,
-            self.open,
+            (&self.open.graph, &self.open.blueprint),
             workflow,
             first_set,
             cut,
@@ -256,7 +256,7 @@ impl Site<'_> {
         let is_reference = |task: &TaskId| assembled.places[task.index()].set == REFERENCE;
         assembled.wanted = assembled.graph.ids().filter(is_reference).collect();
         assembled.requested.clear();
-        let names = Names::new(&self.loaded.workflow, self.open, &shared.instances);
+        let names = Names::new(&self.loaded.workflow, self.open.stages(), &shared.instances);
         let ended = self.ground.run(assembled, names, &[], Some(keeper))?;
         book.round(&ended, &shared.instances, Part::Aside);
         match ended.trouble {
@@ -343,7 +343,7 @@ impl Site<'_> {
             let assembled = self.assemble(&shared, phase.first_set + first, &cut)?;
             let cells = self.cells(&assembled, first);
             self.ground.progress.round(items * varied.sets);
-            let names = Names::new(&self.loaded.workflow, self.open, &shared.instances);
+            let names = Names::new(&self.loaded.workflow, self.open.stages(), &shared.instances);
             let instances = std::mem::take(&mut shared.instances);
             drop(shared);
             let ended = self

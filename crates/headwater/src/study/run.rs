@@ -14,9 +14,10 @@ use std::time::Instant;
 use headwater_enact::{Backoff, Capacity, Counts, DataSet, Options};
 use headwater_execute::{PoolError, Stop, Watched};
 use headwater_flow::Method;
-use headwater_graph::{OutputBinding, Registry, Value};
+use headwater_graph::{OutputBinding, Registry, Scalar, Value};
 use headwater_remember::{RunRecord, RunStatus};
 
+use super::close::{self, Closer};
 use super::design::{self, Design};
 use super::examples::examples;
 use super::facts::Book;
@@ -25,12 +26,12 @@ use super::load::{Study, StudyData};
 use super::open::{Open, open_for};
 use super::phase::{self, Bucketing, Division, EndedPhase, Site, StudyReuse};
 use super::round::{Ended, Ground};
-use super::summary::{StudyFacts, StudyItem, StudySummary};
+use super::summary::{StudyExample, StudyFacts, StudyItem, StudySummary};
 use super::{objective, write};
 use crate::deliver::link_last;
 use crate::progress::TRACE_HEADER;
 use crate::run::Places;
-use crate::{CheckedFile, Error, FailedTask, StoreKeeper, StorePlace, notes};
+use crate::{CheckedFile, Error, FailedTask, Loaded, StoreKeeper, StorePlace, notes};
 
 /// What study to run, and how.
 #[derive(Debug, Clone, Default)]
@@ -134,8 +135,8 @@ pub fn run_study(
         data_set,
         baseline,
     } = study.load(parsed, bound, libraries, &store, Some(&run))?;
-    let open = open_for(&study, &loaded, &data_set, &baseline, &delivered)?;
-    refuse_open(&study, &open, &loaded.workflow)?;
+    let open = open_for(&study, &loaded, &data_set, &baseline, &delivered, None)?;
+    close::refuse(&study, &loaded, &open.graph, &open.blueprint, true)?;
     refuse_without_default(&study, &loaded.workflow)?;
     refuse_rules_in_buckets(request, &open, &loaded.workflow)?;
     let design = Design::new(&mut study)?;
@@ -194,41 +195,31 @@ pub fn run_study(
         began,
         trace: Some(Mutex::new(trace(&folder)?)),
     };
-    let site = Site {
-        study: &study,
-        loaded: &loaded,
-        open: &open,
-        baseline: &baseline,
-        ground: &ground,
-        division,
-    };
     let mut keeper = division
         .remembers()
         .then(|| StoreKeeper::new(Arc::clone(&store), &run, request.disk));
     let mut book = Book::default();
-    let ran = loaded
-        .copy_used(&store)
-        .and_then(|()| phases(&site, design, &mut book, keeper.as_mut()));
-    // What was finished is worth showing, however the phases ended.
-    let shown = ran.and_then(|(phases, unfit)| {
-        let examples = match stop.is_stopping() {
-            true => Ok(Vec::new()),
-            false => examples(
-                &site,
-                &data_set,
-                &phases,
-                &images,
-                &mut book,
-                keeper.as_mut(),
-            ),
-        };
-        Ok((phases, unfit, examples?))
+    let subject = Subject {
+        study: &study,
+        loaded: &loaded,
+        data_set: &data_set,
+        baseline: &baseline,
+        delivered: &delivered,
+        images: &images,
+    };
+    let evaluated = loaded.copy_used(&store).and_then(|()| {
+        let keeper = keeper.as_mut();
+        evaluate(&subject, open, design, &ground, division, &mut book, keeper)
     });
     let kept = keeper.map_or(Ok(()), StoreKeeper::close);
     progress.finish();
     let ended = |status, counts| crate::run::end_run(&store, read_only, &run, status, counts);
-    let (mut phases, unfit, examples) =
-        shown.inspect_err(|_| ended(RunStatus::Failed, Counts::default()))?;
+    let Evaluated {
+        open,
+        mut phases,
+        unfit,
+        examples,
+    } = evaluated.inspect_err(|_| ended(RunStatus::Failed, book.counts()))?;
     let counts = book.counts();
     let mut errors: Vec<String> = kept
         .err()
@@ -259,7 +250,7 @@ pub fn run_study(
             }
             store.put_run_tasks(&run, &book.tasks)?;
         }
-        let (delivered, said) = write::delivered(&site, &delivered, &phases, &folder)?;
+        let (delivered, said) = write::delivered(&loaded.registry, &delivered, &phases, &folder)?;
         notes.extend(said);
         let facts = StudyFacts {
             run: run.clone(),
@@ -361,25 +352,6 @@ fn folder(request: &StudyRunRequest, current: &Path) -> Result<Option<PathBuf>, 
     }
 }
 
-/// Refuses a workflow of which more is known only when something has run.
-fn refuse_open(
-    study: &Study,
-    open: &Open,
-    workflow: &headwater_graph::Workflow,
-) -> Result<(), Error> {
-    let Some(stage) = open.blueprint.open.first() else {
-        return Ok(());
-    };
-    Err(study.mistake_at_objective(
-        format!(
-            "stage `{}` has instances that are known only when something has run (a list of unknown length, an impure \
-             task, `tolerate`), and such a study can be planned but not run yet",
-            workflow.stages[*stage].name
-        ),
-        "study an output that does not depend on that stage, or give its items as inputs",
-    ))
-}
-
 /// Refuses buckets where stages have an order or a limit of their own: a bucket holds what it has, in any order.
 fn refuse_rules_in_buckets(
     request: &StudyRunRequest,
@@ -448,6 +420,77 @@ fn trace(folder: &Path) -> Result<Box<dyn std::io::Write + Send>, Error> {
     let mut trace = BufWriter::new(file);
     writeln!(trace, "{TRACE_HEADER}").map_err(failed)?;
     Ok(Box::new(trace))
+}
+
+/// What a study is about.
+struct Subject<'a> {
+    study: &'a Study,
+    loaded: &'a Loaded,
+    data_set: &'a DataSet,
+    baseline: &'a BTreeMap<Arc<str>, Scalar>,
+    /// Outputs that are written for every evaluation.
+    delivered: &'a [OutputBinding],
+    /// Outputs that are images.
+    images: &'a [OutputBinding],
+}
+
+/// What came of it.
+struct Evaluated {
+    open: Open,
+    phases: Vec<EndedPhase>,
+    /// Why there is no second phase, where there should be one.
+    unfit: Option<Error>,
+    examples: Vec<StudyExample>,
+}
+
+/// Runs whatever a study needs: what lists are made from, phases, examples.
+fn evaluate(
+    subject: &Subject<'_>,
+    mut open: Open,
+    design: Design,
+    ground: &Ground<'_>,
+    division: Division,
+    book: &mut Book,
+    mut keeper: Option<&mut StoreKeeper>,
+) -> Result<Evaluated, Error> {
+    let Subject {
+        study,
+        loaded,
+        data_set,
+        baseline,
+        delivered,
+        images,
+    } = *subject;
+    if !open.blueprint.open.is_empty() {
+        let mut closer = Closer {
+            study,
+            loaded,
+            ground,
+            book,
+            keeper: keeper.as_deref_mut(),
+        };
+        let closer = Some(&mut closer);
+        open = open_for(study, loaded, data_set, baseline, delivered, closer)?;
+    }
+    let site = Site {
+        study,
+        loaded,
+        open: &open,
+        baseline,
+        ground,
+        division,
+    };
+    let (phases, unfit) = phases(&site, design, book, keeper.as_deref_mut())?;
+    let examples = match ground.stop.is_stopping() {
+        true => Vec::new(),
+        false => examples(&site, data_set, &phases, images, book, keeper)?,
+    };
+    Ok(Evaluated {
+        open,
+        phases,
+        unfit,
+        examples,
+    })
 }
 
 /// Runs the phases of a study; also gives why one that was to follow did not.

@@ -7,11 +7,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_graph::OutputBinding;
+use headwater_graph::{OutputBinding, Registry};
 use headwater_remember::tables::{self, Table, TableColumn};
 
 use super::design;
-use super::phase::{EndedPhase, Site};
+use super::phase::EndedPhase;
 use super::summary::StudySummary;
 use super::{report, results};
 use crate::Error;
@@ -113,7 +113,7 @@ pub(super) fn remembered(folder: &Path) -> Result<Option<StudySummary>, Error> {
 
 /// Writes the outputs that were asked for, of every evaluation; also gives things worth telling.
 pub(super) fn delivered(
-    site: &Site<'_>,
+    registry: &Registry,
     outputs: &[OutputBinding],
     phases: &[EndedPhase],
     folder: &Path,
@@ -121,7 +121,7 @@ pub(super) fn delivered(
     let (mut folders, mut notes) = (Vec::new(), Vec::new());
     let names: Vec<&Arc<str>> = outputs.iter().map(|output| &output.name).collect();
     for ended in phases.iter().flat_map(|phase| &phase.rounds) {
-        let mut deliverer = Deliverer::new(folder, site.ground.registry, &ended.fetcher);
+        let mut deliverer = Deliverer::new(folder, registry, &ended.fetcher);
         for requested in ended.enactment.requested() {
             if !names.contains(&&requested.output) {
                 continue;
