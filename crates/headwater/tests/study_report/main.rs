@@ -296,3 +296,16 @@ fn a_summary_whose_parts_do_not_fit_is_shown_as_far_as_they_do() {
     };
     assert_eq!(answer(&nothing), "Nothing was evaluated.");
 }
+
+#[test]
+fn the_axis_of_effects_begins_at_zero() {
+    let mut summary = made_up::moat();
+    let Indices::Moat(rows) = &mut summary.phases[0].pooled else {
+        panic!("MOAT")
+    };
+    rows[0].mu_star_conf = rows[0].mu_star.map(|size| 2.0 * size);
+    let page = study_report_html(&summary);
+    let bars = page.split("aria-label=\"Bar chart").nth(1).expect("bars");
+    let bars = bars.split("</svg>").next().expect("their end");
+    assert!(bars.contains("x=\"0%\"") && !bars.contains("−"));
+}
