@@ -185,7 +185,7 @@ fn what_was_left_out_is_said() {
     let page = study_report_html(&made_up::failing());
     let said = "30 of 1920 evaluations have no value and are left out. An effect counts if both of its ends have a value: 218 of 1800 effects do not.";
     assert!(page.contains(said));
-    assert_eq!(page.matches("<td class=\"why\">").count(), 20);
+    assert_eq!(page.matches("<td class=\"why\" rowspan=\"20\">").count(), 1);
     assert!(page.contains("The first 20 of 30; results.json has all."));
     assert!(page.contains("±\u{a0}20\u{a0}% of the largest μ*; it is ±\u{a0}17.4\u{a0}% of the largest μ*. That ended the phase after 24 of 40 trajectories."));
     assert!(page.contains("The run was stopped before it was done."));
@@ -295,4 +295,17 @@ fn a_summary_whose_parts_do_not_fit_is_shown_as_far_as_they_do() {
         ..summary
     };
     assert_eq!(answer(&nothing), "Nothing was evaluated.");
+}
+
+#[test]
+fn the_axis_of_effects_begins_at_zero() {
+    let mut summary = made_up::moat();
+    let Indices::Moat(rows) = &mut summary.phases[0].pooled else {
+        panic!("MOAT")
+    };
+    rows[0].mu_star_conf = rows[0].mu_star.map(|size| 2.0 * size);
+    let page = study_report_html(&summary);
+    let bars = page.split("aria-label=\"Bar chart").nth(1).expect("bars");
+    let bars = bars.split("</svg>").next().expect("their end");
+    assert!(bars.contains("x=\"0%\"") && !bars.contains("−"));
 }

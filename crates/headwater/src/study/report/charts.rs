@@ -64,9 +64,14 @@ pub(super) fn bars(phase: &PhaseSummary) -> String {
 }
 
 fn horizontal(phase: &PhaseSummary, series: &[Series]) -> String {
+    // A mean of sizes is never below zero, whatever half the width of its interval.
+    let floor = match phase.kind {
+        PhaseKind::Moat => 0.0,
+        _ => f64::NEG_INFINITY,
+    };
     let ends = |(size, half): &Size| {
         let half = half.unwrap_or(0.0);
-        size.map(|size| (size - half, size + half))
+        size.map(|size| ((size - half).max(floor), size + half))
     };
     let all = || {
         series

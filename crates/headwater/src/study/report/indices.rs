@@ -505,26 +505,38 @@ fn failed(summary: &StudySummary, phase: &PhaseSummary) -> String {
             .chain([("why", false)]),
     );
     rows += "<tbody>\n";
-    for failed in phase.failed.iter().take(FAILED) {
-        rows += "<tr>";
-        rows += &number_cell(&count(failed.set));
-        if several {
-            let name = summary
-                .items
-                .get(failed.item)
-                .map_or_else(|| failed.item.to_string(), item_name);
-            let _ = write!(rows, "<td class=\"values\">{}</td>", escape(&name));
+    let listed = &phase.failed[..phase.failed.len().min(FAILED)];
+    // What several in a row have in common is said once.
+    for alike in listed.chunk_by(|one, other| one.why == other.why) {
+        for (position, failed) in alike.iter().enumerate() {
+            rows += "<tr>";
+            rows += &number_cell(&count(failed.set));
+            if several {
+                let name = summary
+                    .items
+                    .get(failed.item)
+                    .map_or_else(|| failed.item.to_string(), item_name);
+                let _ = write!(rows, "<td class=\"values\">{}</td>", escape(&name));
+            }
+            if position == 0 {
+                let _ = write!(
+                    rows,
+                    "<td class=\"why\" rowspan=\"{}\">{}</td>",
+                    alike.len(),
+                    escape(&failed.why)
+                );
+            }
+            rows += "</tr>\n";
         }
-        let _ = writeln!(rows, "<td class=\"why\">{}</td></tr>", escape(&failed.why));
     }
     rows += "</tbody>\n";
     let caption = if phase.failed.len() > FAILED {
         format!(
-            "The first {FAILED} of {}; results.json has all. Sets are counted from 0.",
+            "The first {FAILED} of {}; results.json has all. Sets are numbered from 0.",
             count(phase.failed.len())
         )
     } else {
-        "Which, and why. Sets are counted from 0.".to_owned()
+        "Which, and why. Sets are numbered from 0.".to_owned()
     };
     page += &wide_table("Evaluations without a value", &caption, &rows);
     page
