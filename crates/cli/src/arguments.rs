@@ -142,7 +142,7 @@ pub(crate) struct Run {
     /// How many cores to use [default: all of this machine]
     #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) jobs: Option<u32>,
-    /// How much memory running tasks and live products may take, such as 4GiB
+    /// How much memory tasks, products and the engine may take together, such as 4GiB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
     /// How much disk the products in the store may take, such as 50GiB: what no run needs makes room; intermediates take half of it at most and are not kept beyond that, and an output that does not fit fails the run

@@ -181,6 +181,15 @@ impl Counts {
     }
 }
 
+/// What did not fit the memory budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Oversized {
+    /// How many starts; each ran alone.
+    pub tasks: usize,
+    /// The most bytes that one of them was expected to come to, with what was held then.
+    pub most: u64,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Presence {
     /// The outputs are nowhere.
@@ -270,6 +279,10 @@ pub struct Coordinator {
     live: BTreeSet<(u64, TaskId)>,
     /// Memory promised to tasks that were started, where memory is limited.
     promised: HashMap<TaskId, u64>,
+    /// The bytes of each output, of tasks whose outputs are large and not all alike; see
+    /// [`measured`](Coordinator::measured).
+    sizes: HashMap<TaskId, Box<[u64]>>,
+    oversized: Oversized,
     /// Outputs kept for readers that do not exist yet.
     holds: HashMap<TaskId, u32>,
     /// Blocked tasks, and the failed one behind each.
@@ -304,6 +317,8 @@ impl Coordinator {
             delayed: BinaryHeap::new(),
             live: BTreeSet::new(),
             promised: HashMap::new(),
+            sizes: HashMap::new(),
+            oversized: Oversized::default(),
             holds: HashMap::new(),
             causes: HashMap::new(),
             unsettled: 0,
@@ -397,6 +412,24 @@ impl Coordinator {
     /// Bytes promised to tasks that run, where memory is limited.
     pub fn memory_promised(&self) -> u64 {
         self.ledger.reserved()
+    }
+
+    /// Bytes that tasks and products may take; all there are where memory is not limited.
+    pub fn memory_for_tasks(&self) -> u64 {
+        self.ledger.for_tasks()
+    }
+
+    /// The tasks that were started although they were not expected to fit.
+    pub fn oversized(&self) -> Oversized {
+        self.oversized
+    }
+
+    /// Tells the bytes of each output of a task that is about to end well or to be brought back, files counted
+    /// wherever they are. Where it is not told, each output is taken to be as large as all are in memory.
+    pub fn measured(&mut self, task: TaskId, sizes: Box<[u64]>) {
+        if self.ledger.limits_memory() {
+            self.sizes.insert(task, sizes);
+        }
     }
 
     /// The number of the first occurrence that has this task, counted over all rounds.

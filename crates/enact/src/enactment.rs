@@ -327,6 +327,11 @@ impl Enactment {
         if more { self.expand(recall) } else { Ok(()) }
     }
 
+    /// Tells the bytes of each output of a task; see [`Coordinator::measured`].
+    pub fn measured(&mut self, task: TaskId, sizes: Box<[u64]>) {
+        self.coordinator.measured(task, sizes);
+    }
+
     /// Tells that the outputs of a task are in memory again.
     pub fn materialised(&mut self, task: TaskId, memory: u64) {
         self.coordinator.materialised(task, memory);

@@ -37,8 +37,8 @@ mod time;
 
 pub use contents::Match;
 pub use coordinator::{
-    Action, Coordinator, Counts, Notice, Occurrence, Outcome, Refused, Round, StageRules, Start,
-    State, Verdict,
+    Action, Coordinator, Counts, Notice, Occurrence, Outcome, Oversized, Refused, Round,
+    StageRules, Start, State, Verdict,
 };
 pub use data::{Column, DataItem, DataSet, ProductColumn};
 pub use enactment::{Enactment, NothingRemembered, OpenError, Recall, TaskAddress};

@@ -34,6 +34,10 @@ pub(crate) struct Needs {
     cores: u64,
     memory: u64,
     others: Vec<(usize, u64)>,
+    /// Working memory, in percent of the bytes of an input; only ports that say something.
+    working: Box<[(u16, u32)]>,
+    /// And in percent of the bytes of all outputs.
+    working_on_outputs: u32,
     /// The largest outputs seen.
     learned_memory: Option<u64>,
     /// A running mean of how long it takes, in nanoseconds.
@@ -71,13 +75,31 @@ impl Needs {
 
     /// One core and nothing else.
     pub(crate) fn is_plain(&self) -> bool {
-        self.cores <= 1 && self.memory == 0 && self.others.is_empty()
+        self.cores <= 1 && self.memory == 0 && self.others.is_empty() && !self.says_working()
     }
 
-    /// What a task needs besides inputs that have to come back: what is declared, or what it is expected to
-    /// make, whichever is more. Of the first task of an operation nothing is known: as much as it reads.
-    pub(crate) fn own_memory(&self, inputs: u64) -> u64 {
-        self.memory.max(self.learned_memory.unwrap_or(inputs))
+    /// What a task needs besides its inputs: what is declared as a whole; or what it is expected to make, with
+    /// what it needs while it makes it; whichever is more. Of the first task of an operation nothing is known:
+    /// as much as it reads. `size` tells the bytes of an input, or of all of them for `None`; it is asked only
+    /// where that matters.
+    pub(crate) fn own_memory(&self, size: impl Fn(Option<u16>) -> u64) -> u64 {
+        let outputs = self.learned_memory.unwrap_or_else(|| size(None));
+        let percent = |percent: u32, of: u64| (of / 100).saturating_mul(u64::from(percent));
+        let mut wanted = outputs.saturating_add(percent(self.working_on_outputs, outputs));
+        for (port, share) in &self.working {
+            wanted = wanted.saturating_add(percent(*share, size(Some(*port))));
+        }
+        self.memory.max(wanted)
+    }
+
+    /// Whether it says what it needs while it runs, in terms of what it reads or makes.
+    pub(crate) fn says_working(&self) -> bool {
+        self.working_on_outputs > 0 || !self.working.is_empty()
+    }
+
+    /// How large the outputs of a task are expected to be, if that is known.
+    pub(crate) fn output_memory(&self) -> Option<u64> {
+        self.learned_memory
     }
 }
 
@@ -86,7 +108,9 @@ impl Needs {
 pub(crate) struct Ledger {
     cores: u64,
     free_cores: u64,
+    /// All there is, and what of that is for tasks and products.
     memory: Option<u64>,
+    for_tasks: u64,
     reserved: u64,
     held: u64,
     names: BTreeMap<Arc<str>, usize>,
@@ -107,6 +131,9 @@ impl Ledger {
             cores: capacity.cores,
             free_cores: capacity.cores,
             memory: capacity.memory,
+            for_tasks: capacity
+                .memory
+                .map_or(u64::MAX, |memory| memory.saturating_sub(capacity.aside)),
             reserved: 0,
             held: 0,
             names,
@@ -148,9 +175,17 @@ impl Ledger {
                 None => refuse(name, *asked, 0),
             }
         }
+        let inputs = operation.signature.inputs.iter().enumerate();
+        let working = inputs
+            .filter(|(_, port)| port.working > 0)
+            .map(|(position, port)| (position as u16, port.working))
+            .collect();
+        let outputs = operation.signature.outputs.iter();
         Needs {
             cores,
             memory,
+            working,
+            working_on_outputs: outputs.map(|port| port.working).sum(),
             others,
             learned_memory: None,
             learned_time: None,
@@ -174,10 +209,8 @@ impl Ledger {
     }
 
     pub(crate) fn fits_memory(&self, wanted: u64) -> bool {
-        self.memory.is_none_or(|memory| {
-            let taken = self.held.saturating_add(self.reserved);
-            taken.saturating_add(wanted) <= memory
-        })
+        let taken = self.held.saturating_add(self.reserved);
+        taken.saturating_add(wanted) <= self.for_tasks
     }
 
     /// Takes cores and counters.
@@ -199,6 +232,11 @@ impl Ledger {
     /// Promises memory to a task, where memory is limited.
     pub(crate) fn promise(&mut self, wanted: u64) {
         self.reserved += wanted;
+    }
+
+    /// What is for tasks and products.
+    pub(crate) fn for_tasks(&self) -> u64 {
+        self.for_tasks
     }
 
     pub(crate) fn redeem(&mut self, promised: u64) {

@@ -33,6 +33,8 @@ pub struct Capacity {
     pub cores: u64,
     /// Bytes for running tasks and live products; `None`: as much as they like.
     pub memory: Option<u64>,
+    /// Bytes of that which are not for tasks and products: the engine's own, and what waits for a store.
+    pub aside: u64,
     /// Any other counter: gpu, a licence.
     pub others: BTreeMap<Arc<str>, u64>,
 }
@@ -43,6 +45,7 @@ impl Capacity {
         Capacity {
             cores,
             memory: None,
+            aside: 0,
             others: BTreeMap::new(),
         }
     }

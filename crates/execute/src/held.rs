@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_graph::{Outputs, Source, TaskGraph, TaskId, Type, Value, decode, encode};
+use headwater_graph::{Outputs, Source, TaskGraph, TaskId, Type, Value, decode, encode_to};
 
 /// Outputs by task.
 #[derive(Debug, Default)]
@@ -156,10 +156,9 @@ fn spill_path(folder: &Path, task: TaskId) -> PathBuf {
 /// Writes outputs to a file of their own. Outputs that speak of files keep those where they are.
 pub(crate) fn spill(folder: &Path, task: TaskId, outputs: &Outputs) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    std::fs::write(
-        spill_path(folder, task),
-        encode(&Value::List(outputs.clone().into())),
-    )
+    let mut file = std::fs::File::create(spill_path(folder, task))?;
+    // Memory is short: what is large is not put together first.
+    encode_to(&Value::List(outputs.clone().into()), &mut file)
 }
 
 /// Reads back what [`spill`] wrote.

@@ -28,6 +28,7 @@ mod files;
 mod folder;
 mod held;
 mod keeper;
+mod memory;
 mod native;
 mod pattern;
 mod pool;
@@ -39,6 +40,7 @@ pub use command::{CommandSettings, inherited_environment};
 pub use files::PlainFiles;
 pub use folder::copy_value;
 pub use keeper::{Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, NothingKept, Ports};
+pub use memory::give_back_large_blocks;
 pub use pattern::{PatternError, files_matching, is_pattern};
 pub use pool::{
     Execution, Failure, FailureKind, Finished, NoObserver, Observer, Pool, PoolError, Stop, Usage,

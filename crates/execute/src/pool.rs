@@ -699,7 +699,7 @@ impl<'a> Shared<'a> {
                 {
                     state.error.get_or_insert(error.into());
                 }
-                let memory = outputs.iter().map(Value::memory).sum();
+                let memory = measure(enactment, task, outputs);
                 held.put(task, Arc::clone(outputs));
                 let outcome = Outcome::Success {
                     memory,
@@ -747,7 +747,7 @@ impl<'a> Shared<'a> {
             .len();
         match fetched.filter(|fetched| fetched.outputs.len() == ports) {
             Some(Fetched { outputs, absent }) => {
-                let memory = outputs.iter().map(Value::memory).sum();
+                let memory = measure(state.enactment, task, &outputs);
                 state.held.put(task, Arc::new(outputs));
                 state.held.lacks(task, absent);
                 state.enactment.materialised(task, memory);
@@ -786,6 +786,19 @@ impl Recall for AsRecall<'_> {
     fn equal(&mut self, graph: &TaskGraph, task: TaskId, target: &Recipe) {
         self.0.equal(graph, task, target);
     }
+}
+
+/// Outputs smaller than this make no difference to a limit on memory.
+const SMALL: u64 = 64 << 10;
+
+/// The bytes that outputs take in memory; the coordinator is told those of each, where they are not all alike.
+fn measure(enactment: &mut Enactment, task: TaskId, outputs: &Outputs) -> u64 {
+    let memory = outputs.iter().map(Value::memory).sum();
+    let told = |value: &Value| value.size() >= SMALL && value.size() != memory;
+    if outputs.iter().any(told) {
+        enactment.measured(task, outputs.iter().map(Value::size).collect());
+    }
+    memory
 }
 
 /// An operation that gives too few or too many outputs is at fault itself.

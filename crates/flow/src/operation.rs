@@ -182,6 +182,7 @@ impl<'n> Reader<'n, '_, '_> {
                 keep_name: flag(&fields, "keep_name"),
                 keep: None,
                 extension: None,
+                working: 0,
             };
             self.ports.inputs.insert(Arc::clone(&name), port_type);
             self.signature.inputs.push(port);
@@ -302,6 +303,7 @@ impl<'n> Reader<'n, '_, '_> {
                 keep_name: false,
                 keep: output.keep,
                 extension: None,
+                working: 0,
             };
             self.signature.outputs.push(port);
             let collect = match (&output.glob, output.path) {

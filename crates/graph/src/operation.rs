@@ -33,6 +33,10 @@ pub struct Port {
     /// leaves says it. What a file is called where it is delivered changes no result, so this is no part of any
     /// version.
     pub extension: Option<Arc<str>>,
+    /// The memory that a task needs while it runs on account of this port, besides inputs and outputs
+    /// themselves, in percent of the bytes of the value (see [`Value::size`]). Only a limit on memory asks, so
+    /// this is no part of any version.
+    pub working: u32,
 }
 
 impl Port {
@@ -45,6 +49,7 @@ impl Port {
             keep_name: false,
             keep: None,
             extension: None,
+            working: 0,
         }
     }
 }
@@ -166,6 +171,27 @@ impl Signature {
     pub fn keep(mut self, output: &str, keep: bool) -> Self {
         if let Some(position) = self.output_index(output) {
             self.outputs[position].keep = Some(keep);
+        }
+        self
+    }
+
+    /// Says how much memory a task needs while it runs, besides its inputs and outputs, in percent of the bytes of
+    /// an input; see [`Port::working`]. What several ports say adds up. A name that is not there says nothing.
+    #[must_use]
+    pub fn working(mut self, input: &str, percent: u32) -> Self {
+        if let Some(position) = self.input_index(input) {
+            self.inputs[position].working = percent;
+        }
+        self
+    }
+
+    /// As [`working`](Self::working), in percent of the bytes of all outputs together: for an operation that
+    /// makes something large of something small. Before one has been seen they are taken to be as large as the
+    /// inputs.
+    #[must_use]
+    pub fn working_on_outputs(mut self, percent: u32) -> Self {
+        if let Some(output) = self.outputs.first_mut() {
+            output.working = percent;
         }
         self
     }

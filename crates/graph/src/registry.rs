@@ -48,7 +48,10 @@ impl Codec {
         let version = format!("{} as {}", self.version, self.value_type);
         let mut signature = Signature::new(&format!("{}/read", self.library), &version)
             .input("file", Type::File)
-            .output("value", self.value_type.clone());
+            .output("value", self.value_type.clone())
+            // All of the file; and what was read may be there twice before it is a value.
+            .working("file", 100)
+            .working_on_outputs(100);
         signature.implicit = true;
         signature
     }

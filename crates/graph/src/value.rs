@@ -681,6 +681,19 @@ impl Value {
         }
     }
 
+    /// How many bytes it is, files counted wherever they are: what somebody who reads all of it has in hand.
+    pub fn size(&self) -> u64 {
+        match self {
+            Value::File(file) => file.size,
+            Value::Directory(directory) => {
+                directory.entries.iter().map(|entry| entry.file.size).sum()
+            }
+            Value::List(items) => items.iter().map(Value::size).sum(),
+            Value::Record(fields) => fields.values().map(Value::size).sum(),
+            other => other.memory(),
+        }
+    }
+
     /// Calls `visit` with every file of this value, also in lists, records and directories.
     pub fn for_each_file<'a>(&'a self, visit: &mut dyn FnMut(&'a FileValue)) {
         match self {

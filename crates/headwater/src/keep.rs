@@ -48,12 +48,11 @@ pub(crate) struct Stash {
     pub(crate) notes: Vec<String>,
 }
 
-/// At most so many bytes of values wait to be written; the engine waits for the disk beyond that.
-const BACKLOG: u64 = 256 << 20;
-
 /// What is on its way to the store, and what became of it.
 #[derive(Debug, Default)]
 struct Backlog {
+    /// At most so many bytes of values wait to be looked at; the engine waits for the disk beyond that.
+    most: u64,
     state: Mutex<BacklogState>,
     room: Condvar,
 }
@@ -72,7 +71,7 @@ impl Backlog {
             if let Some(error) = &state.error {
                 return Err(KeeperError(error.clone()));
             }
-            if state.bytes == 0 || state.bytes + bytes <= BACKLOG {
+            if state.bytes == 0 || state.bytes.saturating_add(bytes) <= self.most {
                 state.bytes += bytes;
                 return Ok(());
             }
@@ -120,10 +119,19 @@ pub struct StoreKeeper {
 impl StoreKeeper {
     /// Keeps the products of `run` in `store`, whose objects may take at most `disk` bytes.
     pub fn new(store: Arc<Store>, run: &str, disk: Option<u64>) -> StoreKeeper {
+        StoreKeeper::within(store, run, disk, crate::budget::STORE)
+    }
+
+    /// As [`new`](Self::new); values on their way to the disk take at most `room` bytes of memory, or are alone.
+    pub fn within(store: Arc<Store>, run: &str, disk: Option<u64>, room: u64) -> StoreKeeper {
         let read_only = store.mode() == headwater_remember::Mode::ReadOnly;
         let (sender, receiver) = mpsc::sync_channel::<Order>(4096);
         let own = Arc::clone(&store);
-        let backlog = Arc::new(Backlog::default());
+        // Half is for what waits to be looked at, half for what is being written.
+        let backlog = Arc::new(Backlog {
+            most: room / 2,
+            ..Backlog::default()
+        });
         let shared = Arc::clone(&backlog);
         let stash = Arc::new(Mutex::new(Stash::default()));
         let own_stash = Arc::clone(&stash);
@@ -258,7 +266,8 @@ fn keep_all(
         let mut held = locked(&held);
         tickets.iter().for_each(|ticket| drop(held.remove(ticket)));
     };
-    let writer = Writer::start(Arc::clone(&store), Box::new(acknowledge));
+    let room = backlog.most;
+    let writer = Writer::start_within(Arc::clone(&store), Box::new(acknowledge), room);
     let mut next_ticket = 0;
     let mut trouble = None;
     for order in receiver {

@@ -26,6 +26,7 @@
 //!
 //! A program that runs commands calls [`init`] first in its `main`.
 
+mod budget;
 mod data;
 mod deliver;
 mod error;

@@ -13,7 +13,7 @@ use headwater_graph::{Operation, Outputs, TaskGraph, TaskId};
 use headwater_remember::Store;
 
 use crate::run::Places;
-use crate::{Error, StoreKeeper};
+use crate::{Error, StoreKeeper, budget};
 
 /// More threads than this help nobody.
 const MOST_WORKERS: usize = 4096;
@@ -130,11 +130,16 @@ pub(crate) fn run_graph_in(
     let workers = usize::try_from(options.capacity.cores)
         .unwrap_or(usize::MAX)
         .min(MOST_WORKERS);
-    let options = Options {
+    let memory = options.capacity.memory;
+    budget::keep_to(memory);
+    let mut options = Options {
         remembers,
         compares: remembers,
         ..options
     };
+    if remembers {
+        options.capacity.aside += budget::aside(memory);
+    }
     let mut enactment = Enactment::of_graph(graph, options);
     let scratch = Temporary(std::env::temp_dir().join(format!(
         "headwater-{}-{}",
@@ -176,7 +181,8 @@ pub(crate) fn run_graph_in(
     let outputs = match store {
         None => run(&mut NothingKept)?,
         Some((store, run_name)) => {
-            let mut keeper = StoreKeeper::new(store, run_name, None);
+            let room = budget::for_store(memory);
+            let mut keeper = StoreKeeper::within(store, run_name, None, room);
             let outputs = run(&mut keeper);
             // Whatever was finished becomes durable, however the run ended.
             let closed = keeper.close().map_err(|error| Error::Pool(error.into()));

@@ -14,7 +14,7 @@ use headwater_graph::{Diagnostic, Recipe, Records, Registry, StoredOutput, TaskI
 use headwater_remember::Store;
 
 use crate::run::Places;
-use crate::{Error, Loaded, RunRequest, StoreKeeper, StorePlace};
+use crate::{Error, Loaded, RunRequest, StoreKeeper, StorePlace, budget};
 
 /// What a stage would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,11 +121,13 @@ pub(crate) fn prepare(
         &data.parameters,
     )
     .map_err(|errors| loaded.mistakes(&errors.into_iter().map(open).collect::<Vec<_>>()))?;
+    let memory = request.memory.or_else(machine_memory);
     let options = Options {
         parallelism: request.parallelism,
         capacity: Capacity {
             cores: cores as u64,
-            memory: request.memory.or_else(machine_memory),
+            memory,
+            aside: budget::aside(memory),
             others: request.resources.clone(),
         },
         retries: request.retries,

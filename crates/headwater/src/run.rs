@@ -17,10 +17,10 @@ use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskSt
 
 use crate::deliver::{DeliveredAll, deliver, link_last, table};
 use crate::fetch::StoreFetcher;
-use crate::notes;
 use crate::plan::{Prepared, prepare, recompute_lost, recompute_lost_inputs};
 use crate::progress::{Listener, TRACE_HEADER, address_of};
 use crate::{Error, FailedTask, Progress, RunReport, RunRequest, StoreKeeper};
+use crate::{budget, notes};
 
 /// Runs `request` until everything has ended or `stop` is asked for.
 pub fn run(
@@ -49,7 +49,9 @@ pub fn run(
             Some("give a new one with -o, or leave -o out".to_owned()),
         ));
     }
-    let mut keeper = StoreKeeper::new(Arc::clone(&store), &run, request.disk);
+    budget::keep_to(request.memory);
+    let room = budget::for_store(request.memory);
+    let mut keeper = StoreKeeper::within(Arc::clone(&store), &run, request.disk, room);
     // Everything that can be wrong with the data is found here, before anything is written.
     let opened = prepared
         .enactment
@@ -367,6 +369,7 @@ fn finish(
         notes: told_damage(damage)
             .chain(fetcher.take_notes())
             .chain(enactment.take_notes())
+            .chain(budget::told(enactment.coordinator(), request.memory))
             .chain(notes)
             .collect(),
         diagnostics: std::mem::take(&mut prepared.diagnostics),

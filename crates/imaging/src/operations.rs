@@ -4,6 +4,9 @@
 //! than 0 that comes in goes out, with empty images beside it. A change of what an operation gives is a change of its
 //! version: a test holds a digest of what each gives for one image.
 //!
+//! What an operation needs while it runs, besides what it reads and makes, is said in its signature: as measured on
+//! tissue, with a little to spare; a test counts it again. A limit on memory is kept by that.
+//!
 //! `values` turns values of the engine into views and back; `segmentation` has normalization, the split and the
 //! seven tasks, `results` what is made of masks, `slides` what is made of images too large to be read at once.
 

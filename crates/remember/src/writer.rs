@@ -23,8 +23,8 @@ const WINDOW: Duration = Duration::from_millis(50);
 const BATCH: usize = 16_384;
 /// The most products that wait.
 const QUEUE: usize = 2 * BATCH;
-/// The most bytes of objects in memory that wait.
-const QUEUE_BYTES: usize = 256 << 20;
+/// The most bytes of objects in memory that wait or are being written, unless somebody says otherwise.
+const QUEUE_BYTES: u64 = 256 << 20;
 
 /// Called with the tickets of each batch when it is durable.
 type Acknowledge = Box<dyn Fn(&[u64]) + Send>;
@@ -33,7 +33,8 @@ type Acknowledge = Box<dyn Fn(&[u64]) + Send>;
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<Entry>,
-    bytes: usize,
+    /// Of what is in the queue, and of the batch that is being written.
+    bytes: u64,
     /// Tickets below this one have been taken from the queue and dealt with.
     done: u64,
     /// The next ticket.
@@ -65,12 +66,19 @@ impl Shared {
 #[derive(Debug)]
 pub struct Writer {
     shared: Arc<Shared>,
+    room: u64,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
     /// Starts the thread. `acknowledged` is called on it with the tickets of each batch that has become durable.
     pub fn start(store: Arc<Store>, acknowledged: Acknowledge) -> Writer {
+        Writer::start_within(store, acknowledged, QUEUE_BYTES)
+    }
+
+    /// As [`start`](Self::start); objects that wait or are being written take at most `room` bytes of memory, or are
+    /// alone.
+    pub fn start_within(store: Arc<Store>, acknowledged: Acknowledge, room: u64) -> Writer {
         let shared = Arc::new(Shared::default());
         let own = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -87,7 +95,11 @@ impl Writer {
                 )));
             })
             .ok();
-        Writer { shared, thread }
+        Writer {
+            shared,
+            room,
+            thread,
+        }
     }
 
     /// Hands over a product and returns its ticket; tickets count from 0. Waits only while the queue is full.
@@ -102,12 +114,12 @@ impl Writer {
     }
 
     fn hand_over(&self, entry: Entry) -> u64 {
-        let bytes = entry.bytes();
+        let bytes = entry.bytes() as u64;
         let mut state = locked(&self.shared.state);
         // A product larger than the whole allowance goes alone.
         while !state.ended
             && (state.queue.len() >= QUEUE
-                || (state.bytes > 0 && state.bytes + bytes > QUEUE_BYTES))
+                || (state.bytes > 0 && state.bytes.saturating_add(bytes) > self.room))
         {
             state.hurry = true;
             self.shared.work.notify_one();
@@ -192,6 +204,7 @@ fn work(store: &Store, shared: &Shared, acknowledged: &Acknowledge) {
     while let Some((first, batch)) = next_batch(shared) {
         let kept = store.keep(&batch);
         let count = batch.len();
+        let bytes: u64 = batch.iter().map(|entry| entry.bytes() as u64).sum();
         // The products may be large, and nobody should have to wait while they are freed.
         drop(batch);
         let tickets = first..first + count as u64;
@@ -213,6 +226,7 @@ fn work(store: &Store, shared: &Shared, acknowledged: &Acknowledge) {
             Err(error) => Some(error),
         };
         let mut state = locked(&shared.state);
+        state.bytes -= bytes;
         state.done = tickets.end;
         if state.error.is_none() {
             state.error = error;
@@ -246,10 +260,9 @@ fn next_batch(shared: &Shared) -> Option<(u64, Vec<Entry>)> {
     }
     let count = state.queue.len().min(BATCH);
     let batch: Vec<Entry> = state.queue.drain(..count).collect();
-    state.bytes -= batch.iter().map(Entry::bytes).sum::<usize>();
     let first = state.done;
     drop(state);
-    // Those who wait for room need not wait for the commit.
+    // Those who wait for a place need not wait for the commit.
     shared.progress.notify_all();
     Some((first, batch))
 }

@@ -1,9 +1,10 @@
-//! How much memory the engine itself takes.
+//! How much memory the engine takes: by itself, and with a limit on what its tasks may take.
 
 use std::mem::MaybeUninit;
 use std::process::Stdio;
 
-use crate::place::Place;
+use crate::examples::example;
+use crate::place::{Place, delivered};
 
 const FLOW: &str = r#"
 headwater: 1
@@ -31,19 +32,13 @@ operations:
 
 const ITEMS: usize = 2000;
 
-#[test]
+/// Runs `headwater`; what it takes at most, in MiB: of the engine or of anything it waited for, whichever is largest.
 #[expect(
     clippy::zombie_processes,
     reason = "`wait4` waits for it and tells its peak"
 )]
-fn a_run_of_6000_tasks_stays_below_200_megabytes() {
-    let place = Place::with_flow(FLOW);
-    let items: Vec<String> = (0..ITEMS).map(|item| item.to_string()).collect();
-    place.write(
-        "data.yaml",
-        &format!("inputs: {{item: [{}]}}\n", items.join(", ")),
-    );
-    let mut command = place.command(&["run", "flow.yaml", "--inputs", "data.yaml", "--json"]);
+fn peak_of(place: &Place, arguments: &[&str]) -> i64 {
+    let mut command = place.command(arguments);
     let child = command
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -56,9 +51,23 @@ fn a_run_of_6000_tasks_stays_below_200_megabytes() {
     assert_eq!((waited, status), (process, 0));
     // SAFETY: all-zero bytes are a valid `rusage`, and the kernel has filled it in.
     let usage = unsafe { usage.assume_init() };
-    // Of the engine or of anything it waited for, whichever is largest.
     let peak = usage.ru_maxrss / 1024;
     println!("peak: {peak} MiB");
+    peak
+}
+
+#[test]
+fn a_run_of_6000_tasks_stays_below_200_megabytes() {
+    let place = Place::with_flow(FLOW);
+    let items: Vec<String> = (0..ITEMS).map(|item| item.to_string()).collect();
+    place.write(
+        "data.yaml",
+        &format!("inputs: {{item: [{}]}}\n", items.join(", ")),
+    );
+    let peak = peak_of(
+        &place,
+        &["run", "flow.yaml", "--inputs", "data.yaml", "--json"],
+    );
     assert!(peak < 200, "{peak} MiB");
 
     let table = place.read("outputs/last/outputs.csv");
@@ -67,4 +76,47 @@ fn a_run_of_6000_tasks_stays_below_200_megabytes() {
         place.read(&format!("outputs/last/c/{}", ITEMS - 1)),
         format!("{}\n", ITEMS - 1)
     );
+}
+
+/// Four images of 2048 × 2048 pixels on eight workers, which would take half as much again as they may. The
+/// accounts leave some 50 MiB to spare; what is asked here is the limit itself.
+#[test]
+fn images_on_many_workers_stay_within_a_limit_on_memory() {
+    let (place, _) = example("nuclei");
+    for seed in ["1", "2", "3", "4"] {
+        let file = format!("tile-{seed}.png");
+        let arguments = ["--size", "2048x2048", "--seed", seed, "-o", &file];
+        let command = ["imaging", "synth"].iter().chain(&arguments);
+        let command: Vec<&str> = command.copied().collect();
+        place.headwater(&command).ended(0);
+    }
+    place.write("tiles.yaml", "inputs: {tile: \"tile-*.png\"}\n");
+    let run = |more: &[&str]| {
+        let arguments = ["run", "nuclei/nuclei.yaml", "--inputs", "tiles.yaml"].iter();
+        let arguments = arguments.chain(&["--set", "Normalize=true", "-j", "8"]);
+        let arguments: Vec<&str> = arguments.chain(more).copied().collect();
+        peak_of(&place, &arguments)
+    };
+    let limited = run(&["--memory", "256MiB"]);
+    let masks = delivered(&place.last());
+    assert!(limited <= 256, "{limited} MiB");
+    // A limit changes nothing of what comes out.
+    std::fs::remove_dir_all(place.path(".headwater")).expect("a store");
+    run(&[]);
+    assert_eq!(delivered(&place.last()), masks);
+}
+
+/// A limit that nothing fits into is told, and the run comes to the same.
+#[test]
+fn a_limit_of_a_byte_is_told() {
+    let (place, _) = example("nuclei");
+    let arguments = ["run", "nuclei/nuclei.yaml", "--memory", "1"].iter();
+    let arguments = arguments.chain(&["--inputs", "nuclei/inputs.yaml", "-j", "2"]);
+    let arguments: Vec<&str> = arguments.copied().collect();
+    place
+        .headwater(&arguments)
+        .ended(0)
+        .says(&["alone, and may have exceeded the memory of 1 B that --memory allows: about "]);
+    let table = place.read("outputs/last/outputs.csv");
+    assert!(table.lines().any(|line| line.contains(",566,")), "{table}");
 }

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 
 use core::time::Duration;
 
-use headwater_graph::{TaskGraph, TaskId};
+use headwater_graph::{Source, TaskGraph, TaskId};
 
 use super::{Action, Coordinator, Presence, Start, State};
 use crate::Time;
@@ -41,7 +41,8 @@ impl Coordinator {
             return Action::Compare;
         }
         if let Some(task) = self.loaded.pop() {
-            // Its resources were taken when its inputs were sent for.
+            // Its resources were taken when its inputs were sent for. These are held now, and no longer promised.
+            self.lower_promise(graph, task);
             return Action::Start(self.begin(graph, task));
         }
         if let Some(action) = self.pick(graph) {
@@ -178,6 +179,9 @@ impl Coordinator {
         if let Some(victim) = self.spill_victim(graph, task) {
             return Some(Action::Spill(victim));
         }
+        let wanted = self.wanted_memory(graph, task);
+        self.oversized.tasks += 1;
+        self.oversized.most = self.oversized.most.max(self.ledger.held() + wanted);
         Some(self.launch(graph, task, true))
     }
 
@@ -187,16 +191,73 @@ impl Coordinator {
         if !self.ledger.limits_memory() {
             return 0;
         }
-        let (mut inputs, mut coming) = (0u64, 0u64);
+        let (mut coming, mut last) = (0u64, None);
         graph.for_each_input_task(task, |input| {
-            let slot = &self.slots[input.index()];
-            inputs += slot.memory;
-            if slot.presence != Presence::Here {
-                coming += slot.memory;
+            if self.slots[input.index()].presence != Presence::Here && last != Some(input) {
+                coming = coming.saturating_add(self.returning_memory(graph, input));
+                last = Some(input);
             }
         });
         let needs = &self.needs[graph.operation_index(task) as usize];
-        needs.own_memory(inputs).saturating_add(coming)
+        let own = needs.own_memory(|port| match port {
+            // Somebody who says nothing may make files of files, which take no memory.
+            None if !needs.says_working() => self.input_memory(graph, task),
+            port => self.input_size(graph, task, port),
+        });
+        own.saturating_add(coming)
+    }
+
+    /// The bytes that bringing back the outputs of `input` takes: what they were when they were last here, or else
+    /// what their like are. For a moment they are there twice, as they were stored and as they are read.
+    fn returning_memory(&self, graph: &TaskGraph, input: TaskId) -> u64 {
+        let memory = match self.slots[input.index()].memory {
+            0 => {
+                let needs = &self.needs[graph.operation_index(input) as usize];
+                needs.output_memory().unwrap_or(0)
+            }
+            memory => memory,
+        };
+        memory.saturating_mul(2)
+    }
+
+    /// The bytes that the tasks which `task` reads from have in memory.
+    fn input_memory(&self, graph: &TaskGraph, task: TaskId) -> u64 {
+        let (mut memory, mut last) = (0u64, None);
+        graph.for_each_input_task(task, |input| {
+            if last != Some(input) {
+                memory = memory.saturating_add(self.slots[input.index()].memory);
+                last = Some(input);
+            }
+        });
+        memory
+    }
+
+    /// The bytes of what `task` reads at an input, or at all of them.
+    fn input_size(&self, graph: &TaskGraph, task: TaskId, port: Option<u16>) -> u64 {
+        let inputs = graph.inputs(task).iter();
+        let wanted = inputs.filter(|(found, _)| port.is_none_or(|port| port == *found));
+        let sizes = wanted.map(|(_, source)| self.source_size(graph, source));
+        sizes.fold(0, u64::saturating_add)
+    }
+
+    fn source_size(&self, graph: &TaskGraph, source: &Source) -> u64 {
+        match source {
+            Source::Product { task, port } => {
+                let measured = self.sizes.get(task);
+                let size = measured.and_then(|sizes| sizes.get(usize::from(*port)).copied());
+                size.unwrap_or(self.slots[task.index()].memory)
+            }
+            Source::External(position) => graph.external_at(*position).value.size(),
+            Source::List(sources) => {
+                let sizes = sources.iter().map(|source| self.source_size(graph, source));
+                sizes.fold(0, u64::saturating_add)
+            }
+            Source::Record(fields) => {
+                let sizes = fields.iter();
+                let sizes = sizes.map(|(_, source)| self.source_size(graph, source));
+                sizes.fold(0, u64::saturating_add)
+            }
+        }
     }
 
     /// The smallest product in memory that `task` does not read.
@@ -259,6 +320,16 @@ impl Coordinator {
             self.ledger.take(needs);
         }
         self.stages.started(slot.stage);
+    }
+
+    fn lower_promise(&mut self, graph: &TaskGraph, task: TaskId) {
+        let wanted = self.wanted_memory(graph, task);
+        if let Some(promised) = self.promised.get_mut(&task)
+            && wanted < *promised
+        {
+            self.ledger.redeem(*promised - wanted);
+            *promised = wanted;
+        }
     }
 
     pub(super) fn vacate(&mut self, graph: &TaskGraph, task: TaskId) {

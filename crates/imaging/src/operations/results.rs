@@ -51,7 +51,9 @@ fn objects() -> Operation {
         .output("matches", Type::Int)
         .output("mean-dice", Type::Float)
         .output("objects", Type::Int)
-        .output("references", Type::Int);
+        .output("references", Type::Int)
+        .working("mask", 650)
+        .working("reference", 650);
     operation(signature, |call| {
         let (mask, reference) = (call.labels("mask")?, call.labels("reference")?);
         let agreement = compare_objects(mask.view(), reference.view())
@@ -70,7 +72,8 @@ fn overlay_operation() -> Operation {
     let signature = Signature::new("overlay", "1")
         .input("image", Type::Image)
         .input("mask", Type::Image)
-        .output("image", Type::Image);
+        .output("image", Type::Image)
+        .working("image", 110);
     let [red, green, blue] = OUTLINE.map(i64::from);
     let colour = [("red", red), ("green", green), ("blue", blue)];
     let signature = integers(signature, &colour);
@@ -93,7 +96,8 @@ fn overlay_operation() -> Operation {
 fn save() -> Operation {
     let signature = Signature::new("save", "1")
         .input("image", Type::Image)
-        .file_output("file", "png");
+        .file_output("file", "png")
+        .working("image", 360);
     operation(signature, |call| {
         let bytes = encode(call.input("image"))?;
         let file = FileValue::of_bytes(bytes);
@@ -105,7 +109,8 @@ fn synth() -> Operation {
     let options = SynthOptions::default();
     let signature = Signature::new("synth", "1")
         .output("image", Type::Image)
-        .output("mask", Type::Image);
+        .output("mask", Type::Image)
+        .working_on_outputs(110);
     let sizes = [("width", 1024), ("height", 1024), ("seed", 1)];
     let signature = reals(
         integers(signature, &sizes),

@@ -24,7 +24,8 @@ pub(super) fn operations() -> Vec<Operation> {
                     .input("image", Type::Image)
                     .output("red", Type::Image)
                     .output("green", Type::Image)
-                    .output("blue", Type::Image),
+                    .output("blue", Type::Image)
+                    .working("image", 110),
             ),
             split,
         ),
@@ -36,7 +37,8 @@ pub(super) fn operations() -> Vec<Operation> {
                         .input("green", Type::Image)
                         .input("blue", Type::Image)
                         .output("mask", Type::Image)
-                        .output("status", Type::Int),
+                        .output("status", Type::Int)
+                        .working("red", 50),
                     &[
                         ("red", defaults.r.into()),
                         ("green", defaults.g.into()),
@@ -52,7 +54,8 @@ pub(super) fn operations() -> Vec<Operation> {
                 Signature::new("reconstruct-background", "1")
                     .input("red", Type::Image)
                     .output("inverted", Type::Image)
-                    .output("background", Type::Image),
+                    .output("background", Type::Image)
+                    .working("red", 220),
                 &[("connectivity", connectivity(defaults.recon_conn))],
             ),
             reconstruct_background,
@@ -63,7 +66,8 @@ pub(super) fn operations() -> Vec<Operation> {
                     .input("inverted", Type::Image)
                     .input("background", Type::Image)
                     .output("difference", Type::Image)
-                    .output("mask", Type::Image),
+                    .output("mask", Type::Image)
+                    .working("inverted", 150),
                 &[
                     ("threshold", defaults.g1.into()),
                     ("connectivity", connectivity(defaults.fill_holes_conn)),
@@ -76,7 +80,8 @@ pub(super) fn operations() -> Vec<Operation> {
                 Signature::new("filter-candidates", "1")
                     .input("mask", Type::Image)
                     .output("mask", Type::Image)
-                    .output("status", Type::Int),
+                    .output("status", Type::Int)
+                    .working("mask", 50),
                 &[
                     ("min-size", defaults.min_size),
                     ("max-size", defaults.max_size),
@@ -93,7 +98,8 @@ pub(super) fn operations() -> Vec<Operation> {
                     .input("background-status", Type::Int)
                     .input("seeds-status", Type::Int)
                     .output("mask", Type::Image)
-                    .output("status", Type::Int),
+                    .output("status", Type::Int)
+                    .working("difference", 50),
                 &[("threshold", defaults.g2.into())],
             ),
             candidates,
@@ -105,7 +111,8 @@ pub(super) fn operations() -> Vec<Operation> {
                     .input("mask", Type::Image)
                     .input("status", Type::Int)
                     .output("mask", Type::Image)
-                    .output("status", Type::Int),
+                    .output("status", Type::Int)
+                    .working("mask", 900),
                 &[
                     ("min-size", defaults.min_size_pl),
                     ("connectivity", connectivity(defaults.watershed_conn)),
@@ -120,7 +127,8 @@ pub(super) fn operations() -> Vec<Operation> {
                     .input("status", Type::Int)
                     .output("mask", Type::Image)
                     .output("nuclei", Type::Int)
-                    .output("status", Type::Int),
+                    .output("status", Type::Int)
+                    .working("mask", 50),
                 &[
                     ("min-size", defaults.min_size_seg),
                     ("max-size", defaults.max_size_seg),
@@ -150,6 +158,7 @@ fn normalization() -> Operation {
     let mut signature = Signature::new("normalize", "1")
         .input("image", Type::Image)
         .output("image", Type::Image)
+        .working("image", 150)
         .parameter("apply", ScalarType::Bool, Some(Scalar::Bool(true)));
     for (channel, (mean, std)) in TARGET.into_iter().enumerate() {
         let defaults = [

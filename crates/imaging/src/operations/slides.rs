@@ -173,7 +173,8 @@ fn tile() -> Operation {
         .input("slide", Type::File)
         .input("box", Type::Record)
         .output("box", Type::Record)
-        .output("image", Type::Image);
+        .output("image", Type::Image)
+        .working_on_outputs(150);
     operation(integers(signature, &[("level", 0)]), |call| {
         let mut slide = open(call)?;
         let (level, _, _) = level(call, &slide)?;
