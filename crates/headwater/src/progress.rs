@@ -262,7 +262,14 @@ impl Observer for Listener {
             .as_mut()
         {
             let recipe = enactment.graph().recipe(task);
-            trace_line(trace, &address, state, execution, &recipe);
+            trace_line(
+                trace,
+                &address,
+                state,
+                execution,
+                execution.started,
+                &recipe,
+            );
         }
     }
 }
@@ -273,6 +280,7 @@ pub(crate) fn trace_line(
     address: &str,
     state: &str,
     execution: &Execution,
+    started: Duration,
     recipe: &Recipe,
 ) {
     let peak = if execution.usage.peak_reliable {
@@ -285,7 +293,7 @@ pub(crate) fn trace_line(
         trace,
         "{address}\t{state}\t{}\t{:.6}\t{:.6}\t{:.6}\t{peak}\t{recipe}",
         execution.attempt,
-        execution.started.as_secs_f64(),
+        started.as_secs_f64(),
         execution.elapsed.as_secs_f64(),
         execution.usage.cpu.as_secs_f64(),
     );

@@ -358,7 +358,7 @@ fn a_study_ends_at_the_first_prefix_that_is_sure_enough() {
 
     // Shares are not that sure: it goes on, and what was evaluated is not evaluated again.
     let place = studied(LINE, "100", "{vbd: {samples: 64}}");
-    let report = run(&place, &["--set", "until.ci=0.5"], 0);
+    let report = run(&place, &["--set", "until.ci=0.4"], 0);
     let groups = report.0["phases"][0]["groups"].as_u64().expect("a number");
     assert!((12..64).contains(&groups), "{groups}");
     let log = place.told("log");

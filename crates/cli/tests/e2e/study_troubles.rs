@@ -366,7 +366,10 @@ fn mistakes_are_told_before_anything_runs() {
         ),
         (&["--bucket-size", "3"], &["--buckets"]),
         (&["--set", "objective=z"], &["`z`", "--set:1:11"]),
-        (&["--set", "inputs.item=[]"], &["item"]),
+        (
+            &["--set", "inputs.item=[]"],
+            &["there is nothing to study: `item` has no items", "help: "],
+        ),
     ];
     for (arguments, expected) in cases {
         let mut all = vec!["study", "run", "study.yaml"];
@@ -404,7 +407,7 @@ operations:
     shell: for i in 1 2 {param.a}; do echo $i > part-$i; done
     inputs: {item: int}
     params: {a: int}
-    outputs: {parts: {type: list of file, glob: 'part-*'}}
+    outputs: {parts: {type: file, glob: 'part-*'}}
   each:
     shell: wc -c < {in.part} > {out.size}
     inputs: {part: file}

@@ -146,8 +146,7 @@ pub(super) fn examples(
     }
     let names = Names::new(workflow, &open, &instances);
     let ended = site.ground.run(assembled, names, &[], keeper)?;
-    book.round(&ended, &instances, chosen.len(), Part::Aside);
-    book.close_aside();
+    book.round(&ended, &instances, Part::Aside);
     if let Some(error) = ended.trouble {
         return Err(error);
     }

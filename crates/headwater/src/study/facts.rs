@@ -1,19 +1,20 @@
 //! What became of the tasks of a study, over all its rounds.
 //!
 //! Law: of the tasks that differ each is counted once: as executed, cut off, failed, blocked, left, or else as
-//! remembered. A task that an earlier round of the same run had made, and that had to be made again, is counted apart.
+//! remembered; one that several rounds ask for is counted once. A task that an earlier round had made, and that had to
+//! be made again, is counted apart.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_enact::{Counts, State};
-use headwater_graph::{Costs as _, Recipe};
+use headwater_graph::{Costs as _, Recipe, TaskId};
 use headwater_remember::{RunTask, Store, TaskState};
 
 use super::instances::Instances;
 use super::names::StepName;
-use super::round::Ended;
+use super::round::{Ended, Ran};
 use super::summary::{TaskFacts, Timeline};
 use crate::Error;
 
@@ -23,12 +24,18 @@ const SLICES: usize = 120;
 /// How far a round is part of what was planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
-    /// It has everything that was planned so far.
-    All,
-    /// It comes first, and what it makes is part of a later one: only what it had to run counts, and not as planned.
-    First,
-    /// It is for show: only what it had to run counts.
+    /// It evaluates so many more sets.
+    Sets(usize),
+    /// It makes something for them beforehand, or something to be shown: what it had to run is what was planned.
     Aside,
+}
+
+/// Why a task was not done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Undone {
+    Failed,
+    Blocked,
+    Left,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -40,15 +47,8 @@ struct Row {
     distinct: usize,
     executed: usize,
     cut_off: usize,
-    failed: usize,
-    blocked: usize,
-    left: usize,
     spent: Duration,
     runs: usize,
-    /// Of the last round of this phase.
-    asked: usize,
-    differ: usize,
-    undone: (usize, usize, usize),
 }
 
 /// What became of the tasks.
@@ -58,7 +58,9 @@ pub(super) struct Book {
     places: BTreeMap<(usize, Arc<str>), usize>,
     /// Row, beginning, duration.
     ran: Vec<(usize, Duration, Duration)>,
-    executed: HashSet<Recipe>,
+    /// The tasks of earlier rounds; those that were not done have an entry below.
+    seen: HashSet<Recipe>,
+    undone: HashMap<Recipe, Vec<(usize, Undone)>>,
     pub(super) recomputed: usize,
     /// In the order in which they came.
     pub(super) tasks: Vec<RunTask>,
@@ -80,78 +82,77 @@ impl Book {
         self.rows.len() - 1
     }
 
-    /// Takes in a round over so many sets.
-    pub(super) fn round(&mut self, ended: &Ended, instances: &Instances, sets: usize, part: Part) {
+    /// Takes in a round.
+    pub(super) fn round(&mut self, ended: &Ended, instances: &Instances, part: Part) {
         let graph = ended.enactment.graph();
         let coordinator = ended.enactment.coordinator();
-        for row in &mut self.rows {
-            (row.asked, row.differ, row.undone) = (0, 0, (0, 0, 0));
-        }
         let steps: Vec<Option<usize>> = ended
             .names
             .steps
             .iter()
             .map(|step| step.as_ref().map(|step| self.row(ended, step)))
             .collect();
-        for occurrence in &instances.template.occurrences {
-            for row in occurrence
-                .steps
-                .iter()
-                .filter_map(|step| steps[*step as usize])
-            {
-                self.rows[row].asked += sets;
+        if let Part::Sets(sets) = part {
+            let occurrences = instances.template.occurrences.iter();
+            for step in occurrences.flat_map(|occurrence| &occurrence.steps) {
+                if let Some(row) = steps[*step as usize] {
+                    self.rows[row].planned += sets;
+                }
             }
         }
-        let ran: HashMap<_, _> = ended.ran.iter().map(|ran| (ran.task, *ran)).collect();
+        let ran: HashMap<TaskId, Ran> = ended.ran.iter().map(|ran| (ran.task, *ran)).collect();
         let mut fresh = Vec::new();
         for task in graph.ids() {
-            let Some(step) = ended.names.step(task) else {
+            let signature = &graph.operation_at(task).signature;
+            let Some(step) = ended.names.step(task).filter(|_| !signature.implicit) else {
                 continue;
             };
-            let signature = &graph.operation_at(task).signature;
-            if signature.implicit {
+            let place = self.places[&(step.stage, Arc::clone(&step.task))];
+            let row = &mut self.rows[place];
+            row.operation = (Arc::clone(&signature.name), Arc::clone(&signature.version));
+            let recipe = graph.recipe(task);
+            let (state, undone) = match coordinator.state(task) {
+                State::Done if coordinator.is_restored(task) => (TaskState::Restored, None),
+                State::Done => (TaskState::Executed, None),
+                State::Known if coordinator.is_cut_off(task) => (TaskState::CutOff, None),
+                // What nobody needs in a round aside was not asked for.
+                State::Known | State::Idle if part == Part::Aside => continue,
+                State::Known | State::Idle => (TaskState::Reused, None),
+                State::Failed => (TaskState::Failed, Some(Undone::Failed)),
+                State::Blocked => (TaskState::Blocked, Some(Undone::Blocked)),
+                _ => (TaskState::Blocked, Some(Undone::Left)),
+            };
+            let is_done = matches!(state, TaskState::Executed | TaskState::Restored);
+            // What an earlier round told of is not told again, as not run by a later one.
+            let is_told = matches!(state, TaskState::Reused | TaskState::CutOff)
+                && self.seen.contains(&recipe);
+            if self.seen.contains(&recipe) {
+                let failed_before = self.undone.get_mut(&recipe).and_then(Vec::pop).is_some();
+                match (undone, failed_before) {
+                    (Some(why), true) => {
+                        self.undone.entry(recipe).or_default().push((place, why));
+                    }
+                    (None, true) => {
+                        row.executed += usize::from(is_done);
+                        row.cut_off += usize::from(state == TaskState::CutOff);
+                    }
+                    // Its bytes were not kept, and something new needs them.
+                    (_, false) => self.recomputed += usize::from(is_done),
+                }
+            } else {
+                let alone = ended.names.is_reference(task) || part == Part::Aside;
+                row.planned += usize::from(alone);
+                row.distinct += 1;
+                row.executed += usize::from(is_done);
+                row.cut_off += usize::from(state == TaskState::CutOff);
+                if let Some(why) = undone {
+                    self.undone.entry(recipe).or_default().push((place, why));
+                }
+                fresh.push(recipe);
+            }
+            if undone == Some(Undone::Left) || is_told {
                 continue;
             }
-            let recipe = graph.recipe(task);
-            let row = self.places[&(step.stage, Arc::clone(&step.task))];
-            let row = &mut self.rows[row];
-            row.operation = (Arc::clone(&signature.name), Arc::clone(&signature.version));
-            row.asked += usize::from(ended.names.is_reference(task));
-            row.differ += 1;
-            let state = match coordinator.state(task) {
-                State::Known | State::Idle if part != Part::All => continue,
-                State::Done if self.executed.contains(&recipe) => {
-                    self.recomputed += 1;
-                    TaskState::Restored
-                }
-                State::Done => {
-                    row.executed += 1;
-                    row.planned += usize::from(part == Part::Aside);
-                    row.distinct += usize::from(part == Part::Aside);
-                    fresh.push(recipe);
-                    match coordinator.is_restored(task) {
-                        true => TaskState::Restored,
-                        false => TaskState::Executed,
-                    }
-                }
-                State::Known if coordinator.is_cut_off(task) => {
-                    row.cut_off += 1;
-                    TaskState::CutOff
-                }
-                State::Known | State::Idle => TaskState::Reused,
-                State::Failed => {
-                    row.undone.0 += 1;
-                    TaskState::Failed
-                }
-                State::Blocked => {
-                    row.undone.1 += 1;
-                    TaskState::Blocked
-                }
-                _ => {
-                    row.undone.2 += 1;
-                    continue;
-                }
-            };
             let nanoseconds = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(0);
             let (started, wall) = ran.get(&task).map_or((0, 0), |ran| {
                 (nanoseconds(ran.started), nanoseconds(ran.elapsed))
@@ -165,8 +166,6 @@ impl Book {
                 wall,
             };
             match self.by_address.get(&address) {
-                // What an earlier round ran is not told as reused by a later one.
-                Some(_) if state == TaskState::Reused => {}
                 Some(place) => self.tasks[*place] = told,
                 None => {
                     self.by_address.insert(address, self.tasks.len());
@@ -174,7 +173,10 @@ impl Book {
                 }
             }
         }
-        self.executed.extend(fresh);
+        // Where nothing is remembered, a task of a later round is another one.
+        if ended.remembers {
+            self.seen.extend(fresh);
+        }
         self.recomputed += ended.enactment.counts().recomputed;
         for ran in &ended.ran {
             if let Some(step) = ended.names.step(ran.task) {
@@ -186,41 +188,29 @@ impl Book {
         }
     }
 
-    /// A phase has ended: what its last round asked for is what was planned.
-    pub(super) fn close_phase(&mut self) {
-        for row in &mut self.rows {
-            row.planned += row.asked;
-            row.distinct += row.differ;
-            row.failed += row.undone.0;
-            row.blocked += row.undone.1;
-            row.left += row.undone.2;
-            (row.asked, row.differ, row.undone) = (0, 0, (0, 0, 0));
-        }
-    }
-
-    /// A round for show has ended: what it asked for was not planned.
-    pub(super) fn close_aside(&mut self) {
-        for row in &mut self.rows {
-            (row.asked, row.differ, row.undone) = (0, 0, (0, 0, 0));
-        }
+    /// How many tasks of a row were not done, and why.
+    fn undone(&self, row: usize, why: Undone) -> usize {
+        let all = self.undone.values().flatten();
+        all.filter(|found| **found == (row, why)).count()
     }
 
     /// How many tasks stand where, over all rounds.
     pub(super) fn counts(&self) -> Counts {
         let sum = |of: fn(&Row) -> usize| self.rows.iter().map(of).sum::<usize>();
-        let remembered = sum(|row| {
-            let counted = row.executed + row.cut_off + row.failed + row.blocked + row.left;
-            row.distinct.saturating_sub(counted)
-        });
-        let tasks = sum(|row| row.distinct);
+        let undone = |why: Undone| {
+            let all = self.undone.values().flatten();
+            all.filter(|(_, found)| *found == why).count()
+        };
+        let (executed, cut_off) = (sum(|row| row.executed), sum(|row| row.cut_off));
+        let (failed, blocked) = (undone(Undone::Failed), undone(Undone::Blocked));
         Counts {
-            tasks,
-            planned: tasks - remembered,
-            executed: sum(|row| row.executed),
-            failed: sum(|row| row.failed),
-            blocked: sum(|row| row.blocked),
+            tasks: sum(|row| row.distinct),
+            planned: executed + cut_off + failed + blocked + undone(Undone::Left),
+            executed,
+            failed,
+            blocked,
             recomputed: self.recomputed,
-            cut_off: sum(|row| row.cut_off),
+            cut_off,
             found: 0,
         }
     }
@@ -245,7 +235,10 @@ impl Book {
         let facts = |place: &usize| {
             let row = &self.rows[*place];
             let known = costs[*place].as_ref().map(|cost| cost.wall as f64 / 1e9);
-            let counted = row.executed + row.cut_off + row.failed + row.blocked + row.left;
+            let undone = |why| self.undone(*place, why);
+            let (failed, blocked) = (undone(Undone::Failed), undone(Undone::Blocked));
+            let left = undone(Undone::Left);
+            let counted = row.executed + row.cut_off + failed + blocked + left;
             TaskFacts {
                 stage: row.stage.clone(),
                 task: row.task.clone(),
@@ -254,9 +247,9 @@ impl Book {
                 executed: row.executed,
                 cut_off: row.cut_off,
                 remembered: row.distinct.saturating_sub(counted),
-                failed: row.failed,
-                blocked: row.blocked,
-                left: row.left,
+                failed,
+                blocked,
+                left,
                 seconds: row.spent.as_secs_f64(),
                 mean_seconds: match row.runs {
                     0 => known,

@@ -27,6 +27,16 @@ pub(super) struct Varied {
     pub(super) sets: usize,
 }
 
+impl Varied {
+    /// The sets from this one on.
+    pub(super) fn from(&self, first: usize) -> Varied {
+        let mut rest = self.clone();
+        rest.cells.drain(..first * rest.names.len());
+        rest.sets -= first;
+        rest
+    }
+}
+
 /// A parameter that cannot take a value of the study.
 #[derive(Debug, PartialEq)]
 pub(super) struct Unfit {

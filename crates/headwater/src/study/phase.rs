@@ -182,8 +182,8 @@ pub(super) struct EndedPhase {
     pub(super) summary: PhaseSummary,
     /// The sets that were evaluated.
     pub(super) varied: Varied,
-    /// Its last round.
-    pub(super) last: Ended,
+    /// Its rounds.
+    pub(super) rounds: Vec<Ended>,
     pub(super) forecast: Option<ForecastFacts>,
 }
 
@@ -193,8 +193,8 @@ fn no_answer(error: AnalyzeError) -> Error {
 }
 
 impl Site<'_> {
-    /// The evaluations of a graph.
-    fn cells(&self, assembled: &Assembled) -> Vec<Cell> {
+    /// The evaluations of a graph whose first set is `first`.
+    fn cells(&self, assembled: &Assembled, first: usize) -> Vec<Cell> {
         let objective = &self.study.resolved.objective.name;
         // The items are the requests for the objective, in their order.
         let mut items = vec![None; self.open.blueprint.requested.len()];
@@ -208,7 +208,7 @@ impl Site<'_> {
         let requests = assembled.requested.iter().zip(&assembled.cells);
         let cell = |(requested, (set, position)): (&headwater_enact::Requested, &(u32, u32))| {
             Some(Cell {
-                set: *set as usize,
+                set: first + *set as usize,
                 item: items[*position as usize]?,
                 source: requested.source.clone(),
             })
@@ -258,7 +258,7 @@ impl Site<'_> {
         assembled.requested.clear();
         let names = Names::new(&self.loaded.workflow, self.open, &shared.instances);
         let ended = self.ground.run(assembled, names, &[], Some(keeper))?;
-        book.round(&ended, &shared.instances, 1, Part::First);
+        book.round(&ended, &shared.instances, Part::Aside);
         match ended.trouble {
             Some(error) => Err(error),
             None => Ok(()),
@@ -325,60 +325,50 @@ impl Site<'_> {
             reached: None,
             held: false,
         });
+        let mut rounds: Vec<Ended> = Vec::new();
+        let mut values: Values = vec![Vec::new(); items];
+        let mut failed = Vec::new();
         let mut place = 0;
-        let (varied, last, values, failed) = loop {
+        let varied = loop {
             let prefix = phase.design.prefix(prefixes[place] as usize);
             let varied = prefix.varied(&phase.studied);
-            let mut shared = self.share(&varied)?;
+            // What earlier rounds have evaluated is there, or failed; a round has the sets beyond.
+            let first = values.first().map_or(0, Vec::len);
+            let mut shared = self.share(&varied.from(first))?;
             if place == 0 {
-                let mut costing = Costing::new(&shared.operations, self.ground.store)?;
-                let unknown = *costing.source() == CostSource::Counts;
-                if let Some(keeper) = keeper.as_deref_mut()
-                    && unknown
-                    && self.open.references > 0
-                {
-                    self.make_references(&varied, book, keeper)?;
-                    costing = Costing::new(&shared.operations, self.ground.store)?;
-                }
-                if keeper.is_some() && phase.number.0 == 1 {
-                    let whole;
-                    let all = match prefixes.len() {
-                        1 => &shared,
-                        _ => {
-                            whole = self.share(&phase.design.varied(&phase.studied))?;
-                            &whole
-                        }
-                    };
-                    forecast = self.forecast(all, &costing)?;
-                }
+                forecast = self.foresee(phase, &shared, &varied, book, keeper.as_deref_mut())?;
             }
             let costing = Costing::new(&shared.operations, self.ground.store)?;
             let cut = self.division.cut(&shared, &costing);
-            let assembled = self.assemble(&shared, phase.first_set, &cut)?;
-            let cells = self.cells(&assembled);
-            self.ground.progress.round(cells.len());
+            let assembled = self.assemble(&shared, phase.first_set + first, &cut)?;
+            let cells = self.cells(&assembled, first);
+            self.ground.progress.round(items * varied.sets);
             let names = Names::new(&self.loaded.workflow, self.open, &shared.instances);
             let instances = std::mem::take(&mut shared.instances);
             drop(shared);
             let ended = self
                 .ground
                 .run(assembled, names, &cells, keeper.as_deref_mut())?;
-            book.round(&ended, &instances, varied.sets, Part::All);
-            let (values, failed) = self.read_off(&ended, &cells, items, varied.sets, phase);
+            book.round(&ended, &instances, Part::Sets(varied.sets - first));
+            for item in &mut values {
+                item.resize(varied.sets, None);
+            }
+            self.read_off(&ended, &cells, phase, &mut values, &mut failed);
             place += 1;
-            if let Some(rule) = &mut rule {
+            let stopped = self.ground.stop.is_stopping() || ended.trouble.is_some();
+            // A prefix of which a part is missing decides nothing.
+            if let Some(rule) = rule.as_mut().filter(|_| !stopped) {
                 let found = at_prefix(&prefix, &values, prefix.groups(), &phase.bootstrap)
                     .map_err(no_answer)?;
                 rule.reached = widest(&found.indices);
                 rule.held = rule.reached.is_some_and(|reached| reached <= rule.ci);
             }
             let held = rule.is_some_and(|rule| rule.held);
-            let stopped = self.ground.stop.is_stopping() || ended.trouble.is_some();
+            rounds.push(ended);
             if held || stopped || place == prefixes.len() {
-                break (varied, ended, values, failed);
+                break varied;
             }
         };
-        book.close_phase();
         let evaluated = phase.design.prefix(prefixes[place - 1] as usize);
         let found = answer(&evaluated, &values, &phase.bootstrap).map_err(no_answer)?;
         let done = evaluated.groups();
@@ -419,22 +409,46 @@ impl Site<'_> {
         Ok(EndedPhase {
             summary,
             varied,
-            last,
+            rounds,
             forecast,
         })
     }
 
-    /// The objective by item and set, and the evaluations that failed.
+    /// What a study will take, as far as that can be told before its first round.
+    fn foresee(
+        &self,
+        phase: &Phase,
+        shared: &Shared<'_>,
+        varied: &Varied,
+        book: &mut Book,
+        keeper: Option<&mut StoreKeeper>,
+    ) -> Result<Option<ForecastFacts>, Error> {
+        let Some(keeper) = keeper.filter(|_| phase.number.0 == 1) else {
+            return Ok(None);
+        };
+        let mut costing = Costing::new(&shared.operations, self.ground.store)?;
+        if *costing.source() == CostSource::Counts && self.open.references > 0 {
+            self.make_references(varied, book, keeper)?;
+            costing = Costing::new(&shared.operations, self.ground.store)?;
+        }
+        match varied.sets < phase.design.sets() {
+            false => self.forecast(shared, &costing),
+            true => {
+                let whole = self.share(&phase.design.varied(&phase.studied))?;
+                self.forecast(&whole, &costing)
+            }
+        }
+    }
+
+    /// Takes in the values of a round, and the evaluations that failed.
     fn read_off(
         &self,
         ended: &Ended,
         cells: &[Cell],
-        items: usize,
-        sets: usize,
         phase: &Phase,
-    ) -> (Values, Vec<FailedEvaluation>) {
-        let mut values = vec![vec![None; sets]; items];
-        let mut failed = Vec::new();
+        values: &mut Values,
+        failed: &mut Vec<FailedEvaluation>,
+    ) {
         let found = ended.values(cells, self.ground.registry);
         for (cell, found) in cells.iter().zip(found) {
             match found {
@@ -447,7 +461,6 @@ impl Site<'_> {
                 Evaluation::Left => {}
             }
         }
-        (values, failed)
     }
 
     fn parameters(&self, phase: &Phase, evaluated: &Design) -> Vec<StudyParameter> {

@@ -56,6 +56,8 @@ pub(super) struct Ran {
 pub(super) struct Ended {
     pub(super) enactment: Enactment,
     pub(super) names: Names,
+    /// Whether products were looked up and kept.
+    pub(super) remembers: bool,
     /// Tasks that ran, failed ones included, in the order in which they ended.
     pub(super) ran: Vec<Ran>,
     /// Tasks that failed, in the order of the graph.
@@ -244,7 +246,8 @@ impl Observer for Listener<'_> {
         if let Some(trace) = &self.ground.trace {
             let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
             let recipe = enactment.graph().recipe(task);
-            trace_line(&mut **trace, &address(), state, execution, &recipe);
+            let started = self.offset + execution.started;
+            trace_line(&mut **trace, &address(), state, execution, started, &recipe);
         }
     }
 }
@@ -357,6 +360,7 @@ impl Ground<'_> {
         Ok(Ended {
             enactment,
             names,
+            remembers,
             ran,
             failures,
             trouble,

@@ -24,7 +24,7 @@ use super::live::StudyProgress;
 use super::load::{Study, StudyData};
 use super::open::{Open, open_for};
 use super::phase::{self, Bucketing, Division, EndedPhase, Site, StudyReuse};
-use super::round::Ground;
+use super::round::{Ended, Ground};
 use super::summary::{StudyFacts, StudyItem, StudySummary};
 use super::{objective, write};
 use crate::deliver::link_last;
@@ -236,8 +236,8 @@ pub fn run_study(
         .into_iter()
         .chain(unfit.map(|error| error.to_string()))
         .collect();
-    for phase in &mut phases {
-        errors.extend(phase.last.trouble.take().map(|error| error.to_string()));
+    for ended in phases.iter_mut().flat_map(|phase| &mut phase.rounds) {
+        errors.extend(ended.trouble.take().map(|error| error.to_string()));
     }
     let finish = || -> Result<(StudySummary, Vec<PathBuf>), Error> {
         let mut notes = std::mem::take(&mut told);
@@ -246,14 +246,14 @@ pub fn run_study(
         damage.dedup();
         notes.extend(crate::run::told_damage(damage));
         let forecast = phases.iter_mut().find_map(|phase| phase.forecast.take());
+        let rounds = || phases.iter().flat_map(|phase| &phase.rounds);
         let mut failures = Vec::new();
-        for phase in &phases {
-            notes.extend(phase.last.fetcher.take_notes());
-            failures.extend(failed_tasks(phase));
+        for ended in rounds() {
+            notes.extend(ended.fetcher.take_notes());
+            failures.extend(failed_tasks(ended));
         }
         if !read_only {
-            for phase in &phases {
-                let ended = &phase.last;
+            for ended in rounds() {
                 let address = |task| ended.names.address(&ended.enactment, task);
                 let _ = notes::write(&store, &run, &ended.enactment, current, &address);
             }
@@ -459,8 +459,10 @@ fn phases(
 ) -> Result<(Vec<EndedPhase>, Option<Error>), Error> {
     let first = phase::first(site.study, design);
     let mut ended = vec![site.run(&first, book, keeper.as_deref_mut())?];
-    let is_over =
-        |ended: &EndedPhase| site.ground.stop.is_stopping() || ended.last.trouble.is_some();
+    let is_over = |ended: &EndedPhase| {
+        let broken = ended.rounds.iter().any(|round| round.trouble.is_some());
+        site.ground.stop.is_stopping() || broken
+    };
     if is_over(&ended[0]) {
         return Ok((ended, None));
     }
@@ -475,9 +477,8 @@ fn phases(
     }
 }
 
-/// The tasks that failed in a phase.
-fn failed_tasks(phase: &EndedPhase) -> Vec<FailedTask> {
-    let ended = &phase.last;
+/// The tasks that failed in a round.
+fn failed_tasks(ended: &Ended) -> Vec<FailedTask> {
     let mut blocked: BTreeMap<_, usize> = BTreeMap::new();
     for (task, cause) in ended.enactment.blocked() {
         let signature = &ended.enactment.graph().operation_at(*task).signature;

@@ -120,8 +120,7 @@ pub(super) fn delivered(
 ) -> Result<(Vec<PathBuf>, Vec<String>), Error> {
     let (mut folders, mut notes) = (Vec::new(), Vec::new());
     let names: Vec<&Arc<str>> = outputs.iter().map(|output| &output.name).collect();
-    for phase in phases {
-        let ended = &phase.last;
+    for ended in phases.iter().flat_map(|phase| &phase.rounds) {
         let mut deliverer = Deliverer::new(folder, site.ground.registry, &ended.fetcher);
         for requested in ended.enactment.requested() {
             if !names.contains(&&requested.output) {

@@ -449,6 +449,10 @@ pub(crate) fn table() -> StudySummary {
     phase.kind = PhaseKind::Table;
     phase.method = summary.method.clone();
     phase.confidence = None;
+    phase
+        .parameters
+        .iter_mut()
+        .for_each(|parameter| parameter.stuck = 0);
     (
         phase.groups,
         phase.groups_planned,
@@ -480,6 +484,45 @@ pub(crate) fn single() -> StudySummary {
     phase.parameters.truncate(1);
     phase.fixed.clear();
     summary.facts.tasks.clear();
+    summary
+}
+
+/// A screening of forty parameters that matter alike, with an objective in the millions.
+pub(crate) fn many() -> StudySummary {
+    let mut summary = moat();
+    let mut numbers = Numbers(5);
+    let phase = &mut summary.phases[0];
+    phase.parameters = (0..40)
+        .map(|number| StudyParameter {
+            name: format!("parameter_{number}"),
+            ..parameter(number % 15)
+        })
+        .collect();
+    let rows: Vec<MoatRow> = (0..40)
+        .map(|number| {
+            let size = 4e6 * (1.0 - f64::from(number) * 0.02);
+            MoatRow {
+                mu: Some(-size),
+                mu_star: Some(size),
+                mu_star_conf: Some(size * 0.1),
+                sigma: Some(size * numbers.next()),
+                used: 40,
+                lost: 0,
+            }
+        })
+        .collect();
+    phase.pooled = Indices::Moat(rows);
+    phase
+        .convergence
+        .iter_mut()
+        .for_each(|prefix| prefix.indices = phase.pooled.clone());
+    phase
+        .values
+        .iter_mut()
+        .flatten()
+        .flatten()
+        .for_each(|value| *value = 4e7 + *value * 1e6);
+    summary.examples.clear();
     summary
 }
 
@@ -538,6 +581,7 @@ pub(crate) fn all() -> Vec<(&'static str, StudySummary)> {
         ("constant", constant()),
         ("table", table()),
         ("single", single()),
+        ("many", many()),
         ("hostile", hostile()),
     ]
 }

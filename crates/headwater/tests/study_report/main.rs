@@ -161,18 +161,20 @@ fn answer(summary: &StudySummary) -> String {
 #[test]
 fn the_answer_comes_first_and_claims_no_more_than_the_intervals() {
     let mut summary = made_up::moat();
-    insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.070, next is MinSizePl with 0.0767 ± 0.0164. Their 95 % intervals overlap neither each other nor those of the rest. FillHolesConn had no effect in any of its steps.");
+    insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.070, next is MinSizePl with 0.0767 ± 0.0164. Their 95 % intervals overlap neither each other nor those of the rest. FillHolesConn had no effect in any of its steps.");
     let Indices::Moat(rows) = &mut summary.phases[0].pooled else {
         panic!("MOAT")
     };
     rows[5].mu_star_conf = Some(0.12);
-    insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.120, next is MinSizePl with 0.0767 ± 0.0164. The 95 % intervals of G2 and G1 overlap: which of the two is larger cannot be told. FillHolesConn had no effect in any of its steps.");
+    insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.120, next is MinSizePl with 0.0767 ± 0.0164. The 95 % intervals of G2 and G1 overlap: which of the two is larger cannot be told. FillHolesConn had no effect in any of its steps.");
     let Indices::Moat(rows) = &mut summary.phases[0].pooled else {
         panic!("MOAT")
     };
     rows.iter_mut().for_each(|row| row.mu_star_conf = None);
-    insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 and 0.367, next is MinSizePl with 0.0767. How sure that order is cannot be said: there are no intervals for it. FillHolesConn had no effect in any of its steps.");
-    insta::assert_snapshot!(answer(&made_up::vbd()), @"G2 and G1 matter most to dice: ST is 0.655 ± 0.057 and 0.361 ± 0.039, next is MinSizePl with 0.0440 ± 0.0188. Their 95 % intervals overlap neither each other nor those of the rest. WatershedConn cannot be told from having no effect. The S1 add up to 0.796: about 20 % of the variance comes from parameters acting together.");
+    insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 and 0.367, next is MinSizePl with 0.0767. How sure that order is cannot be said: not all of them have intervals. FillHolesConn had no effect in any of its steps.");
+    insta::assert_snapshot!(answer(&made_up::many()), @"No parameter stands out: μ* falls evenly from 4.00 × 10⁶ ± 0.40 × 10⁶ for parameter_0 to 880000 ± 88000 for parameter_39.");
+    insta::assert_snapshot!(answer(&made_up::failing()), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.070, next is MinSizePl with 0.0767 ± 0.0164. Their 95 % intervals overlap neither each other nor those of the rest. T1 has no index, for want of values. FillHolesConn had no effect in any of its steps.");
+    insta::assert_snapshot!(answer(&made_up::vbd()), @"G2 and G1 matter most to dice: ST is 0.655 ± 0.057 and 0.361 ± 0.039, next is MinSizePl with 0.0440 ± 0.0188. Their 95 % intervals overlap neither each other nor those of the rest. WatershedConn cannot be told from having no effect. The S1 add up to 0.796: about 20 % of the variance comes from parameters acting together.");
     insta::assert_snapshot!(answer(&made_up::constant()), @"dice is 0.500 in all 3600 evaluations that gave a value: nothing that was varied matters to it there.");
     insta::assert_snapshot!(answer(&made_up::table()), @"Over 50 parameter sets of your own, dice goes from 0.161 to 0.939, with a mean of 0.653. Sets of your own have no indices: those need a design.");
     insta::assert_snapshot!(answer(&made_up::single()), @"There is no answer: no evaluation gave a value of dice.");
@@ -185,7 +187,7 @@ fn what_was_left_out_is_said() {
     assert!(page.contains(said));
     assert_eq!(page.matches("<td class=\"why\">").count(), 20);
     assert!(page.contains("The first 20 of 30; results.json has all."));
-    assert!(page.contains("± 20 % of the largest μ*; it is ± 17.4 % of the largest μ*. That ended the phase after 24 of 40 trajectories."));
+    assert!(page.contains("±\u{a0}20\u{a0}% of the largest μ*; it is ±\u{a0}17.4\u{a0}% of the largest μ*. That ended the phase after 24 of 40 trajectories."));
     assert!(page.contains("The run was stopped before it was done."));
     assert!(page.contains("No forecast: nothing of it had been measured before."));
     assert!(!study_report_html(&made_up::moat()).contains("no value"));
@@ -266,8 +268,31 @@ fn a_phase_has_the_tables_and_charts_of_its_kind() {
     assert_eq!(figures(&made_up::table()), 1);
     assert_eq!(figures(&made_up::single()), 0);
     let several = study_report_html(&made_up::several());
-    assert!(several.contains("<th scope=\"row\">3: tile tile-3.png</th>"));
+    assert!(several.contains("<th scope=\"row\">3: tile-3.png</th>"));
     assert!(several.contains("<th scope=\"row\">all together</th>"));
     let pairs = study_report_html(&made_up::vbd());
-    assert!(pairs.contains("<strong>0.0810</strong><br/><small>± 0.0200</small>"));
+    assert!(pairs.contains("<strong>0.0810</strong><br/><small>±\u{a0}0.0200</small>"));
+}
+
+#[test]
+fn a_summary_whose_parts_do_not_fit_is_shown_as_far_as_they_do() {
+    let mut summary = made_up::two_phase();
+    for phase in &mut summary.phases {
+        phase.parameters.truncate(3);
+        phase.each = vec![Indices::None; 2];
+        phase.values = vec![vec![Some(f64::MAX), Some(f64::MIN), Some(1.0)]];
+    }
+    summary.items.clear();
+    summary.facts.tasks.truncate(2);
+    summary.facts.cores = 0;
+    let page = study_report_html(&summary);
+    if let Err(problem) = markup::check(&page) {
+        panic!("{problem}");
+    }
+    let nothing = StudySummary {
+        phases: Vec::new(),
+        examples: Vec::new(),
+        ..summary
+    };
+    assert_eq!(answer(&nothing), "Nothing was evaluated.");
 }

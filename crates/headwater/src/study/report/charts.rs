@@ -5,12 +5,12 @@
 use std::fmt::Write;
 
 use super::super::summary::{Indices, PhaseKind, PhaseSummary, StudyExample};
-use super::say::{ends, size_name, values};
+use super::say::{ends, ranking, size_name, values};
 use super::svg::{
     Room, Scale, axis_below, axis_left, chart, from_zero, legend, length, name_room, percent,
-    round_step,
+    round_step, tick_room,
 };
-use super::text::{count, counted, cut, escape, number, short, with_interval};
+use super::text::{at_step, count, counted, cut, escape, number, short, with_interval};
 
 /// A figure: a chart and what it shows.
 pub(super) fn figure(drawn: &str, caption: &str) -> String {
@@ -87,8 +87,8 @@ fn horizontal(phase: &PhaseSummary, series: &[Series]) -> String {
     let ticks = scale.ticks(5);
     let bar = if series.len() > 1 { 9 } else { 13 };
     let row = bar * series.len() + 10;
-    let ranking = phase.pooled.ranking();
-    let height = row * ranking.len() + 6;
+    let ranked = ranking(phase);
+    let height = row * ranked.len() + 6;
     let mut marks = axis_below(
         scale,
         &ticks,
@@ -102,11 +102,11 @@ fn horizontal(phase: &PhaseSummary, series: &[Series]) -> String {
         }),
     );
     let zero = scale.at(0.0);
-    let names = ranking
+    let names = ranked
         .iter()
         .map(|position| phase.parameters[*position].name.as_str());
     let (left, most) = name_room(names);
-    for (rank, position) in ranking.iter().enumerate() {
+    for (rank, position) in ranked.iter().enumerate() {
         let name = &phase.parameters[*position].name;
         let top = rank * row + 8;
         let _ = writeln!(
@@ -224,8 +224,8 @@ pub(super) fn distribution(
             percent((to - from) * 0.92),
             length(HEIGHT as f64 - tall),
             length(tall),
-            short(edge(bin)),
-            short(edge(bin + 1)),
+            at_step(edge(bin), step),
+            at_step(edge(bin + 1), step),
             count(*many)
         );
     }
@@ -254,7 +254,7 @@ pub(super) fn distribution(
         top,
         right: 14,
         bottom: 42,
-        left: 46,
+        left: tick_room(&y.ticks(5)),
     };
     let caption = format!(
         "How {} is spread over {}: from {} to {}, median {}, mean {}.",

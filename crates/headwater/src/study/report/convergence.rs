@@ -7,8 +7,10 @@ use std::fmt::Write;
 use super::super::summary::{Indices, PhaseKind, PhaseSummary};
 use super::charts::{Size, figure};
 use super::labels::{LINE, apart};
-use super::say::size_name;
-use super::svg::{Room, Scale, axis_below, axis_left, chart, from_zero, length, round_step};
+use super::say::{ranking, size_name};
+use super::svg::{
+    Room, Scale, axis_below, axis_left, chart, from_zero, length, round_step, tick_room,
+};
 use super::text::{cut, escape};
 
 /// How many lines have a colour.
@@ -81,7 +83,7 @@ fn settling(phase: &PhaseSummary, name: &str, sizes: &dyn Fn(&Indices) -> Vec<Si
     let down = |value: f64| HEIGHT as f64 * (1.0 - y.at(value));
     let mut marks = axis_left(y, &y.ticks(5), HEIGHT, name, 10);
     marks += &axis_below(x, &prefix_ticks(&steps, x), HEIGHT, "parameter sets");
-    let ranking = phase.pooled.ranking();
+    let ranked = ranking(phase);
     let line = |position: usize| {
         let at = |(sets, sizes): &(f64, Vec<Size>)| {
             let (size, half) = *sizes.get(position)?;
@@ -89,7 +91,7 @@ fn settling(phase: &PhaseSummary, name: &str, sizes: &dyn Fn(&Indices) -> Vec<Si
         };
         steps.iter().filter_map(at).collect::<Vec<Reading>>()
     };
-    let lines: Vec<(usize, usize, Vec<Reading>)> = ranking
+    let lines: Vec<(usize, usize, Vec<Reading>)> = ranked
         .iter()
         .enumerate()
         .map(|(rank, position)| (rank, *position, line(*position)))
@@ -160,7 +162,7 @@ fn settling(phase: &PhaseSummary, name: &str, sizes: &dyn Fn(&Indices) -> Vec<Si
         top: 30,
         right: 24 + letters * 15 / 2,
         bottom: 42,
-        left: 46,
+        left: tick_room(&y.ticks(5)),
     };
     chart(&title, HEIGHT, room, &marks)
 }
@@ -193,13 +195,13 @@ fn band(line: &[Reading], x: Scale, y: Scale, height: usize, rank: usize) -> Str
         format!(
             "{},{}",
             length(1000.0 * x.at(sets)),
-            length(height as f64 * (1.0 - y.at(value)))
+            length(height as f64 * (1.0 - y.beyond(value)))
         )
     };
     let above = reach.iter().map(|(sets, _, high)| corner(*sets, *high));
     let below = reach.iter().rev().map(|(sets, low, _)| corner(*sets, *low));
     let corners: Vec<String> = above.chain(below).collect();
-    // Stretched to the width of the chart; there are no letters in it that could be distorted.
+    // Stretched to the width of the chart and cut at its ends; there are no letters in it that could be distorted.
     format!(
         "<svg x=\"0\" y=\"0\" width=\"100%\" height=\"{height}\" viewBox=\"0 0 1000 {height}\" preserveAspectRatio=\"none\">\
          <polygon class=\"band s{rank}\" points=\"{}\"/></svg>\n",

@@ -10,9 +10,9 @@ use super::super::summary::{
 };
 use super::charts;
 use super::convergence;
-use super::say::{answer, group_names, size_name};
+use super::say::{answer, group_names, ranking, size_name};
 use super::scatter;
-use super::text::{ABSENT, Column, count, counted, escape, listed, number, short};
+use super::text::{ABSENT, Column, count, counted, escape, listed, short};
 
 /// How many failed evaluations are listed.
 const FAILED: usize = 20;
@@ -82,9 +82,22 @@ fn section(summary: &StudySummary, position: usize, phase: &PhaseSummary) -> Str
 fn evaluated(summary: &StudySummary, phase: &PhaseSummary) -> String {
     let items = summary.items.len().max(1);
     let (one, many) = group_names(phase.kind);
-    let mut said = counted(phase.sets, "parameter set", "parameter sets");
+    let of = |done: usize, planned: usize, one: &str, many: &str| {
+        if done < planned {
+            format!("{} of {}", count(done), counted(planned, one, many))
+        } else {
+            counted(done, one, many)
+        }
+    };
+    let mut said = of(
+        phase.sets,
+        phase.sets_planned,
+        "parameter set",
+        "parameter sets",
+    );
     if phase.kind != PhaseKind::Table {
-        let _ = write!(said, " ({})", counted(phase.groups, one, many));
+        let groups = of(phase.groups, phase.groups_planned, one, many);
+        let _ = write!(said, " ({groups})");
     }
     if items > 1 {
         let _ = write!(
@@ -92,13 +105,6 @@ fn evaluated(summary: &StudySummary, phase: &PhaseSummary) -> String {
             " on {} items: {} evaluations",
             count(items),
             count(phase.sets * items)
-        );
-    }
-    if phase.sets < phase.sets_planned {
-        let _ = write!(
-            said,
-            ", of {} that the design has",
-            count(phase.sets_planned)
         );
     }
     said.push('.');
@@ -115,8 +121,8 @@ fn stop_rule(phase: &PhaseSummary) -> String {
         _ => ("", "the widest interval of S1 and ST"),
     };
     let shown = |width: f64| match phase.kind {
-        PhaseKind::Moat => format!("± {} %{unit}", short(width * 100.0)),
-        _ => format!("± {}", number(width)),
+        PhaseKind::Moat => format!("±\u{a0}{}\u{a0}%{unit}", short(width * 100.0)),
+        _ => format!("±\u{a0}{}", short(width)),
     };
     let reached = rule.reached.map_or_else(
         || "it is not known how wide it is".to_owned(),
@@ -235,7 +241,7 @@ fn ranked_effects(phase: &PhaseSummary, rows: &[MoatRow]) -> String {
         Column::of(rows.iter().map(|row| row.mu)),
     );
     let mut table = heads(columns) + "<tbody>\n";
-    for (rank, position) in phase.pooled.ranking().into_iter().enumerate() {
+    for (rank, position) in ranking(phase).into_iter().enumerate() {
         let row = &rows[position];
         table += &leading(rank + 1, &phase.parameters[position]);
         table += &format!(
@@ -269,7 +275,7 @@ fn ranked_shares(phase: &PhaseSummary, found: &VbdRows) -> String {
             .flat_map(|row| [row.s1, row.st, row.s1_conf, row.st_conf]),
     );
     let mut table = heads(columns) + "<tbody>\n";
-    for (rank, position) in phase.pooled.ranking().into_iter().enumerate() {
+    for (rank, position) in ranking(phase).into_iter().enumerate() {
         let row = &found.rows[position];
         table += &leading(rank + 1, &phase.parameters[position]);
         table += &number_cell(&shares.show(row.s1));
@@ -289,7 +295,7 @@ fn ranked_shares(phase: &PhaseSummary, found: &VbdRows) -> String {
     );
     let _ = writeln!(
         table,
-        "<tfoot><tr><td></td><th scope=\"row\">sum</th>{}<td></td>{}<td colspan=\"3\"></td></tr></tfoot>",
+        "<tfoot><tr><td class=\"n\"></td><th scope=\"row\">sum</th>{}<td></td>{}<td colspan=\"3\"></td></tr></tfoot>",
         number_cell(&shares.show(alone)),
         number_cell(&shares.show(total))
     );
@@ -314,7 +320,7 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> String {
     if found.pairs.is_empty() {
         return String::new();
     }
-    let ranking = phase.pooled.ranking();
+    let ranked = ranking(phase);
     let largest = found
         .pairs
         .iter()
@@ -326,7 +332,7 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> String {
         found.pairs.iter().find(|pair| pair.parameters == wanted)
     };
     let mut rows = String::from("<thead><tr><td></td>");
-    for position in ranking.iter().skip(1) {
+    for position in ranked.iter().skip(1) {
         let _ = write!(
             rows,
             "<th scope=\"col\" class=\"n\">{}</th>",
@@ -334,17 +340,17 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> String {
         );
     }
     rows += "</tr></thead>\n<tbody>\n";
-    for (rank, one) in ranking
+    for (rank, one) in ranked
         .iter()
         .enumerate()
-        .take(ranking.len().saturating_sub(1))
+        .take(ranked.len().saturating_sub(1))
     {
         let _ = write!(
             rows,
             "<tr><th scope=\"row\">{}</th>",
             escape(&phase.parameters[*one].name)
         );
-        for (other_rank, other) in ranking.iter().enumerate().skip(1) {
+        for (other_rank, other) in ranked.iter().enumerate().skip(1) {
             let found = if other_rank > rank {
                 pair(*one, *other)
             } else {
@@ -362,7 +368,10 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> String {
                 text
             };
             let half = found.s2_conf.map_or_else(String::new, |half| {
-                format!("<br/><small>± {}</small>", escape(&column.show(Some(half))))
+                format!(
+                    "<br/><small>±\u{a0}{}</small>",
+                    escape(&column.show(Some(half)))
+                )
             });
             let part = found
                 .s2
@@ -380,13 +389,15 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> String {
     )
 }
 
-/// What an item is called.
+/// What an item is called: its index, and its inputs; one input alone needs no name.
 pub(super) fn item_name(item: &StudyItem) -> String {
-    let inputs: Vec<String> = item
-        .inputs
-        .iter()
-        .map(|(name, called)| format!("{name} {called}"))
-        .collect();
+    let inputs: Vec<String> = match item.inputs.as_slice() {
+        [(_, called)] => vec![called.clone()],
+        several => several
+            .iter()
+            .map(|(name, called)| format!("{name} {called}"))
+            .collect(),
+    };
     match (item.index.as_str(), inputs.is_empty()) {
         ("", true) => "the only item".to_owned(),
         (index, true) => index.to_owned(),
@@ -400,7 +411,7 @@ fn each(summary: &StudySummary, phase: &PhaseSummary) -> String {
     if phase.each.is_empty() {
         return String::new();
     }
-    let ranking = phase.pooled.ranking();
+    let ranked = ranking(phase);
     let all: Vec<Vec<Option<f64>>> = phase
         .each
         .iter()
@@ -411,7 +422,7 @@ fn each(summary: &StudySummary, phase: &PhaseSummary) -> String {
     let largest = all.iter().flatten().flatten().copied().fold(0.0, f64::max);
     let row = |name: &str, sizes: &[Option<f64>]| {
         let mut row = format!("<tr><th scope=\"row\">{}</th>", escape(name));
-        for position in &ranking {
+        for position in &ranked {
             let size = sizes.get(*position).copied().flatten();
             let part = size.map_or(0.0, |size| size / largest.max(f64::MIN_POSITIVE));
             row += &shaded(&escape(&column.show(size)), part);
@@ -419,7 +430,7 @@ fn each(summary: &StudySummary, phase: &PhaseSummary) -> String {
         row + "</tr>\n"
     };
     let mut rows = String::from("<thead><tr><th scope=\"col\">item</th>");
-    for position in &ranking {
+    for position in &ranked {
         let _ = write!(
             rows,
             "<th scope=\"col\" class=\"n\">{}</th>",
@@ -502,7 +513,7 @@ fn failed(summary: &StudySummary, phase: &PhaseSummary) -> String {
                 .items
                 .get(failed.item)
                 .map_or_else(|| failed.item.to_string(), item_name);
-            let _ = write!(rows, "<td>{}</td>", escape(&name));
+            let _ = write!(rows, "<td class=\"values\">{}</td>", escape(&name));
         }
         let _ = writeln!(rows, "<td class=\"why\">{}</td></tr>", escape(&failed.why));
     }

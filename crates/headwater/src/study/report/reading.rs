@@ -116,7 +116,7 @@ pub(super) fn section(summary: &StudySummary) -> String {
     let _ = writeln!(
         page,
         "<p>All of this holds within the ranges that the study gives its parameters, and for {} alone.</p>\n\
-         <h3>Again</h3>\n<p><code>headwater study run FILE</code>, where FILE is the file of the study <em>{}</em>, gives the same \
+         <h3>To get this again</h3>\n<p><code>headwater study run FILE</code>, where FILE is the file of the study <em>{}</em>, gives the same \
          tables and charts of indices: its parameter sets follow from seed {}. What has been computed once is remembered and \
          not computed again. The numbers stand in <code>results.json</code> beside this file, in the shapes of SALib.</p>\n</section>",
         escape(&summary.objective),

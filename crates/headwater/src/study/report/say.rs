@@ -9,6 +9,15 @@ use super::text::{count, counted, listed, number, short, with_interval};
 /// Of how many the largest fall is looked for.
 const LEADERS: usize = 5;
 
+/// A fall smaller than this part of the largest size is none.
+const STANDS_OUT: f64 = 0.1;
+
+/// How many pairs with overlapping intervals are named.
+const PAIRS: usize = 3;
+
+/// An index with half the width of its interval.
+type Size = (Option<f64>, Option<f64>);
+
 /// What the parameters of a phase are ranked by.
 pub(super) fn size_name(kind: PhaseKind) -> &'static str {
     match kind {
@@ -25,6 +34,14 @@ pub(super) fn group_names(kind: PhaseKind) -> (&'static str, &'static str) {
         PhaseKind::Vbd => ("base point", "base points"),
         PhaseKind::Table => ("set", "sets"),
     }
+}
+
+/// The positions of the parameters by falling size, as far as there are both a parameter and an index.
+pub(super) fn ranking(phase: &PhaseSummary) -> Vec<usize> {
+    let ranking = phase.pooled.ranking().into_iter();
+    ranking
+        .filter(|position| *position < phase.parameters.len())
+        .collect()
 }
 
 /// All values that there are.
@@ -64,10 +81,9 @@ pub(super) fn answer(phase: &PhaseSummary, objective: &str) -> String {
         );
     }
     let sizes = phase.pooled.sizes();
-    let ranking: Vec<usize> = phase.pooled.ranking();
-    let known: Vec<usize> = ranking
+    let known: Vec<usize> = ranking(phase)
         .into_iter()
-        .filter(|position| sizes[*position].0.is_some() && *position < phase.parameters.len())
+        .filter(|position| sizes[*position].0.is_some())
         .collect();
     let Some(first) = known.first() else {
         return format!(
@@ -83,12 +99,37 @@ pub(super) fn answer(phase: &PhaseSummary, objective: &str) -> String {
             number(size(*first))
         );
     }
-    let leaders = leaders(
-        &known
-            .iter()
-            .map(|position| size(*position))
-            .collect::<Vec<f64>>(),
-    );
+    let falling: Vec<f64> = known.iter().map(|position| size(*position)).collect();
+    let mut more = vec![];
+    if let Some(leaders) = leaders(&falling) {
+        more.push(leading(phase, objective, &sizes, &known, leaders));
+        more.push(order(phase, &sizes, &known, leaders));
+    } else {
+        let last = known[known.len() - 1];
+        more.push(format!(
+            "No parameter stands out: {} falls evenly from {} for {} to {} for {}.",
+            size_name(phase.kind),
+            with_interval(sizes[*first].0, sizes[*first].1),
+            name(first),
+            with_interval(sizes[last].0, sizes[last].1),
+            name(&last)
+        ));
+    }
+    more.extend(unknown(phase, &sizes));
+    more.extend(without_effect(phase, &sizes, &known));
+    more.extend(interplay(phase));
+    more.join(" ")
+}
+
+/// Which parameters matter most, and which is next.
+fn leading(
+    phase: &PhaseSummary,
+    objective: &str,
+    sizes: &[Size],
+    known: &[usize],
+    leaders: usize,
+) -> String {
+    let name = |position: &usize| phase.parameters[*position].name.as_str();
     let names: Vec<&str> = known[..leaders].iter().map(name).collect();
     let shown: Vec<String> = known[..leaders]
         .iter()
@@ -109,22 +150,11 @@ pub(super) fn answer(phase: &PhaseSummary, objective: &str) -> String {
         );
     }
     said.push('.');
-    let looked = &known[..known.len().min(leaders + 1)];
-    said.push(' ');
-    said += &order(phase, &sizes, looked, leaders);
-    if let Some(more) = without_effect(phase, &sizes, &known) {
-        said.push(' ');
-        said += &more;
-    }
-    if let Some(more) = interplay(phase) {
-        said.push(' ');
-        said += &more;
-    }
     said
 }
 
-/// How many matter most: the sizes fall most after them.
-fn leaders(sizes: &[f64]) -> usize {
+/// How many matter most: the sizes fall most after them. None where they fall evenly.
+fn leaders(sizes: &[f64]) -> Option<usize> {
     let mut best = (1, f64::NEG_INFINITY);
     for (position, pair) in sizes.windows(2).take(LEADERS).enumerate() {
         let fall = pair[0] - pair[1];
@@ -132,67 +162,69 @@ fn leaders(sizes: &[f64]) -> usize {
             best = (position + 1, fall);
         }
     }
-    best.0
+    let stands_out = sizes.len() < 2 || best.1 >= STANDS_OUT * sizes[0];
+    stands_out.then_some(best.0)
 }
 
-/// How sure the order of the first ones is.
-fn order(
-    phase: &PhaseSummary,
-    sizes: &[(Option<f64>, Option<f64>)],
-    looked: &[usize],
-    leaders: usize,
-) -> String {
+/// How sure it is that the first ones are the first, and in this order.
+fn order(phase: &PhaseSummary, sizes: &[Size], known: &[usize], leaders: usize) -> String {
     let share = phase
         .confidence
         .map(|share| format!("{} % ", short(share * 100.0)));
     let share = share.unwrap_or_default();
-    if looked.iter().any(|position| sizes[*position].1.is_none()) {
-        return "How sure that order is cannot be said: there are no intervals for it.".to_owned();
-    }
-    if looked.len() < 2 {
+    if known.len() < 2 {
         return String::from("It is the only one with an index.");
     }
-    let meet = |pair: &&[usize]| {
-        let ends = |position: usize| {
-            let (size, half) = (
-                sizes[position].0.unwrap_or(0.0),
-                sizes[position].1.unwrap_or(0.0),
-            );
-            (size - half, size + half)
-        };
-        ends(pair[0]).0 <= ends(pair[1]).1
+    if known.iter().any(|position| sizes[*position].1.is_none()) {
+        return "How sure that order is cannot be said: not all of them have intervals.".to_owned();
+    }
+    let ends = |position: usize| {
+        let (size, half) = sizes[position];
+        let (size, half) = (size.unwrap_or(0.0), half.unwrap_or(0.0));
+        (size - half, size + half)
     };
-    let pairs: Vec<String> = looked
-        .windows(2)
-        .filter(meet)
-        .map(|pair| {
-            let names = [pair[0], pair[1]].map(|position| phase.parameters[position].name.as_str());
-            listed(&names)
-        })
-        .collect();
+    let mut pairs: Vec<String> = Vec::new();
+    for (rank, one) in known.iter().enumerate().take(leaders) {
+        for other in &known[rank + 1..] {
+            if ends(*one).0 <= ends(*other).1 {
+                let names = [one, other].map(|position| phase.parameters[*position].name.as_str());
+                pairs.push(listed(&names));
+            }
+        }
+    }
     match pairs.as_slice() {
         [] if leaders == 1 => {
-            format!(
-                "Its {share}interval lies above that of every other, so that is sure by this measure."
-            )
+            format!("Its {share}interval lies above those of all others.")
         }
         [] => format!("Their {share}intervals overlap neither each other nor those of the rest."),
         [one] => format!(
             "The {share}intervals of {one} overlap: which of the two is larger cannot be told."
         ),
-        more => format!(
+        some if some.len() <= PAIRS => format!(
             "The {share}intervals of {} overlap: which of each two is larger cannot be told.",
-            more.join(", of ")
+            some.join(", of ")
+        ),
+        many => format!(
+            "The {share}intervals of {} and of {} more pairs overlap: which of each two is larger cannot be told.",
+            many[..PAIRS].join(", of "),
+            count(many.len() - PAIRS)
         ),
     }
 }
 
+/// Those that have no index.
+fn unknown(phase: &PhaseSummary, sizes: &[Size]) -> Option<String> {
+    let parameters = phase.parameters.iter().zip(sizes);
+    let names: Vec<&str> = parameters
+        .filter(|(_, (size, _))| size.is_none())
+        .map(|(parameter, _)| parameter.name.as_str())
+        .collect();
+    let verb = if names.len() == 1 { "has" } else { "have" };
+    (!names.is_empty()).then(|| format!("{} {verb} no index, for want of values.", listed(&names)))
+}
+
 /// The ones that the analysis cannot tell from none.
-fn without_effect(
-    phase: &PhaseSummary,
-    sizes: &[(Option<f64>, Option<f64>)],
-    known: &[usize],
-) -> Option<String> {
+fn without_effect(phase: &PhaseSummary, sizes: &[Size], known: &[usize]) -> Option<String> {
     let name = |position: &&usize| phase.parameters[**position].name.as_str();
     let (names, words): (Vec<&str>, &str) = match phase.kind {
         PhaseKind::Moat => {

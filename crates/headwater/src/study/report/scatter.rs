@@ -8,8 +8,9 @@ use std::fmt::Write;
 use super::super::summary::{Indices, PhaseSummary};
 use super::charts::figure;
 use super::labels::{Area, Position, place};
-use super::svg::{Scale, from_zero, length};
-use super::text::{counted, cut, escape, number, short, with_interval};
+use super::say::ranking;
+use super::svg::{Scale, from_zero, length, tick_room};
+use super::text::{counted, cut, escape, number, ticks as written, with_interval};
 
 /// How many points of a plot have a name.
 const NAMED: usize = 24;
@@ -29,8 +30,8 @@ pub(super) fn effects(phase: &PhaseSummary) -> String {
     let Indices::Moat(rows) = &phase.pooled else {
         return String::new();
     };
-    let ranking = phase.pooled.ranking();
-    let points: Vec<Effect> = ranking
+    let ranked = ranking(phase);
+    let points: Vec<Effect> = ranked
         .iter()
         .enumerate()
         .filter_map(|(rank, position)| {
@@ -110,13 +111,13 @@ fn scatter(
     (width, height): Position,
     names: bool,
 ) -> (String, usize) {
-    let (left, right, top, bottom) = (46.0, 62.0, 30.0, 42.0);
-    let (across, down) = (width - left - right, height - top - bottom);
     let reach = |point: &Effect| point.mu_star + point.half.unwrap_or(0.0);
     let (x, y) = (
         from_zero(points.iter().map(reach)),
         from_zero(points.iter().map(|point| point.sigma)),
     );
+    let (left, right, top, bottom) = (tick_room(&y.ticks(5)) as f64, 62.0, 30.0, 42.0);
+    let (across, down) = (width - left - right, height - top - bottom);
     let at = |mu_star: f64, sigma: f64| {
         (
             left + across * x.at(mu_star),
@@ -285,7 +286,9 @@ fn frame(
 ) -> String {
     let mut marks = String::new();
     let (right, bottom) = (left + across, top + down);
-    for tick in x.ticks(if wide { 6 } else { 4 }) {
+    let ticks = x.ticks(if wide { 6 } else { 4 });
+    for (tick, words) in ticks.iter().zip(written(&ticks)) {
+        let tick = *tick;
         let at = left + across * x.at(tick);
         let _ = writeln!(
             marks,
@@ -295,10 +298,12 @@ fn frame(
             length(top),
             length(bottom),
             length(bottom + 16.0),
-            short(tick)
+            words
         );
     }
-    for tick in y.ticks(5) {
+    let ticks = y.ticks(5);
+    for (tick, words) in ticks.iter().zip(written(&ticks)) {
+        let tick = *tick;
         let at = top + down * (1.0 - y.at(tick));
         let _ = writeln!(
             marks,
@@ -309,7 +314,7 @@ fn frame(
             length(at),
             length(left - 7.0),
             length(at + 4.0),
-            short(tick)
+            words
         );
     }
     let _ = writeln!(

@@ -68,7 +68,7 @@ thead .n { white-space: normal; }
 .size { font-weight: 650; }
 .why { min-width: 16rem; white-space: normal; overflow-wrap: anywhere; }
 .heat { background: rgb(var(--accent-parts) / var(--heat)); }
-.heat small { color: var(--quiet); }
+.heat small { opacity: .8; }
 .differs { background: rgb(var(--accent-parts) / .14); }
 .examples { display: grid; grid-template-columns: repeat(auto-fit, minmax(10rem, 1fr)); gap: 1.25rem; }
 .examples figure { margin: 0; }
@@ -76,7 +76,7 @@ thead .n { white-space: normal; }
 figcaption .quiet { font-size: inherit; }
 .examples img { display: block; width: 100%; height: auto; margin-bottom: .5rem; background: var(--soft); border: 1px solid var(--line); }
 .chart rect { shape-rendering: crispEdges; }
-.chart svg { display: block; overflow: visible; }
+.drawn { display: block; overflow: visible; }
 .plot { display: block; max-width: 100%; height: auto; overflow: visible; }
 .plot + .plot { margin-top: 1.25rem; }
 svg text { fill: var(--ink); font-size: 12px; font-family: inherit; }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::text::{escape, short};
+use super::text::{escape, ticks as written};
 
 /// How many colours there are to tell things apart by.
 pub(super) const COLOURS: usize = 7;
@@ -50,16 +50,17 @@ impl Scale {
 
     /// Where a number lies between the ends of the scale: from 0 to 1.
     pub(super) fn at(self, value: f64) -> f64 {
+        self.beyond(value).clamp(0.0, 1.0)
+    }
+
+    /// Where a number lies, below 0 or above 1 if it is not between the ends.
+    pub(super) fn beyond(self, value: f64) -> f64 {
         let along = if self.logarithmic {
             libm::log(value.max(f64::MIN_POSITIVE) / self.low) / libm::log(self.high / self.low)
         } else {
             (value - self.low) / (self.high - self.low)
         };
-        if along.is_finite() {
-            along.clamp(0.0, 1.0)
-        } else {
-            0.0
-        }
+        if along.is_finite() { along } else { 0.0 }
     }
 
     /// The same in percent, as it stands in an attribute.
@@ -133,7 +134,7 @@ pub(super) fn chart(title: &str, height: usize, room: Room, marks: &str) -> Stri
     } = room;
     format!(
         "<div class=\"chart\" style=\"padding:{top}px {right}px {bottom}px {left}px\">\
-         <svg role=\"img\" aria-label=\"{title}\" width=\"100%\" height=\"{height}\">\
+         <svg class=\"drawn\" role=\"img\" aria-label=\"{title}\" width=\"100%\" height=\"{height}\">\
          <title>{title}</title>\n{marks}</svg></div>\n"
     )
 }
@@ -146,17 +147,25 @@ pub(super) fn name_room<'n>(names: impl IntoIterator<Item = &'n str>) -> (usize,
     (letters * 15 / 2 + 10, MOST)
 }
 
+/// How much room the numbers at the left of a chart need.
+pub(super) fn tick_room(ticks: &[f64]) -> usize {
+    let longest = written(ticks)
+        .iter()
+        .map(|words| words.chars().count())
+        .max();
+    (longest.unwrap_or(0) * 7 + 12).max(46)
+}
+
 /// Lines from top to bottom at round numbers, with the numbers below them.
 pub(super) fn axis_below(scale: Scale, ticks: &[f64], height: usize, name: &str) -> String {
     let mut marks = String::new();
-    for tick in ticks {
+    for (tick, words) in ticks.iter().zip(written(ticks)) {
         let x = scale.percent(*tick);
         let _ = writeln!(
             marks,
             "<line class=\"grid\" x1=\"{x}\" x2=\"{x}\" y1=\"0\" y2=\"{height}\"/>\
-             <text class=\"tick\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-            height + 16,
-            short(*tick)
+             <text class=\"tick\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{words}</text>",
+            height + 16
         );
     }
     let _ = writeln!(
@@ -178,13 +187,12 @@ pub(super) fn axis_left(
     above: usize,
 ) -> String {
     let mut marks = String::new();
-    for tick in ticks {
+    for (tick, words) in ticks.iter().zip(written(ticks)) {
         let y = length(height as f64 * (1.0 - scale.at(*tick)));
         let _ = writeln!(
             marks,
             "<line class=\"grid\" x1=\"0\" x2=\"100%\" y1=\"{y}\" y2=\"{y}\"/>\
-             <text class=\"tick\" x=\"0\" dx=\"-7\" y=\"{y}\" dy=\"4\" text-anchor=\"end\">{}</text>",
-            short(*tick)
+             <text class=\"tick\" x=\"0\" dx=\"-7\" y=\"{y}\" dy=\"4\" text-anchor=\"end\">{words}</text>"
         );
     }
     let _ = writeln!(

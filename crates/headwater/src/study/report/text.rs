@@ -78,12 +78,40 @@ pub(super) fn number(value: f64) -> String {
 /// A number to three significant digits without zeros at its end, such as an axis has.
 pub(super) fn short(value: f64) -> String {
     let written = number(value);
-    match written.split_once('.') {
-        Some((_, digits)) if digits.chars().all(|digit| digit.is_ascii_digit()) => {
-            let kept = written.trim_end_matches('0').trim_end_matches('.');
-            kept.to_owned()
+    let (digits, power) = match written.split_once(" × ") {
+        Some((digits, power)) => (digits, format!("\u{a0}×\u{a0}{power}")),
+        None => (written.as_str(), String::new()),
+    };
+    let kept = if digits.contains('.') {
+        digits.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        digits
+    };
+    format!("{kept}{power}")
+}
+
+/// Numbers along an axis, with as many decimals as their distance needs.
+pub(super) fn ticks(values: &[f64]) -> Vec<String> {
+    let apart = values.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+    let step = apart.fold(f64::INFINITY, f64::min);
+    values.iter().map(|value| at_step(*value, step)).collect()
+}
+
+/// A number among others that are so far apart.
+pub(super) fn at_step(value: f64, step: f64) -> String {
+    let written = format!("{step:.1e}");
+    let parts = written.split_once('e');
+    let power = parts.and_then(|(_, power)| power.parse::<i32>().ok());
+    let halves = parts.is_some_and(|(mantissa, _)| !mantissa.ends_with('0'));
+    match power {
+        Some(power) if power >= -6 && value.abs() < 1e6 => {
+            let decimals = (i32::from(halves) - power).max(0) as usize;
+            let written = fixed(value, decimals);
+            let zero = written.chars().all(|digit| digit == '0' || digit == '.');
+            if zero { "0".to_owned() } else { written }
         }
-        _ => written,
+        _ if step.is_finite() && value.abs() < step * 1e-6 => "0".to_owned(),
+        _ => short(value),
     }
 }
 
@@ -97,7 +125,8 @@ pub(super) fn with_interval(value: Option<f64>, half: Option<f64>) -> String {
     match (value, half) {
         (Some(value), Some(half)) => {
             let column = Column::of([Some(value), Some(half)]);
-            format!("{} ± {}", column.show(Some(value)), column.show(Some(half)))
+            let (value, half) = (column.show(Some(value)), column.show(Some(half)));
+            format!("{value}\u{a0}±\u{a0}{half}")
         }
         (value, _) => known(value),
     }
@@ -117,11 +146,13 @@ fn raised(power: i32) -> String {
     power.to_string().chars().map(digit).collect()
 }
 
-/// Numbers that stand under each other, with as many decimals as give the largest three significant digits.
+/// Numbers that stand under each other, with as many decimals as give the largest three significant digits; very large and
+/// very small ones in one power of ten.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Column {
-    /// Absent where the numbers are too large or too small to be written out.
-    decimals: Option<usize>,
+    decimals: usize,
+    /// All are to be multiplied by this power of ten.
+    power: Option<i32>,
 }
 
 impl Column {
@@ -133,29 +164,47 @@ impl Column {
         } else {
             magnitude(largest)
         };
-        let decimals = (-4..=5)
-            .contains(&power)
-            .then_some((2 - power).max(0) as usize);
-        Column { decimals }
+        if (-4..=5).contains(&power) {
+            Column {
+                decimals: (2 - power).max(0) as usize,
+                power: None,
+            }
+        } else {
+            Column {
+                decimals: 2,
+                power: Some(power),
+            }
+        }
     }
 
-    /// A number of the column, not escaped. One that is not zero and would show as zero is said to be smaller than the last decimal.
+    /// A number of the column, not escaped. One that is not zero and would show as zero is said to be smaller than the last
+    /// decimal.
     pub(super) fn show(self, value: Option<f64>) -> String {
-        let (Some(value), Some(decimals)) =
-            (value.filter(|value| value.is_finite()), self.decimals)
-        else {
-            return known(value);
+        let Some(value) = value.filter(|value| value.is_finite()) else {
+            return ABSENT.to_owned();
         };
-        let written = fixed(value, decimals);
+        let decimals = self.decimals;
+        let (scaled, power) = match self.power {
+            // A power of ten as it is read has no error of its own.
+            Some(power) => {
+                let ten = format!("1e{power}").parse::<f64>().unwrap_or(1.0);
+                (value / ten, format!("\u{a0}×\u{a0}10{}", raised(power)))
+            }
+            None => (value, String::new()),
+        };
+        let written = fixed(scaled, decimals);
         let shows = written.chars().any(|digit| matches!(digit, '1'..='9'));
-        if shows || value == 0.0 || decimals == 0 {
-            return written;
-        }
-        let least = format!("0.{:0>decimals$}", 1);
-        if value > 0.0 {
-            format!("<\u{202f}{least}")
+        if value == 0.0 && self.power.is_some() {
+            "0".to_owned()
+        } else if shows || value == 0.0 || decimals == 0 {
+            format!("{written}{power}")
         } else {
-            format!(">\u{202f}−{least}")
+            let least = format!("0.{:0>decimals$}{power}", 1);
+            if value > 0.0 {
+                format!("<\u{202f}{least}")
+            } else {
+                format!(">\u{202f}−{least}")
+            }
         }
     }
 }
@@ -246,8 +295,20 @@ mod tests {
         assert_eq!(number(f64::NAN), "—");
         assert_eq!(
             [0.5, 20.0, 0.25, 1e-9].map(short),
-            ["0.5", "20", "0.25", "1.00 × 10⁻⁹"]
+            ["0.5", "20", "0.25", "1\u{a0}×\u{a0}10⁻⁹"]
         );
+    }
+
+    #[test]
+    fn numbers_along_an_axis_differ() {
+        assert_eq!(ticks(&[0.0, 0.25, 0.5]), ["0", "0.25", "0.50"]);
+        assert_eq!(ticks(&[0.9992, 0.9994]), ["0.9992", "0.9994"]);
+        assert_eq!(ticks(&[-20.0, 0.0, 20.0]), ["−20", "0", "20"]);
+        assert_eq!(
+            ticks(&[1e7, 1.5e7]),
+            ["1\u{a0}×\u{a0}10⁷", "1.5\u{a0}×\u{a0}10⁷"]
+        );
+        assert_eq!(ticks(&[7.0]), ["7"]);
     }
 
     #[test]
@@ -258,6 +319,10 @@ mod tests {
         assert_eq!(column.show(Some(0.0)), "0.000");
         assert_eq!(column.show(None), "—");
         assert_eq!(column.show(Some(f64::INFINITY)), "—");
+        let large = Column::of([Some(4e6), Some(-2e5), Some(0.0), Some(1.0)]);
+        let shown = [4e6, -2e5, 0.0, 1.0].map(|value| large.show(Some(value)));
+        let shown = shown.map(|shown| shown.replace(['\u{a0}', '\u{202f}'], " "));
+        assert_eq!(shown, ["4.00 × 10⁶", "−0.20 × 10⁶", "0", "< 0.01 × 10⁶"]);
     }
 
     #[test]
