@@ -381,7 +381,7 @@ fn mistakes_are_told_before_anything_runs() {
     place
         .headwater(&["study", "run", "study.yaml", "-o", "full/mine.txt"])
         .ended(2)
-        .says(&["mine.txt"]);
+        .says(&["mine.txt` is a file", "help: "]);
     assert_eq!(place.read("full/mine.txt"), "mine");
     assert!(place.told("log").is_empty());
     assert!(!place.path("outputs").exists());

@@ -352,6 +352,12 @@ fn folder(request: &StudyRunRequest, current: &Path) -> Result<Option<PathBuf>, 
         return Ok(None);
     };
     let folder = current.join(folder);
+    if folder.exists() && !folder.is_dir() {
+        return Err(Error::usage(
+            format!("`{}` is a file, not a folder", folder.display()),
+            Some("give a new folder with -o, or leave -o out".to_owned()),
+        ));
+    }
     match fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) {
         true => Err(Error::usage(
             format!("the folder `{}` is not empty", folder.display()),
