@@ -1,0 +1,174 @@
+//! One run of a study, in a process of its own.
+//!
+//! Law: a run has the folder to itself; what it tells is a line of JSON, with values bit for bit.
+
+use std::error::Error;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use headwater::graph::Registry;
+use headwater::{
+    Bucketing, Stop, StorePlace, StudyFacts, StudyProgress, StudyReuse, StudyRunRequest,
+};
+use headwater_bench::{resident, timed};
+use serde_json::{Value, json};
+
+use crate::CORES;
+
+/// The flag of a run.
+pub(crate) const CHILD: &str = "--one-run";
+
+/// A way of sharing: what it is called, what is shared, and how stages are cut into buckets.
+pub(crate) type Mode = (&'static str, StudyReuse, Option<Bucketing>);
+
+/// All that there are. The algorithms of the paper share by chains, as it does.
+pub(crate) const MODES: [Mode; 8] = [
+    ("none", StudyReuse::None, None),
+    ("stage", StudyReuse::Stage, None),
+    ("naive", StudyReuse::Chain, Some(Bucketing::Naive)),
+    ("RTMA", StudyReuse::Chain, Some(Bucketing::Rtma)),
+    ("TRTMA", StudyReuse::Chain, Some(Bucketing::Trtma)),
+    ("cost", StudyReuse::Graph, Some(Bucketing::Cost)),
+    ("graph", StudyReuse::Graph, None),
+    (CONTENT, StudyReuse::Content, None),
+];
+
+/// The way that `headwater study run` shares.
+pub(crate) const CONTENT: &str = "graph+content";
+
+/// What a run came to.
+pub(crate) struct Ran {
+    /// From the start of the process to its end.
+    pub(crate) seconds: f64,
+    /// How the run went.
+    pub(crate) facts: StudyFacts,
+    /// The objective of each set, by its bits.
+    pub(crate) values: Vec<Option<u64>>,
+    /// The most memory that the process ever held.
+    pub(crate) memory: u64,
+    /// Seconds of the processor, of all threads together.
+    pub(crate) processor: f64,
+}
+
+impl Ran {
+    /// Tasks that were executed, of one stage or of all.
+    pub(crate) fn executed(&self, stage: Option<&str>) -> usize {
+        let tasks = self.facts.tasks.iter();
+        tasks
+            .filter(|task| stage.is_none_or(|stage| task.stage == stage))
+            .map(|task| task.executed)
+            .sum()
+    }
+
+    /// Seconds that the executed tasks took together.
+    pub(crate) fn work(&self) -> f64 {
+        self.facts.tasks.iter().map(|task| task.seconds).sum()
+    }
+}
+
+/// Runs a study in a process of its own; `settings` are those of `--set`. A folder that was used before has what was
+/// remembered there.
+pub(crate) fn run(
+    mode: &str,
+    study: &Path,
+    folder: &Path,
+    memory: Option<u64>,
+    settings: &[String],
+) -> Result<Ran, Box<dyn Error>> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command
+        .args([CHILD, mode])
+        .args([study, folder])
+        .arg(memory.map_or("-".to_owned(), |bytes| bytes.to_string()))
+        .args(settings)
+        .stderr(Stdio::inherit());
+    let (output, took) = timed(|| command.output());
+    let output = output?;
+    if !output.status.success() {
+        return Err(format!("the run `{mode}` ended with {}", output.status).into());
+    }
+    let told: Value = serde_json::from_slice(&output.stdout)?;
+    let number = |name: &str| told[name].as_f64().ok_or("a run did not tell its figures");
+    let facts: StudyFacts = serde_json::from_str(told["facts"].as_str().unwrap_or_default())?;
+    let values = told["values"].as_array().ok_or("a run told no values")?;
+    Ok(Ran {
+        seconds: took.as_secs_f64(),
+        facts,
+        values: values.iter().map(Value::as_u64).collect(),
+        memory: number("memory")? as u64,
+        processor: number("processor")?,
+    })
+}
+
+/// Is one run, and prints what it came to.
+pub(crate) fn child(wanted: &[String]) -> ExitCode {
+    match told(wanted) {
+        Ok(told) => {
+            println!("{told}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn told(wanted: &[String]) -> Result<Value, Box<dyn Error>> {
+    let [mode, study, folder, memory, settings @ ..] = wanted else {
+        return Err(format!("usage: {CHILD} MODE STUDY FOLDER BYTES|- [SETTING…]").into());
+    };
+    let mode = MODES.iter().find(|known| known.0 == mode);
+    let (_, reuse, buckets) = *mode.ok_or("there is no such way of sharing")?;
+    let folder = Path::new(folder);
+    let mut libraries = Registry::new();
+    headwater_imaging::register(&mut libraries)?;
+    let request = StudyRunRequest {
+        study: study.into(),
+        settings: settings.to_vec(),
+        store: StorePlace {
+            url: Some(folder.join("store").display().to_string()),
+            read_only: false,
+        },
+        cores: Some(CORES),
+        memory: memory.parse().ok(),
+        reuse,
+        buckets,
+        ..StudyRunRequest::default()
+    };
+    let done = headwater::run_study(
+        &request,
+        &libraries,
+        folder,
+        &StudyProgress::default(),
+        &Stop::default(),
+    )?;
+    if !done.succeeded() {
+        let errors = done.errors.into_iter().chain(done.summary.facts.failures);
+        let errors: Vec<String> = errors.take(3).collect();
+        return Err(format!("the study has no whole answer: {}", errors.join("; ")).into());
+    }
+    let phases = done.summary.phases.iter();
+    let values = phases.flat_map(|phase| phase.values.iter().flatten());
+    let values: Vec<Option<u64>> = values.map(|value| value.map(f64::to_bits)).collect();
+    Ok(json!({
+        "facts": serde_json::to_string(&done.summary.facts)?,
+        "values": values,
+        "memory": resident().1,
+        "processor": processor_seconds(),
+    }))
+}
+
+/// Seconds of the processor that this process has used.
+fn processor_seconds() -> f64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is valid for writing, and the call does nothing else.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    match failed {
+        0 => time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9,
+        _ => f64::NAN,
+    }
+}

@@ -1,0 +1,62 @@
+//! What sharing saves a whole study: eight ways of sharing side by side, a second run, and memory under a limit.
+//!
+//! Law: the study is `examples/nuclei/moat.yaml`, 640 sets with normalization, on two cores. Each run is a process of
+//! its own in a fresh folder with a fresh store; its time is that of the process, from its start to its end. Ways of
+//! sharing take turns, and of each the quickest run counts. `--quick` has two trajectories and one turn, tests no bar
+//! that is for 640 sets, and says so; `--only sharing` and `--only memory` measure one part.
+
+mod child;
+mod memory;
+mod sharing;
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use headwater_bench::Claims;
+
+/// On how many cores studies run.
+const CORES: usize = 2;
+
+fn main() -> ExitCode {
+    // A run may have to start programs, as the command line does.
+    headwater::init();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, wanted @ ..] = arguments.as_slice()
+        && flag == child::CHILD
+    {
+        return child::child(wanted);
+    }
+    let mut claims = Claims::new("study");
+    let folder = std::env::temp_dir().join(format!("headwater-study-{}", std::process::id()));
+    let measured = fs::create_dir_all(&folder)
+        .map_err(Into::into)
+        .and_then(|()| measure(&mut claims, &folder, &arguments));
+    let _ = fs::remove_dir_all(&folder);
+    match measured {
+        Ok(()) => claims.finish(),
+        Err(error) => {
+            eprintln!("the benchmark could not go on: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn measure(claims: &mut Claims, folder: &Path, arguments: &[String]) -> Result<(), Box<dyn Error>> {
+    let quick = arguments.iter().any(|argument| argument == "--quick");
+    let only = arguments.iter().position(|argument| argument == "--only");
+    let only = only.and_then(|place| arguments.get(place + 1));
+    const PARTS: [&str; 2] = ["sharing", "memory"];
+    if let Some(only) = only.filter(|only| !PARTS.contains(&only.as_str())) {
+        return Err(format!("`--only {only}`: expected one of {}", PARTS.join(", ")).into());
+    }
+    let wanted = |part: &str| only.is_none_or(|only| only == part);
+    if wanted("sharing") {
+        sharing::measure(claims, folder, quick)?;
+    }
+    if wanted("memory") {
+        memory::measure(claims, folder, quick)?;
+    }
+    Ok(())
+}
