@@ -108,7 +108,10 @@ fn tasks_go_by_the_first_set_that_asks_for_them() {
     place
         .headwater(&["explain", "last", "last.sum[4-0]"])
         .ended(2)
-        .says(&["has no task `last.sum[4-0]`", "help: "]);
+        .says(&[
+            "has no task `last.sum[4-0]`",
+            "in a study a task goes by the first set that asks for it",
+        ]);
 }
 
 /// Later prefixes and phases list what they add, each task once.

@@ -225,6 +225,33 @@ fn whatever_is_shared_every_mask_is_the_same() {
         );
         assert!(graph <= chain, "{executed:?}");
     }
+    // The plan has counted all of it beforehand. The reference has a normalization that it shares with the sets, and
+    // seven tasks of its own.
+    let plan = |reuse: &str| {
+        let plan = ["study", "plan", "nuclei/study.yaml", "--json", "--compare"];
+        let plan = place.headwater(&[&plan[..], &["--reuse", reuse]].concat());
+        let plan = plan.ended(0).report().0;
+        assert_eq!(plan["cost_unit"], "tasks", "nothing was remembered");
+        plan
+    };
+    let (chain, graph) = (plan("chain"), plan("graph"));
+    let number = |found: &Value| found.as_u64().expect("a number") as usize;
+    assert_eq!(all, number(&graph["tasks"]) + 8);
+    assert_eq!(
+        executed["stage"],
+        number(&graph["algorithms"]["none"]["tasks"])
+    );
+    assert_eq!(executed["chain"], number(&chain["tasks_merged"]) + 7);
+    for (name, algorithm) in [
+        ("naive", "naive"),
+        ("rtma", "rtma"),
+        ("trtma", "trtma"),
+        ("cost", "cost-balanced"),
+    ] {
+        let tasks = |plan: &Value| number(&plan["algorithms"][algorithm]["tasks"]);
+        assert_eq!(executed[name], tasks(&graph), "{name}");
+        assert_eq!(executed[&*format!("{name}-chain")], tasks(&chain), "{name}");
+    }
     assert!(
         executed["rtma-chain"] <= executed["naive-chain"],
         "{executed:?}"

@@ -18,7 +18,7 @@ use crate::Error;
 use crate::deliver::Deliverer;
 
 /// What a run leaves in the store, for whoever wants its report later.
-pub(super) const SUMMARY: &str = "study.json";
+pub(crate) const SUMMARY: &str = "study.json";
 
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     tables::replace_file(path, |file| Ok(file.write_all(bytes)?))
