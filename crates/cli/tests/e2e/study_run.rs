@@ -468,3 +468,21 @@ fn own_sets_have_values_and_no_indices() {
     let told = place.headwater(&["study", "run", "study.yaml"]).ended(0);
     assert!(told.stdout.contains("from 107 to 121"), "{}", told.stdout);
 }
+
+#[test]
+fn outputs_that_are_values_are_delivered_as_a_table() {
+    let place = studied(LINE, "[100, 7]", "{table: sets.csv}");
+    place.write("sets.csv", "a,b\n2,1\n0,7\n");
+    run(&place, &["--deliver", "tens", "-o", "results"], 0);
+    assert_eq!(
+        place.read("results/tens/values.csv"),
+        "set,index,tens\n0,0,120\n0,1,27\n1,0,100\n1,1,7\n"
+    );
+    let place = studied(LINE, "100", "{table: sets.csv}");
+    place.write("sets.csv", "a,b\n2,1\n0,7\n");
+    run(&place, &["--deliver", "tens", "-o", "results"], 0);
+    assert_eq!(
+        place.read("results/tens/values.csv"),
+        "set,tens\n0,120\n1,100\n"
+    );
+}

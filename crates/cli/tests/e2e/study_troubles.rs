@@ -461,3 +461,17 @@ fn without_leave_to_write_a_study_runs_and_remembers_nothing() {
     assert!(Path::new(&larger.folder()).join("samples.csv").exists());
     let _: Value = answer(&larger);
 }
+
+/// With --fail-fast nothing more is started, be it of the same phase or of the next one.
+#[test]
+fn the_first_failure_ends_a_study_that_is_to_fail_fast() {
+    let method =
+        "{two-phase: {screen: {moat: {trajectories: 15}}, keep: 1, then: {vbd: {samples: 4}}}}";
+    let place = studied(&broken(), "100", method);
+    let report = run(&place, &["--fail-fast", "-j", "1"], 1);
+    assert_eq!(report.0["phases"].as_array().map(Vec::len), Some(1));
+    assert_eq!(count(&report, "failed"), 1);
+    assert!(count(&report, "left") > 0);
+    let told = place.told("log").len();
+    assert_eq!(told, count(&report, "executed") + 1);
+}

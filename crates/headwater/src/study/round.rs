@@ -253,6 +253,12 @@ impl Observer for Listener<'_> {
 }
 
 impl Ground<'_> {
+    /// Whether nothing more is to be started after a round.
+    pub(super) fn is_over(&self, round: &Ended) -> bool {
+        let failed = self.options.fail_fast && !round.failures.is_empty();
+        self.stop.is_stopping() || round.trouble.is_some() || failed
+    }
+
     /// Runs a graph. With a keeper, products are looked up and kept; without one, everything is made.
     pub(super) fn run(
         &self,

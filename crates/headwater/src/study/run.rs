@@ -465,11 +465,11 @@ fn phases(
 ) -> Result<(Vec<EndedPhase>, Option<Error>), Error> {
     let first = phase::first(site.study, design);
     let mut ended = vec![site.run(&first, book, keeper.as_deref_mut())?];
-    let is_over = |ended: &EndedPhase| {
-        let broken = ended.rounds.iter().any(|round| round.trouble.is_some());
-        site.ground.stop.is_stopping() || broken
-    };
-    if is_over(&ended[0]) {
+    if ended[0]
+        .rounds
+        .iter()
+        .any(|round| site.ground.is_over(round))
+    {
         return Ok((ended, None));
     }
     let summary = &ended[0].summary;
