@@ -164,7 +164,12 @@ fn tasks_of(store: &Store, run: &RunRecord) -> Result<Vec<RunTask>, Error> {
 }
 
 /// The task that a person means: an address, or the beginning of a recipe.
-fn find_task(run: &RunRecord, tasks: Vec<RunTask>, text: &str) -> Result<RunTask, Error> {
+fn find_task(
+    run: &RunRecord,
+    tasks: Vec<RunTask>,
+    text: &str,
+    is_study: bool,
+) -> Result<RunTask, Error> {
     if let Some(task) = tasks.iter().find(|task| task.address == text) {
         return Ok(task.clone());
     }
@@ -193,6 +198,10 @@ fn find_task(run: &RunRecord, tasks: Vec<RunTask>, text: &str) -> Result<RunTask
             let quoted: Vec<String> = several.iter().map(|name| format!("`{name}`")).collect();
             format!("did you mean one of {}?", quoted.join(", "))
         }
+    };
+    let hint = match is_study {
+        true => format!("in a study a task goes by the first set that asks for it; {hint}"),
+        false => hint,
     };
     Err(Error::usage(message, hint))
 }
@@ -301,7 +310,11 @@ fn fetch(store: &Store, recipe: &Recipe) -> Result<Option<ProductRecord>, Error>
 pub fn explain(store: &Store, run: &str, task: &str) -> Result<Explanation, Error> {
     let run = find_run(store, run)?;
     let tasks = tasks_of(store, &run)?;
-    let task = find_task(&run, tasks.clone(), task)?;
+    let is_study = store
+        .run_folder(&run.id)
+        .join(crate::study::SUMMARY)
+        .is_file();
+    let task = find_task(&run, tasks.clone(), task, is_study)?;
     let record = fetch(store, &task.recipe)?;
     let impure = notes::impure(store, &run.id, &task.address);
     let question = Question {
@@ -570,7 +583,7 @@ mod tests {
             task("sum.sum", 0xad),
             task("copy.same", 0xad),
         ];
-        find_task(&run, tasks, text)
+        find_task(&run, tasks, text, false)
             .map(|task| task.address)
             .map_err(|error| (error.to_string(), error.hint().unwrap_or_default()))
     }

@@ -78,3 +78,4 @@ pub use summary::{
     TaskFacts, Timeline, VbdPair, VbdRow, VbdRows,
 };
 pub use tune::{TuneReport, TuneRequest, TunedOperation, tune_study};
+pub(crate) use write::SUMMARY;

@@ -69,7 +69,7 @@ pub(crate) struct StudyRun {
     /// Where the report and the results go; a new or empty folder [default: outputs/RUN]
     #[arg(short, long = "output", value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
-    /// Also write this output of the workflow, of every evaluation: OUTPUT/SET-INDEX.EXT in that folder
+    /// Also write this output of the workflow, of every evaluation: OUTPUT/SET-INDEX.EXT in that folder, values as OUTPUT/values.csv
     #[arg(long, value_name = "OUTPUT")]
     pub(crate) deliver: Vec<String>,
 }

@@ -225,6 +225,33 @@ fn whatever_is_shared_every_mask_is_the_same() {
         );
         assert!(graph <= chain, "{executed:?}");
     }
+    // The plan has counted all of it beforehand. The reference has a normalization that it shares with the sets, and
+    // seven tasks of its own.
+    let plan = |reuse: &str| {
+        let plan = ["study", "plan", "nuclei/study.yaml", "--json", "--compare"];
+        let plan = place.headwater(&[&plan[..], &["--reuse", reuse]].concat());
+        let plan = plan.ended(0).report().0;
+        assert_eq!(plan["cost_unit"], "tasks", "nothing was remembered");
+        plan
+    };
+    let (chain, graph) = (plan("chain"), plan("graph"));
+    let number = |found: &Value| found.as_u64().expect("a number") as usize;
+    assert_eq!(all, number(&graph["tasks"]) + 8);
+    assert_eq!(
+        executed["stage"],
+        number(&graph["algorithms"]["none"]["tasks"])
+    );
+    assert_eq!(executed["chain"], number(&chain["tasks_merged"]) + 7);
+    for (name, algorithm) in [
+        ("naive", "naive"),
+        ("rtma", "rtma"),
+        ("trtma", "trtma"),
+        ("cost", "cost-balanced"),
+    ] {
+        let tasks = |plan: &Value| number(&plan["algorithms"][algorithm]["tasks"]);
+        assert_eq!(executed[name], tasks(&graph), "{name}");
+        assert_eq!(executed[&*format!("{name}-chain")], tasks(&chain), "{name}");
+    }
     assert!(
         executed["rtma-chain"] <= executed["naive-chain"],
         "{executed:?}"
@@ -358,7 +385,7 @@ fn a_study_ends_at_the_first_prefix_that_is_sure_enough() {
 
     // Shares are not that sure: it goes on, and what was evaluated is not evaluated again.
     let place = studied(LINE, "100", "{vbd: {samples: 64}}");
-    let report = run(&place, &["--set", "until.ci=0.5"], 0);
+    let report = run(&place, &["--set", "until.ci=0.4"], 0);
     let groups = report.0["phases"][0]["groups"].as_u64().expect("a number");
     assert!((12..64).contains(&groups), "{groups}");
     let log = place.told("log");
@@ -509,4 +536,22 @@ operations:
         .headwater(&["study", "run", "study.yaml"])
         .ended(2)
         .says(&["stage `cut`", "depends on parameters that vary"]);
+}
+
+#[test]
+fn outputs_that_are_values_are_delivered_as_a_table() {
+    let place = studied(LINE, "[100, 7]", "{table: sets.csv}");
+    place.write("sets.csv", "a,b\n2,1\n0,7\n");
+    run(&place, &["--deliver", "tens", "-o", "results"], 0);
+    assert_eq!(
+        place.read("results/tens/values.csv"),
+        "set,index,tens\n0,0,120\n0,1,27\n1,0,100\n1,1,7\n"
+    );
+    let place = studied(LINE, "100", "{table: sets.csv}");
+    place.write("sets.csv", "a,b\n2,1\n0,7\n");
+    run(&place, &["--deliver", "tens", "-o", "results"], 0);
+    assert_eq!(
+        place.read("results/tens/values.csv"),
+        "set,tens\n0,120\n1,100\n"
+    );
 }

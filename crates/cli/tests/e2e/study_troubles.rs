@@ -346,7 +346,7 @@ fn an_objective_that_never_changes_has_no_variance() {
 fn mistakes_are_told_before_anything_runs() {
     let place = studied(LINE, "100", "{moat: {trajectories: 2}}");
     place.write("full/mine.txt", "mine");
-    let cases: [(&[&str], &[&str]); 8] = [
+    let cases: [(&[&str], &[&str]); 7] = [
         (
             &["--set", "method.moat.trajectory=3"],
             &["did you mean `trajectories`?", "--set:1:13"],
@@ -366,7 +366,6 @@ fn mistakes_are_told_before_anything_runs() {
         ),
         (&["--bucket-size", "3"], &["--buckets"]),
         (&["--set", "objective=z"], &["`z`", "--set:1:11"]),
-        (&["--set", "inputs.item=[]"], &["item"]),
     ];
     for (arguments, expected) in cases {
         let mut all = vec!["study", "run", "study.yaml"];
@@ -378,11 +377,17 @@ fn mistakes_are_told_before_anything_runs() {
     place
         .headwater(&["study", "run", "study.yaml", "-o", "full/mine.txt"])
         .ended(2)
-        .says(&["mine.txt"]);
+        .says(&["mine.txt` is a file", "help: "]);
     assert_eq!(place.read("full/mine.txt"), "mine");
     assert!(place.told("log").is_empty());
     assert!(!place.path("outputs").exists());
     assert!(!place.path(".headwater").exists(), "no store is made");
+    // Known when the data are looked at.
+    place
+        .headwater(&["study", "run", "study.yaml", "--set", "inputs.item=[]"])
+        .ended(2)
+        .says(&["there is nothing to study: `item` has no items", "help: "]);
+    assert!(!place.path("outputs").exists());
 }
 
 /// How many instances there are differs from set to set: such a study is refused in words.
@@ -455,4 +460,18 @@ fn without_leave_to_write_a_study_runs_and_remembers_nothing() {
     assert!(store() == before, "the store stays as it is");
     assert!(Path::new(&larger.folder()).join("samples.csv").exists());
     let _: Value = answer(&larger);
+}
+
+/// With --fail-fast nothing more is started, be it of the same phase or of the next one.
+#[test]
+fn the_first_failure_ends_a_study_that_is_to_fail_fast() {
+    let method =
+        "{two-phase: {screen: {moat: {trajectories: 15}}, keep: 1, then: {vbd: {samples: 4}}}}";
+    let place = studied(&broken(), "100", method);
+    let report = run(&place, &["--fail-fast", "-j", "1"], 1);
+    assert_eq!(report.0["phases"].as_array().map(Vec::len), Some(1));
+    assert_eq!(count(&report, "failed"), 1);
+    assert!(count(&report, "left") > 0);
+    let told = place.told("log").len();
+    assert_eq!(told, count(&report, "executed") + 1);
 }

@@ -204,6 +204,11 @@ pub(super) fn assemble(
                     .iter()
                     .map(|step| nodes[*step as usize])
                     .collect();
+                // A stage of one task is shared as a whole or not at all, and what is shared with a reference stands
+                // there once.
+                if row.len() == 1 && !matches!(cut, Cut::BySet) {
+                    continue;
+                }
                 let found = kinds[occurrence.stage as usize].owners(cut, set, &row);
                 for (step, owner) in occurrence.steps.iter().zip(found) {
                     owners[*step as usize] = (occurrence.stage + 1, owner);

@@ -123,6 +123,9 @@ impl Book {
                 _ => (TaskState::Blocked, Some(Undone::Left)),
             };
             let is_done = matches!(state, TaskState::Executed | TaskState::Restored);
+            // What an earlier round told of is not told again, as not run by a later one.
+            let is_told = matches!(state, TaskState::Reused | TaskState::CutOff)
+                && self.seen.contains(&recipe);
             if self.seen.contains(&recipe) {
                 let failed_before = self.undone.get_mut(&recipe).and_then(Vec::pop).is_some();
                 match (undone, failed_before) {
@@ -147,7 +150,7 @@ impl Book {
                 }
                 fresh.push(recipe);
             }
-            if undone == Some(Undone::Left) {
+            if undone == Some(Undone::Left) || is_told {
                 continue;
             }
             let nanoseconds = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(0);
@@ -163,8 +166,6 @@ impl Book {
                 wall,
             };
             match self.by_address.get(&address) {
-                // What an earlier round ran is not told as reused by a later one.
-                Some(_) if state == TaskState::Reused => {}
                 Some(place) => self.tasks[*place] = told,
                 None => {
                     self.by_address.insert(address, self.tasks.len());
@@ -172,7 +173,10 @@ impl Book {
                 }
             }
         }
-        self.seen.extend(fresh);
+        // Where nothing is remembered, a task of a later round is another one.
+        if ended.remembers {
+            self.seen.extend(fresh);
+        }
         self.recomputed += ended.enactment.counts().recomputed;
         for ran in &ended.ran {
             if let Some(step) = ended.names.step(ran.task) {

@@ -145,6 +145,13 @@ pub(super) fn open_for(
         .map_err(|error| shape(vec![error]))?;
     let is_objective = |requested: &Requested| requested.output == objective.name;
     if !blueprint.requested.iter().any(is_objective) && blueprint.open.is_empty() {
+        let mut empty = data_set.columns.iter();
+        if let Some(column) = empty.find(|column| column.items.is_empty()) {
+            return Err(study.mistake_at_objective(
+                format!("there is nothing to study: `{}` has no items", column.input),
+                "give it at least one under `inputs`",
+            ));
+        }
         return Err(study.mistake_at_objective(
             format!(
                 "there is nothing to study: `{}` needs an optional input that is not given",

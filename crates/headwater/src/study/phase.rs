@@ -355,7 +355,7 @@ impl Site<'_> {
             }
             self.read_off(&ended, &cells, phase, &mut values, &mut failed);
             place += 1;
-            let stopped = self.ground.stop.is_stopping() || ended.trouble.is_some();
+            let stopped = self.ground.is_over(&ended);
             // A prefix of which a part is missing decides nothing.
             if let Some(rule) = rule.as_mut().filter(|_| !stopped) {
                 let (_, widest) = at_prefix(&prefix, &values, prefix.groups(), &phase.bootstrap)

@@ -56,6 +56,8 @@ pub(super) struct Ran {
 pub(super) struct Ended {
     pub(super) enactment: Enactment,
     pub(super) names: Names,
+    /// Whether products were looked up and kept.
+    pub(super) remembers: bool,
     /// Tasks that ran, failed ones included, in the order in which they ended.
     pub(super) ran: Vec<Ran>,
     /// Tasks that failed, in the order of the graph.
@@ -251,6 +253,12 @@ impl Observer for Listener<'_> {
 }
 
 impl Ground<'_> {
+    /// Whether nothing more is to be started after a round.
+    pub(super) fn is_over(&self, round: &Ended) -> bool {
+        let failed = self.options.fail_fast && !round.failures.is_empty();
+        self.stop.is_stopping() || round.trouble.is_some() || failed
+    }
+
     /// Runs a graph. With a keeper, products are looked up and kept; without one, everything is made.
     pub(super) fn run(
         &self,
@@ -358,6 +366,7 @@ impl Ground<'_> {
         Ok(Ended {
             enactment,
             names,
+            remembers,
             ran,
             failures,
             trouble,

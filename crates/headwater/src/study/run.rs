@@ -31,7 +31,7 @@ use super::{objective, write};
 use crate::deliver::link_last;
 use crate::progress::TRACE_HEADER;
 use crate::run::Places;
-use crate::{CheckedFile, Error, FailedTask, Loaded, StoreKeeper, StorePlace, notes};
+use crate::{CheckedFile, Error, FailedTask, Loaded, StoreKeeper, StorePlace, budget, notes};
 
 /// What study to run, and how.
 #[derive(Debug, Clone, Default)]
@@ -171,6 +171,8 @@ pub fn run_study(
         let _ = store.note_versions(&loaded.versions);
     }
     let places = Places::new(&store, &run, read_only);
+    let memory = request.memory.or_else(crate::plan::machine_memory);
+    budget::keep_to(request.memory);
     let ground = Ground {
         registry: &loaded.registry,
         store: &store,
@@ -180,7 +182,8 @@ pub fn run_study(
         options: Options {
             capacity: Capacity {
                 cores: cores as u64,
-                memory: request.memory.or_else(crate::plan::machine_memory),
+                memory,
+                aside: budget::aside(memory),
                 others: request.resources.clone(),
             },
             retries: request.retries,
@@ -195,9 +198,10 @@ pub fn run_study(
         began,
         trace: Some(Mutex::new(trace(&folder)?)),
     };
-    let mut keeper = division
-        .remembers()
-        .then(|| StoreKeeper::new(Arc::clone(&store), &run, request.disk));
+    let mut keeper = division.remembers().then(|| {
+        let room = budget::for_store(request.memory);
+        StoreKeeper::within(Arc::clone(&store), &run, request.disk, room)
+    });
     let mut book = Book::default();
     let subject = Subject {
         study: &study,
@@ -241,6 +245,7 @@ pub fn run_study(
         let mut failures = Vec::new();
         for ended in rounds() {
             notes.extend(ended.fetcher.take_notes());
+            notes.extend(budget::told(ended.enactment.coordinator(), request.memory));
             failures.extend(failed_tasks(ended));
         }
         if !read_only {
@@ -343,6 +348,12 @@ fn folder(request: &StudyRunRequest, current: &Path) -> Result<Option<PathBuf>, 
         return Ok(None);
     };
     let folder = current.join(folder);
+    if folder.exists() && !folder.is_dir() {
+        return Err(Error::usage(
+            format!("`{}` is a file, not a folder", folder.display()),
+            Some("give a new folder with -o, or leave -o out".to_owned()),
+        ));
+    }
     match fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) {
         true => Err(Error::usage(
             format!("the folder `{}` is not empty", folder.display()),
@@ -502,11 +513,11 @@ fn phases(
 ) -> Result<(Vec<EndedPhase>, Option<Error>), Error> {
     let first = phase::first(site.study, design);
     let mut ended = vec![site.run(&first, book, keeper.as_deref_mut())?];
-    let is_over = |ended: &EndedPhase| {
-        let broken = ended.rounds.iter().any(|round| round.trouble.is_some());
-        site.ground.stop.is_stopping() || broken
-    };
-    if is_over(&ended[0]) {
+    if ended[0]
+        .rounds
+        .iter()
+        .any(|round| site.ground.is_over(round))
+    {
         return Ok((ended, None));
     }
     let summary = &ended[0].summary;

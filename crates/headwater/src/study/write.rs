@@ -3,22 +3,23 @@
 //! Law: a file appears whole or not at all. `results.json` and the samples are a function of the phases; the report also
 //! tells how the run went, and so does `study.json`, from which the report can be made again.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_graph::{OutputBinding, Registry};
+use headwater_graph::{Index, OutputBinding, Registry};
 use headwater_remember::tables::{self, Table, TableColumn};
 
 use super::design;
 use super::phase::EndedPhase;
 use super::summary::StudySummary;
 use super::{report, results};
-use crate::Error;
 use crate::deliver::Deliverer;
+use crate::{Delivered, Error};
 
 /// What a run leaves in the store, for whoever wants its report later.
-pub(super) const SUMMARY: &str = "study.json";
+pub(crate) const SUMMARY: &str = "study.json";
 
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     tables::replace_file(path, |file| Ok(file.write_all(bytes)?))
@@ -111,32 +112,63 @@ pub(super) fn remembered(folder: &Path) -> Result<Option<StudySummary>, Error> {
     }
 }
 
-/// Writes the outputs that were asked for, of every evaluation; also gives things worth telling.
+/// Writes the outputs that were asked for, of every evaluation: each a file, and those that are values as one table.
+/// Also gives things worth telling.
 pub(super) fn delivered(
     registry: &Registry,
     outputs: &[OutputBinding],
     phases: &[EndedPhase],
     folder: &Path,
 ) -> Result<(Vec<PathBuf>, Vec<String>), Error> {
-    let (mut folders, mut notes) = (Vec::new(), Vec::new());
+    let (mut folders, mut notes) = (BTreeSet::new(), Vec::new());
     let names: Vec<&Arc<str>> = outputs.iter().map(|output| &output.name).collect();
+    let mut values: BTreeMap<&Arc<str>, Vec<(Index, Option<String>)>> = BTreeMap::new();
     for ended in phases.iter().flat_map(|phase| &phase.rounds) {
         let mut deliverer = Deliverer::new(folder, registry, &ended.fetcher);
         for requested in ended.enactment.requested() {
-            if !names.contains(&&requested.output) {
+            let Some(name) = names.iter().find(|name| ***name == requested.output) else {
                 continue;
-            }
-            if deliverer
-                .deliver(&ended.enactment, requested, "")?
-                .is_some()
-            {
-                let place = folder.join(&*requested.output);
-                if !folders.contains(&place) {
-                    folders.push(place);
-                }
+            };
+            let Some(item) = deliverer.deliver(&ended.enactment, requested, "")? else {
+                continue;
+            };
+            folders.insert(folder.join(&*requested.output));
+            if let Delivered::Value(value) = item.what {
+                let value = value.as_scalar().map(|scalar| scalar.to_string());
+                let values = values.entry(name).or_default();
+                values.push((item.index, value));
             }
         }
         notes.extend(deliverer.into_notes());
     }
-    Ok((folders, notes))
+    for (name, mut values) in values {
+        values.sort();
+        let folder = folder.join(&**name);
+        std::fs::create_dir_all(&folder)
+            .map_err(|source| Error::io("cannot make folder", &folder, source))?;
+        let path = folder.join("values.csv");
+        let mut bytes = Vec::new();
+        tables::write_csv(&table_of(name, &values)?, &mut bytes)
+            .map_err(|source| Error::io("cannot write", &path, source))?;
+        write(&path, &bytes)?;
+    }
+    Ok((folders.into_iter().collect(), notes))
+}
+
+/// Values by set, and by item where there are several.
+fn table_of(name: &Arc<str>, values: &[(Index, Option<String>)]) -> Result<Table, Error> {
+    let sets = values.iter().map(|(index, _)| i64::from(index.0[0]));
+    let sets: Vec<i64> = sets.collect();
+    let items = values.iter().map(|(index, _)| Index(index.0[1..].into()));
+    let items: Vec<String> = items.map(|index| index.to_string()).collect();
+    let mut columns = vec![TableColumn::new("set", sets)];
+    if values.iter().any(|(index, _)| index.0.len() > 1) {
+        columns.push(TableColumn::from_texts(
+            "index",
+            items.into_iter().map(Some),
+        ));
+    }
+    let values = values.iter().map(|(_, value)| value.as_ref());
+    columns.push(TableColumn::from_texts(Arc::clone(name), values));
+    Table::new(columns).map_err(|error| Error::usage(error.to_string(), None))
 }
