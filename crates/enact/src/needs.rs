@@ -74,8 +74,10 @@ impl Needs {
         self.cores <= 1 && self.memory == 0 && self.others.is_empty()
     }
 
-    pub(crate) fn output_memory(&self) -> Option<u64> {
-        self.learned_memory
+    /// What a task needs besides inputs that have to come back: what is declared, or what it is expected to
+    /// make, whichever is more. Of the first task of an operation nothing is known: as much as it reads.
+    pub(crate) fn own_memory(&self, inputs: u64) -> u64 {
+        self.memory.max(self.learned_memory.unwrap_or(inputs))
     }
 }
 
@@ -171,13 +173,10 @@ impl Ledger {
             .all(|(position, asked)| *asked <= self.free_others[*position])
     }
 
-    pub(crate) fn fits_memory(&self, needs: &Needs, incoming: u64) -> bool {
+    pub(crate) fn fits_memory(&self, wanted: u64) -> bool {
         self.memory.is_none_or(|memory| {
-            let wanted = self
-                .held
-                .saturating_add(self.reserved)
-                .saturating_add(needs.memory.max(incoming));
-            wanted <= memory
+            let taken = self.held.saturating_add(self.reserved);
+            taken.saturating_add(wanted) <= memory
         })
     }
 
@@ -197,14 +196,9 @@ impl Ledger {
         }
     }
 
-    /// Promises memory for a task that is expected to add `incoming` bytes; returns how much.
-    pub(crate) fn promise(&mut self, needs: &Needs, incoming: u64) -> u64 {
-        let promised = match self.memory {
-            Some(_) => needs.memory.max(incoming),
-            None => 0,
-        };
-        self.reserved += promised;
-        promised
+    /// Promises memory to a task, where memory is limited.
+    pub(crate) fn promise(&mut self, wanted: u64) {
+        self.reserved += wanted;
     }
 
     pub(crate) fn redeem(&mut self, promised: u64) {

@@ -187,6 +187,18 @@ fn number(output: Option<f64>) -> Option<f64> {
     output.filter(|value| value.is_finite())
 }
 
+/// The largest of some half-widths; `None` where one is not known, or there are none.
+fn widest(half_widths: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut widest = None;
+    for half_width in half_widths {
+        if half_width.is_nan() {
+            return None;
+        }
+        widest = Some(half_width.max(widest.unwrap_or(0.0)));
+    }
+    widest
+}
+
 /// Positions by falling value, those that are not numbers last; equal ones in their order.
 fn falling(values: &[f64]) -> Vec<usize> {
     let mut positions: Vec<usize> = (0..values.len()).collect();

@@ -27,5 +27,7 @@ mod restore;
 mod reuse;
 mod study;
 mod study_plan;
+mod study_run;
 mod study_settings;
+mod study_troubles;
 mod traps;

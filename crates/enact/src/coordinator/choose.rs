@@ -115,9 +115,7 @@ impl Coordinator {
             let needs = &self.needs[graph.operation_index(task) as usize];
             let fits = quick(needs)
                 && self.inputs_are_here(graph, task)
-                && self
-                    .ledger
-                    .fits_memory(needs, self.expected_memory(graph, task));
+                && self.ledger.fits_memory(self.wanted_memory(graph, task));
             if !fits {
                 break;
             }
@@ -161,10 +159,7 @@ impl Coordinator {
                 // No smaller task may overtake it for ever.
                 passed.push(entry);
                 break;
-            } else if !self
-                .ledger
-                .fits_memory(needs, self.expected_memory(graph, task))
-            {
+            } else if !self.ledger.fits_memory(self.wanted_memory(graph, task)) {
                 too_large = too_large.or(Some(task));
                 passed.push(entry);
             } else {
@@ -186,8 +181,9 @@ impl Coordinator {
         Some(self.launch(graph, task, true))
     }
 
-    /// The bytes that starting `task` is expected to add: its outputs, and inputs that have to come back.
-    fn expected_memory(&self, graph: &TaskGraph, task: TaskId) -> u64 {
+    /// The bytes that starting `task` is expected to add: what it needs itself, and inputs that have to come
+    /// back. Nothing where memory is not limited.
+    fn wanted_memory(&self, graph: &TaskGraph, task: TaskId) -> u64 {
         if !self.ledger.limits_memory() {
             return 0;
         }
@@ -200,7 +196,7 @@ impl Coordinator {
             }
         });
         let needs = &self.needs[graph.operation_index(task) as usize];
-        needs.output_memory().unwrap_or(inputs) + coming
+        needs.own_memory(inputs).saturating_add(coming)
     }
 
     /// The smallest product in memory that `task` does not read.
@@ -252,13 +248,13 @@ impl Coordinator {
     }
 
     fn occupy(&mut self, graph: &TaskGraph, task: TaskId) {
-        let expected = self.expected_memory(graph, task);
+        let wanted = self.wanted_memory(graph, task);
+        if wanted > 0 {
+            self.ledger.promise(wanted);
+            self.promised.insert(task, wanted);
+        }
         let needs = &self.needs[graph.operation_index(task) as usize];
         let slot = &self.slots[task.index()];
-        let promised = self.ledger.promise(needs, expected);
-        if promised > 0 {
-            self.promised.insert(task, promised);
-        }
         if slot.charged {
             self.ledger.take(needs);
         }

@@ -43,31 +43,39 @@ pub(super) fn answer(
     Ok(Answer { pooled, each })
 }
 
-/// The indices of all items together at a prefix of a design.
+/// The indices of all items together at a prefix of a design, and how wide the widest interval is, in the unit of a
+/// stop rule: of shares as they are, of effects relative to the largest.
 pub(super) fn at_prefix(
     design: &Design,
     values: &[Vec<Option<f64>>],
     groups: usize,
     bootstrap: &Bootstrap,
-) -> Result<PrefixSummary, AnalyzeError> {
+) -> Result<(PrefixSummary, Option<f64>), AnalyzeError> {
     let design = design.prefix(groups);
     let sets = design.sets();
     let items: Vec<&[Option<f64>]> = values.iter().map(|values| &values[..sets]).collect();
-    let indices = match &design {
-        Design::Table(_) => Indices::None,
-        Design::Moat(design) => moat_rows(&analyze::moat::pooled(design, &items, bootstrap)?),
-        Design::Vbd(design) => vbd_rows(&analyze::vbd::pooled(design, &items, bootstrap)?),
+    let (indices, widest) = match &design {
+        Design::Table(_) => (Indices::None, None),
+        Design::Moat(design) => {
+            let found = analyze::moat::pooled(design, &items, bootstrap)?;
+            (moat_rows(&found), found.widest())
+        }
+        Design::Vbd(design) => {
+            let found = analyze::vbd::pooled(design, &items, bootstrap)?;
+            (vbd_rows(&found), found.widest())
+        }
     };
-    Ok(PrefixSummary {
+    let summary = PrefixSummary {
         groups,
         sets,
         indices,
-    })
+    };
+    Ok((summary, widest))
 }
 
-/// A number, if it is one.
+/// A number, if it is one; nothing is negative zero.
 fn known(value: f64) -> Option<f64> {
-    value.is_finite().then_some(value)
+    value.is_finite().then_some(value + 0.0)
 }
 
 fn parts(estimate: Estimate) -> (Option<f64>, Option<f64>) {
@@ -114,27 +122,6 @@ fn vbd_rows(found: &VbdIndices) -> Indices {
         lost: found.lost,
         constant: found.constant,
     })
-}
-
-/// How wide the widest interval is, in the unit of a stop rule: of shares as they are, of effects relative to the
-/// largest. Absent where an interval is not known, or where nothing has an effect that others could be measured by.
-pub(super) fn widest(indices: &Indices) -> Option<f64> {
-    let largest = |widths: Vec<Option<f64>>| {
-        let widths: Option<Vec<f64>> = widths.into_iter().collect();
-        widths?.into_iter().reduce(f64::max)
-    };
-    match indices {
-        Indices::None => None,
-        Indices::Moat(rows) => {
-            let width = largest(rows.iter().map(|row| row.mu_star_conf).collect())?;
-            let effect = largest(rows.iter().map(|row| row.mu_star).collect())?;
-            (effect > 0.0).then_some(width / effect)
-        }
-        Indices::Vbd(found) => {
-            let rows = found.rows.iter();
-            largest(rows.flat_map(|row| [row.s1_conf, row.st_conf]).collect())
-        }
-    }
 }
 
 impl Indices {

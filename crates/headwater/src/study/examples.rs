@@ -12,7 +12,7 @@ use headwater_graph::{
 };
 use headwater_merge::Compact;
 
-use super::assemble::{Cut, assemble};
+use super::assemble::{Cut, REFERENCE, assemble};
 use super::facts::{Book, Part};
 use super::instances::{Instances, Varied};
 use super::names::Names;
@@ -138,6 +138,12 @@ pub(super) fn examples(
     }
     assembled.requested = picked.iter().map(|(_, _, found)| found.clone()).collect();
     assembled.wanted = tasks_of(&assembled.requested);
+    for place in &mut assembled.places {
+        let chosen = chosen.get(place.set as usize).and_then(|one| one.set);
+        place.set = chosen.map_or(REFERENCE, |(phase, set)| {
+            (summaries[phase].first_set + set) as u32
+        });
+    }
     let names = Names::new(workflow, &open, &instances);
     let ended = site.ground.run(assembled, names, &[], keeper)?;
     book.round(&ended, &instances, Part::Aside);

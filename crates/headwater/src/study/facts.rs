@@ -62,7 +62,9 @@ pub(super) struct Book {
     seen: HashSet<Recipe>,
     undone: HashMap<Recipe, Vec<(usize, Undone)>>,
     pub(super) recomputed: usize,
-    pub(super) tasks: BTreeMap<String, RunTask>,
+    /// In the order in which they came.
+    pub(super) tasks: Vec<RunTask>,
+    by_address: HashMap<String, usize>,
 }
 
 impl Book {
@@ -160,7 +162,15 @@ impl Book {
                 started,
                 wall,
             };
-            self.tasks.insert(address, told);
+            match self.by_address.get(&address) {
+                // What an earlier round ran is not told as reused by a later one.
+                Some(_) if state == TaskState::Reused => {}
+                Some(place) => self.tasks[*place] = told,
+                None => {
+                    self.by_address.insert(address, self.tasks.len());
+                    self.tasks.push(told);
+                }
+            }
         }
         self.seen.extend(fresh);
         self.recomputed += ended.enactment.counts().recomputed;

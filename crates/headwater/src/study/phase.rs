@@ -13,7 +13,7 @@ use headwater_merge::{
 };
 use headwater_study::analyze::{AnalyzeError, Bootstrap};
 
-use super::answer::{Values, answer, at_prefix, widest};
+use super::answer::{Values, answer, at_prefix};
 use super::assemble::{Assembled, Cut, REFERENCE, assemble};
 use super::buckets::longest_chain;
 use super::costs::{CostSource, Costing};
@@ -85,6 +85,8 @@ impl Division {
             StudyReuse::Stage => "equal stages are shared",
             StudyReuse::Chain => "common beginnings of stages are shared",
             StudyReuse::Graph => "equal tasks are shared",
+            // Contents are compared where they are kept.
+            StudyReuse::Content if !self.remembers() => "equal tasks are shared",
             StudyReuse::Content => "equal tasks are shared, also those that turn out to be equal",
         };
         match self.buckets {
@@ -356,9 +358,9 @@ impl Site<'_> {
             let stopped = self.ground.stop.is_stopping() || ended.trouble.is_some();
             // A prefix of which a part is missing decides nothing.
             if let Some(rule) = rule.as_mut().filter(|_| !stopped) {
-                let found = at_prefix(&prefix, &values, prefix.groups(), &phase.bootstrap)
+                let (_, widest) = at_prefix(&prefix, &values, prefix.groups(), &phase.bootstrap)
                     .map_err(no_answer)?;
-                rule.reached = widest(&found.indices);
+                rule.reached = widest;
                 rule.held = rule.reached.is_some_and(|reached| reached <= rule.ci);
             }
             let held = rule.is_some_and(|rule| rule.held);
@@ -377,6 +379,7 @@ impl Site<'_> {
                 .into_iter()
                 .map(|groups| {
                     at_prefix(&evaluated, &values, groups as usize, &phase.bootstrap)
+                        .map(|(summary, _)| summary)
                         .map_err(no_answer)
                 })
                 .collect::<Result<_, _>>()?,

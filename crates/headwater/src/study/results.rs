@@ -172,6 +172,7 @@ fn counts(object: &mut Map<String, Value>, found: &Indices) {
         Indices::Vbd(found) => {
             put(object, "used", json!(found.used));
             put(object, "lost", json!(found.lost));
+            put(object, "constant", json!(found.constant));
         }
     }
 }

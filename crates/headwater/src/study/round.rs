@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use headwater_enact::{Enactment, Options, Requested, Start, State};
 use headwater_execute::{
-    Execution, FailureKind, Finished, NothingKept, Observer, Pool, Stop, Watched,
+    Execution, Failure, FailureKind, Finished, NothingKept, Observer, Pool, Stop, Watched,
 };
 use headwater_graph::{Outputs, Recipe, Registry, Source, TaskId, Value};
 use headwater_remember::Store;
@@ -474,10 +474,23 @@ impl Ended {
         let place = self.failures.binary_search_by_key(&task, |seen| seen.task);
         let address = self.names.address(&self.enactment, task);
         match place {
-            Ok(place) => format!("task `{address}`: {}", self.failures[place].failure.message),
+            Ok(place) => format!(
+                "task `{address}`: {}",
+                without_folder(&self.failures[place].failure)
+            ),
             Err(_) => format!("task `{address}` failed"),
         }
     }
+}
+
+/// What a failure says, with names in the folder of the task in place of paths: where that folder is depends on the run.
+fn without_folder(failure: &Failure) -> String {
+    let Some(folder) = &failure.folder else {
+        return failure.message.clone();
+    };
+    let folder = folder.display();
+    let shorter = failure.message.replace(&format!("{folder}/"), "");
+    shorter.replace(&folder.to_string(), "its folder")
 }
 
 const NOBODY: u32 = u32::MAX;

@@ -137,8 +137,14 @@ pub fn run_study(
     let open = open_for(&study, &loaded, &data_set, &baseline, &delivered)?;
     refuse_open(&study, &open, &loaded.workflow)?;
     refuse_without_default(&study, &loaded.workflow)?;
+    refuse_rules_in_buckets(request, &open, &loaded.workflow)?;
     let design = Design::new(&mut study)?;
     let mut told = design.notes();
+    if study.study.until.is_some() && !division.remembers() {
+        told.push(
+            "`until` needs what is remembered, so the whole design is evaluated here".to_owned(),
+        );
+    }
     if !read_only {
         crate::run::tidy_work(&store);
     }
@@ -204,7 +210,7 @@ pub fn run_study(
         .copy_used(&store)
         .and_then(|()| phases(&site, design, &mut book, keeper.as_mut()));
     // What was finished is worth showing, however the phases ended.
-    let shown = ran.and_then(|phases| {
+    let shown = ran.and_then(|(phases, unfit)| {
         let examples = match stop.is_stopping() {
             true => Ok(Vec::new()),
             false => examples(
@@ -216,18 +222,19 @@ pub fn run_study(
                 keeper.as_mut(),
             ),
         };
-        Ok((phases, examples?))
+        Ok((phases, unfit, examples?))
     });
     let kept = keeper.map_or(Ok(()), StoreKeeper::close);
     progress.finish();
     let ended = |status, counts| crate::run::end_run(&store, read_only, &run, status, counts);
-    let (mut phases, examples) =
+    let (mut phases, unfit, examples) =
         shown.inspect_err(|_| ended(RunStatus::Failed, Counts::default()))?;
     let counts = book.counts();
     let mut errors: Vec<String> = kept
         .err()
         .map(|error| Error::Pool(PoolError::Keeper(error)).to_string())
         .into_iter()
+        .chain(unfit.map(|error| error.to_string()))
         .collect();
     for ended in phases.iter_mut().flat_map(|phase| &mut phase.rounds) {
         errors.extend(ended.trouble.take().map(|error| error.to_string()));
@@ -250,8 +257,7 @@ pub fn run_study(
                 let address = |task| ended.names.address(&ended.enactment, task);
                 let _ = notes::write(&store, &run, &ended.enactment, current, &address);
             }
-            let rows: Vec<_> = book.tasks.values().cloned().collect();
-            store.put_run_tasks(&run, &rows)?;
+            store.put_run_tasks(&run, &book.tasks)?;
         }
         let (delivered, said) = write::delivered(&site, &delivered, &phases, &folder)?;
         notes.extend(said);
@@ -374,6 +380,33 @@ fn refuse_open(
     ))
 }
 
+/// Refuses buckets where stages have an order or a limit of their own: a bucket holds what it has, in any order.
+fn refuse_rules_in_buckets(
+    request: &StudyRunRequest,
+    open: &Open,
+    workflow: &headwater_graph::Workflow,
+) -> Result<(), Error> {
+    if request.buckets.is_none() {
+        return Ok(());
+    }
+    let ordered = open.blueprint.stages.iter();
+    let ordered = ordered.filter(|stage| !stage.after.is_empty() || !stage.after_stages.is_empty());
+    let ordered = ordered.map(|stage| (stage.stage, "after"));
+    let limited = open.blueprint.stages.iter();
+    let limited = limited.filter(|stage| workflow.stages[stage.stage].concurrency.is_some());
+    let limited = limited.map(|stage| (stage.stage, "concurrency"));
+    match limited.chain(ordered).min() {
+        None => Ok(()),
+        Some((stage, rule)) => Err(Error::usage(
+            format!(
+                "stage `{}` has `{rule}`, which buckets do not heed",
+                workflow.stages[stage].name
+            ),
+            Some("leave --buckets out".to_owned()),
+        )),
+    }
+}
+
 /// In a study of two phases, parameters that are not kept need a value.
 fn refuse_without_default(
     study: &Study,
@@ -417,26 +450,31 @@ fn trace(folder: &Path) -> Result<Box<dyn std::io::Write + Send>, Error> {
     Ok(Box::new(trace))
 }
 
-/// Runs the phases of a study.
+/// Runs the phases of a study; also gives why one that was to follow did not.
 fn phases(
     site: &Site<'_>,
     design: Design,
     book: &mut Book,
     mut keeper: Option<&mut StoreKeeper>,
-) -> Result<Vec<EndedPhase>, Error> {
+) -> Result<(Vec<EndedPhase>, Option<Error>), Error> {
     let first = phase::first(site.study, design);
     let mut ended = vec![site.run(&first, book, keeper.as_deref_mut())?];
     let is_over = |ended: &EndedPhase| {
         let broken = ended.rounds.iter().any(|round| round.trouble.is_some());
         site.ground.stop.is_stopping() || broken
     };
-    if !is_over(&ended[0]) {
-        let summary = &ended[0].summary;
-        if let Some(next) = phase::following(site.study, summary, summary.sets_planned)? {
-            ended.push(site.run(&next, book, keeper)?);
-        }
+    if is_over(&ended[0]) {
+        return Ok((ended, None));
     }
-    Ok(ended)
+    let summary = &ended[0].summary;
+    match phase::following(site.study, summary, summary.sets_planned) {
+        Ok(None) => Ok((ended, None)),
+        Ok(Some(next)) => {
+            ended.push(site.run(&next, book, keeper)?);
+            Ok((ended, None))
+        }
+        Err(unfit) => Ok((ended, Some(unfit))),
+    }
 }
 
 /// The tasks that failed in a round.

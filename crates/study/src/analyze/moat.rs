@@ -7,7 +7,7 @@
 //! Where nothing is missing and all steps are nominal, μ, μ* and σ are those of `SALib.analyze.morris`.
 
 use super::bootstrap::{Draws, Spread};
-use super::{AnalyzeError, Bootstrap, Estimate, Tiles, check_outputs, falling, number};
+use super::{AnalyzeError, Bootstrap, Estimate, Tiles, check_outputs, falling, number, widest};
 use crate::sample::MoatDesign;
 
 /// What a parameter does to the output, per unit of its range.
@@ -44,13 +44,19 @@ impl MoatIndices {
         falling(&sizes)
     }
 
-    /// Whether the half-widths of the intervals of all μ* are at most so large a part of the largest μ*. Where an
-    /// interval is not known they are not, nor where every effect is 0: there is nothing yet to have a part of.
-    pub fn within(&self, part: f64) -> bool {
+    /// How wide half the widest interval of μ* is, as a part of the largest μ*. Not known where an interval is not
+    /// known, nor where every effect is 0: there is nothing yet to have a part of.
+    pub fn widest(&self) -> Option<f64> {
         let effects = || self.parameters.iter().map(|effect| effect.mu_star);
         let largest = effects().map(|effect| effect.value).fold(0.0, f64::max);
-        // Comparisons with what is not a number are false.
-        largest > 0.0 && effects().all(|effect| effect.half_width <= part * largest)
+        let width = widest(effects().map(|effect| effect.half_width))?;
+        (largest > 0.0).then_some(width / largest)
+    }
+
+    /// Whether the half-widths of the intervals of all μ* are at most so large a part of the largest μ*; where that is
+    /// not known they are not.
+    pub fn within(&self, part: f64) -> bool {
+        self.widest().is_some_and(|widest| widest <= part)
     }
 }
 

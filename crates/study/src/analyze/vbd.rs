@@ -21,7 +21,7 @@
 //! go over a panel at a time: sixteen running sums, which a processor keeps in its registers.
 
 use super::bootstrap::{Draws, Spread};
-use super::{AnalyzeError, Bootstrap, Estimate, Tiles, check_outputs, falling, number};
+use super::{AnalyzeError, Bootstrap, Estimate, Tiles, check_outputs, falling, number, widest};
 use crate::sample::VbdDesign;
 
 /// What share of the variance a parameter has.
@@ -69,15 +69,17 @@ impl VbdIndices {
         falling(&totals)
     }
 
-    /// Whether the half-widths of the intervals of all first-order and total shares are at most this. Where an
-    /// interval is not known they are not, and so never for a constant output. Pairs are not asked.
+    /// How wide half the widest interval of all first-order and total shares is. Not known where an interval is not
+    /// known, and so never for a constant output. Pairs are not asked.
+    pub fn widest(&self) -> Option<f64> {
+        let shares = self.parameters.iter();
+        widest(shares.flat_map(|share| [share.first.half_width, share.total.half_width]))
+    }
+
+    /// Whether the half-widths of the intervals of all first-order and total shares are at most this; where that is not
+    /// known they are not.
     pub fn within(&self, half_width: f64) -> bool {
-        let mut shares = self.parameters.iter();
-        // Comparisons with what is not a number are false.
-        let narrow = |share: &Share| {
-            share.first.half_width <= half_width && share.total.half_width <= half_width
-        };
-        !self.parameters.is_empty() && shares.all(narrow)
+        self.widest().is_some_and(|widest| widest <= half_width)
     }
 }
 
