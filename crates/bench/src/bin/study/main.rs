@@ -3,7 +3,8 @@
 //! Law: the study is `examples/nuclei/moat.yaml`, 640 sets with normalization, on two cores. Each run is a process of
 //! its own in a fresh folder with a fresh store; its time is that of the process, from its start to its end. Ways of
 //! sharing take turns, and of each the quickest run counts. `--quick` has two trajectories and one turn, tests no bar
-//! that is for 640 sets, and says so; `--only sharing` and `--only memory` measure one part.
+//! that is for 640 sets, and says so; `--turns N` takes as many turns as said; `--only sharing` and `--only memory`
+//! measure one part.
 
 mod child;
 mod memory;
@@ -45,15 +46,20 @@ fn main() -> ExitCode {
 
 fn measure(claims: &mut Claims, folder: &Path, arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let quick = arguments.iter().any(|argument| argument == "--quick");
-    let only = arguments.iter().position(|argument| argument == "--only");
-    let only = only.and_then(|place| arguments.get(place + 1));
+    let after = |flag: &str| {
+        let place = arguments.iter().position(|argument| argument == flag)?;
+        arguments.get(place + 1)
+    };
+    let turns = after("--turns").map(|turns| turns.parse()).transpose()?;
+    let turns: usize = turns.unwrap_or(if quick { 1 } else { 2 });
+    let only = after("--only");
     const PARTS: [&str; 2] = ["sharing", "memory"];
     if let Some(only) = only.filter(|only| !PARTS.contains(&only.as_str())) {
         return Err(format!("`--only {only}`: expected one of {}", PARTS.join(", ")).into());
     }
     let wanted = |part: &str| only.is_none_or(|only| only == part);
     if wanted("sharing") {
-        sharing::measure(claims, folder, quick)?;
+        sharing::measure(claims, folder, quick, turns.max(1))?;
     }
     if wanted("memory") {
         memory::measure(claims, folder, quick)?;

@@ -42,11 +42,12 @@ pub(crate) fn measure(
     claims: &mut Claims,
     folder: &Path,
     quick: bool,
+    turns: usize,
 ) -> Result<(), Box<dyn Error>> {
     let study = examples().join("moat.yaml");
-    let (settings, turns) = match quick {
-        true => (vec!["method.moat.trajectories=2".to_owned()], 1),
-        false => (Vec::new(), 2),
+    let settings = match quick {
+        true => vec!["method.moat.trajectories=2".to_owned()],
+        false => Vec::new(),
     };
     let mut best: [Option<Ran>; MODES.len()] = Default::default();
     let mut content = folder.join(CONTENT);
@@ -58,6 +59,7 @@ pub(crate) fn measure(
             let own = folder.join(format!("{mode}-{turn}"));
             fs::create_dir_all(&own)?;
             let ran = child::run(mode, &study, &own, None, &settings)?;
+            eprintln!("{mode}: {:.2} s, {:.2} s of work", ran.seconds, ran.work());
             let first = values.get_or_insert_with(|| ran.values.clone());
             let pairs = first.iter().zip(&ran.values);
             differ += pairs
@@ -97,7 +99,7 @@ pub(crate) fn measure(
     );
     if quick {
         claims.note(&format!(
-            "--quick: {sets} sets, one turn; the bars for 640 sets are not tested"
+            "--quick: {sets} sets; the bars for 640 sets are not tested"
         ));
     } else {
         let share = 100.0 * shared.executed(Some(STAGE)) as f64 / unmerged as f64;
