@@ -492,7 +492,7 @@ operations:
     params: {lines: int}
     outputs: {parts: {type: file, glob: part-*}}
   add:
-    shell: awk '{ s += $1 } END { print s * {param.a} }' {in.part} > {out.sum}
+    shell: awk -v a={param.a} '{ s += $1 } END { print s * a }' {in.part} > {out.sum}
     inputs: {part: file}
     params: {a: int}
     outputs: {sum: {type: int, path: sum.txt}}
