@@ -29,6 +29,7 @@ fn task(name: &str, counts: [usize; 5], seconds: f64, mean_seconds: Option<f64>)
         failed: 0,
         blocked: 0,
         left: 0,
+        unmet: 0,
         seconds,
         mean_seconds,
     }
@@ -155,6 +156,7 @@ fn study(name: &str, phases: Vec<PhaseSummary>) -> StudySummary {
             .join(", then "),
         seed: 1,
         items: vec![item("")],
+        phases_planned: phases.len(),
         phases,
         examples: Vec::new(),
         facts: facts(),
@@ -201,6 +203,7 @@ pub(crate) fn two_phases() -> StudySummary {
         tasks: 2857,
         work_seconds: 41.0,
         seconds: 20.5,
+        fact: (1904, 26.0, 13.8),
     });
     summary
 }
@@ -242,9 +245,9 @@ pub(crate) fn with_failures() -> StudySummary {
         };
     }
     let find = &mut summary.facts.tasks[0];
-    (find.executed, find.failed) = (997, 3);
+    (find.executed, find.failed, find.unmet) = (997, 3, 3);
     let separate = &mut summary.facts.tasks[1];
-    (separate.executed, separate.blocked) = (901, 3);
+    (separate.executed, separate.blocked, separate.unmet) = (901, 3, 3);
     summary
 }
 
@@ -257,6 +260,7 @@ pub(crate) fn stopped() -> StudySummary {
     summary.facts.stopped = true;
     let separate = &mut summary.facts.tasks[1];
     (separate.executed, separate.cut_off, separate.left) = (300, 157, 1200);
+    separate.unmet = 1500;
     separate.seconds = 6.0;
     summary
 }

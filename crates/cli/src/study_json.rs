@@ -62,6 +62,11 @@ pub(crate) fn summary_json(summary: &StudySummary, folder: &Path) -> Value {
             "tasks": forecast.tasks,
             "work_seconds": forecast.work_seconds,
             "seconds": forecast.seconds,
+            "fact": {
+                "tasks": forecast.fact.0,
+                "work_seconds": forecast.fact.1,
+                "seconds": forecast.fact.2,
+            },
         })),
         "stopped": facts.stopped,
         "notes": facts.notes,

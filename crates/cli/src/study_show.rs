@@ -589,17 +589,8 @@ pub(crate) fn total(facts: &StudyFacts, of: fn(&TaskFacts) -> usize) -> usize {
 /// The seconds that tasks took that ran, and those that were saved, where it is known what all of these take.
 pub(crate) fn seconds(facts: &StudyFacts) -> (f64, Option<f64>) {
     let spent = facts.tasks.iter().map(|task| task.seconds).sum();
-    let saved = facts.tasks.iter().map(|task| match task.seconds_saved() {
-        None if spared(task) == 0 => Some(0.0),
-        saved => saved,
-    });
+    let saved = facts.tasks.iter().map(TaskFacts::seconds_saved);
     (spent, saved.sum())
-}
-
-/// How often a task was asked for and need not run.
-pub(crate) fn spared(task: &TaskFacts) -> usize {
-    let others = task.executed + task.failed + task.blocked + task.left;
-    task.planned.saturating_sub(others)
 }
 
 /// What was to be done, what was done, and what was foreseen.
@@ -627,20 +618,20 @@ fn work(facts: &StudyFacts) -> Vec<String> {
     ));
     if facts.recomputed > 0 {
         lines.push(format!(
-            "{} run again, because what they had made was dropped or damaged",
+            "{} run again, because what they had made was not kept or was damaged",
             show::count(facts.recomputed, "task")
         ));
     }
     if let Some(forecast) = &facts.forecast {
-        let (spent, _) = seconds(facts);
+        let (executed, spent, took) = forecast.fact;
         lines.push(format!(
             "forecast from {}: {} for {}, {} of work; in fact: {} for {}, {} of work",
             forecast.from,
             show::duration(forecast.seconds),
             show::count(forecast.tasks, "task"),
             show::duration(forecast.work_seconds),
-            show::duration(facts.running_seconds),
-            show::count(total(facts, |task| task.executed), "task"),
+            show::duration(took),
+            show::count(executed, "task"),
             show::duration(spent),
         ));
     }
@@ -649,7 +640,7 @@ fn work(facts: &StudyFacts) -> Vec<String> {
 
 /// What part of the work need not be done.
 fn saving(facts: &StudyFacts) -> String {
-    let spared: usize = facts.tasks.iter().map(spared).sum();
+    let spared: usize = facts.tasks.iter().map(TaskFacts::spared).sum();
     // Before all of it was come to, what would have been shared is no saving yet.
     if spared == 0 || total(facts, |task| task.left) > 0 {
         return String::new();

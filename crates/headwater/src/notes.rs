@@ -23,30 +23,31 @@ const IMPURE: &str = "impure.tsv";
 /// Longer values are cut.
 const LONGEST: usize = 100;
 
-/// Writes the notes of a run, in which tasks go by their `address`; what it noted before is replaced.
+/// Writes the notes of a run: of its parts, each with what tasks are called in it. What it noted before is replaced.
 pub(crate) fn write(
     store: &Store,
     run: &str,
-    enactment: &Enactment,
+    rounds: &[(&Enactment, &dyn Fn(TaskId) -> String)],
     current: &Path,
-    address: &dyn Fn(TaskId) -> String,
 ) -> io::Result<()> {
     let folder = store.run_folder(run);
     fs::create_dir_all(&folder)?;
-    let graph = enactment.graph();
     let mut externals = BTreeMap::new();
-    for task in graph.ids() {
-        for (_, source) in graph.inputs(task) {
-            collect(graph, source, store, current, &mut externals);
+    let (mut impure, mut blocked) = (Vec::new(), Vec::new());
+    for (enactment, address) in rounds {
+        let graph = enactment.graph();
+        for task in graph.ids() {
+            for (_, source) in graph.inputs(task) {
+                collect(graph, source, store, current, &mut externals);
+            }
+            let signature = &graph.operation_at(task).signature;
+            if !signature.pure {
+                impure.push((address(task), signature.name.to_string()));
+            }
         }
+        let pairs = enactment.blocked().iter();
+        blocked.extend(pairs.map(|(task, cause)| (address(*task), address(*cause))));
     }
-    let impure = graph.ids().filter_map(|task| {
-        let signature = &graph.operation_at(task).signature;
-        let pair = || (address(task), signature.name.to_string());
-        (!signature.pure).then(pair)
-    });
-    let blocked = enactment.blocked().iter();
-    let blocked = blocked.map(|(task, cause)| (address(*task), address(*cause)));
     for (name, rows) in [
         (EXTERNALS, table(externals)),
         (IMPURE, table(impure)),

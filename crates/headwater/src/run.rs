@@ -144,7 +144,7 @@ pub fn run(
 /// Notes are for explanations; a run does not fail for want of one.
 fn note(store: &Store, run: &str, enactment: &Enactment, current: &Path) {
     let address = |task| address_of(enactment, task);
-    let _ = notes::write(store, run, enactment, current, &address);
+    let _ = notes::write(store, run, &[(enactment, &address)], current);
 }
 
 /// What was used within a second of the beginning of a run counts as used by it, and cannot make room. So a run

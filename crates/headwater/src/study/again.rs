@@ -31,8 +31,8 @@ pub fn report_study(
     request: &StudyReportRequest,
     current: &Path,
 ) -> Result<(StudySummary, PathBuf), Error> {
-    let text = crate::load::read_text(&request.study)?;
-    drop(text);
+    // A name that is mistyped is told as that.
+    crate::load::read_text(&request.study)?;
     let place = StorePlace {
         read_only: true,
         ..request.store.clone()
@@ -40,7 +40,20 @@ pub fn report_study(
     let store = crate::open_store(&place, current)?;
     let file = std::path::absolute(&request.study).unwrap_or_else(|_| request.study.clone());
     let record = match &request.run {
-        Some(text) => crate::find_run(&store, text)?,
+        Some(text) => {
+            let record = crate::find_run(&store, text)?;
+            if record.file != file {
+                return Err(Error::usage(
+                    format!(
+                        "run `{}` is of `{}`, not of this study",
+                        record.id,
+                        record.file.display()
+                    ),
+                    Some("`headwater runs ls` lists all runs".to_owned()),
+                ));
+            }
+            record
+        }
         None => latest(store.runs(usize::MAX >> 1)?, &file, |run| {
             store.run_folder(run).join(write::SUMMARY).exists()
         })

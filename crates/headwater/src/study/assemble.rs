@@ -56,6 +56,8 @@ pub(super) struct Assembled {
     pub(super) wanted: Vec<TaskId>,
     /// By task.
     pub(super) places: Vec<Place>,
+    /// By task, how many sets and items ask for it.
+    pub(super) asks: Vec<u32>,
     pub(super) rules: Vec<StageRules>,
     pub(super) occurrences: Vec<Occurrence>,
 }
@@ -97,11 +99,12 @@ impl<'a> Rows<'a> {
     }
 
     /// Whom the tasks of a row belong to, in the order of the row.
-    fn owners(&self, cut: &Cut, set: usize, row: &[u32]) -> Vec<Owner> {
+    fn owners(&self, cut: &Cut, (set, place): (usize, usize), row: &[u32]) -> Vec<Owner> {
         let number = || self.numbers.get(row).copied().unwrap_or_default();
         match cut {
             Cut::Shared => vec![0; row.len()],
-            Cut::BySet => vec![set as Owner; row.len()],
+            // Equal items of one set are evaluations of their own.
+            Cut::BySet => vec![(set as Owner) << 32 | place as Owner; row.len()],
             Cut::ByStage => vec![Owner::from(number()); row.len()],
             Cut::ByChain => self.chain(number(), row.len()),
             Cut::ByBucket { chain, .. } => {
@@ -178,6 +181,7 @@ pub(super) fn assemble(
         cells: Vec::new(),
         wanted: Vec::new(),
         places: Vec::new(),
+        asks: Vec::new(),
         rules: Vec::new(),
         occurrences: Vec::new(),
     };
@@ -198,7 +202,7 @@ pub(super) fn assemble(
             return;
         }
         if !matches!(cut, Cut::Shared) {
-            for occurrence in &instances.template.occurrences {
+            for (place, occurrence) in instances.template.occurrences.iter().enumerate() {
                 let row: Vec<u32> = occurrence
                     .steps
                     .iter()
@@ -209,7 +213,7 @@ pub(super) fn assemble(
                 if row.len() == 1 && !matches!(cut, Cut::BySet) {
                     continue;
                 }
-                let found = kinds[occurrence.stage as usize].owners(cut, set, &row);
+                let found = kinds[occurrence.stage as usize].owners(cut, (set, place), &row);
                 for (step, owner) in occurrence.steps.iter().zip(found) {
                     owners[*step as usize] = (occurrence.stage + 1, owner);
                 }
@@ -222,7 +226,7 @@ pub(super) fn assemble(
             let task = match made.get(&key) {
                 Some(task) => *task,
                 None => {
-                    let added = adding.add(compact.node(node), &|step, _| tasks[step]);
+                    let added = adding.add(step as u32, compact.node(node), &|step, _| tasks[step]);
                     let task = match added {
                         Ok(task) => task,
                         Err(error) => {
@@ -236,6 +240,7 @@ pub(super) fn assemble(
                             step: step as u32,
                             set: REFERENCE,
                         });
+                        assembled.asks.push(0);
                         let bucket = kind
                             .checked_sub(1)
                             .filter(|kind| kinds[*kind as usize].bucket.is_some());
@@ -251,6 +256,7 @@ pub(super) fn assemble(
                     task
                 }
             };
+            assembled.asks[task.index()] += u32::from(!of_reference[step]);
             let place = &mut assembled.places[task.index()];
             if place.set == REFERENCE && !of_reference[step] {
                 *place = Place {

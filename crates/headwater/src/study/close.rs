@@ -68,7 +68,7 @@ impl Closer<'_> {
         let ended = self
             .ground
             .run(assembled, names, &[], self.keeper.as_deref_mut())?;
-        self.book.round(&ended, &instances, Part::Aside);
+        self.book.round(&ended, Part::Aside);
         if let Some(seen) = ended.failures.first() {
             let address = ended.names.address(&ended.enactment, seen.task);
             return Err(Error::Failed(format!(

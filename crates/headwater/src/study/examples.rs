@@ -7,9 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_enact::{DataSet, Requested};
-use headwater_graph::{
-    Array, ElementType, Image, Index, OutputBinding, Scalar, Source, TaskId, Type, Value,
-};
+use headwater_graph::{Array, ElementType, Image, Index, OutputBinding, Scalar, Type, Value};
 use headwater_merge::Compact;
 
 use super::assemble::{Cut, REFERENCE, assemble};
@@ -19,13 +17,20 @@ use super::instances::{Instances, Varied};
 use super::names::Names;
 use super::open::open_for;
 use super::phase::{EndedPhase, Site};
-use super::round::number;
+use super::round::{number, products};
 use super::summary::{ExampleImage, PhaseSummary, StudyExample};
 use crate::deliver::Deliverer;
 use crate::{Error, StoreKeeper};
 
 /// No side of an image that is shown is longer.
 const LONGEST: usize = 640;
+
+/// What is shown, and what is to be told of it.
+#[derive(Debug, Default)]
+pub(super) struct Examples {
+    pub(super) found: Vec<StudyExample>,
+    pub(super) notes: Vec<String>,
+}
 
 /// An evaluation that is worth looking at.
 struct Chosen {
@@ -84,11 +89,11 @@ pub(super) fn examples(
     images: &[OutputBinding],
     book: &mut Book,
     mut keeper: Option<&mut StoreKeeper>,
-) -> Result<Vec<StudyExample>, Error> {
+) -> Result<Examples, Error> {
     let summaries: Vec<&PhaseSummary> = phases.iter().map(|phase| &phase.summary).collect();
     let chosen = choose(&summaries);
     if images.is_empty() || chosen.is_empty() || keeper.is_none() {
-        return Ok(Vec::new());
+        return Ok(Examples::default());
     }
     let objective = &site.study.resolved.objective;
     let others: Vec<OutputBinding> = images.to_vec();
@@ -123,7 +128,7 @@ pub(super) fn examples(
         &rows,
     );
     let Ok(instances) = Instances::new(&open.graph, &open.blueprint, &varied) else {
-        return Ok(Vec::new());
+        return Ok(Examples::default());
     };
     let compact = Compact::new(&instances.template, &instances.sets);
     let workflow = &site.loaded.workflow;
@@ -135,7 +140,12 @@ pub(super) fn examples(
         &Cut::Shared,
         &compact,
     )?;
-    let items = item_indices(site);
+    let items: Vec<&Index> = site
+        .open
+        .items
+        .iter()
+        .map(|position| &site.open.blueprint.requested[*position].index)
+        .collect();
     // Of each output the one that belongs to the item, or else the first.
     let pick = |set: usize, item: usize, output: &Arc<str>| -> Option<usize> {
         let of_set = |place: &usize| {
@@ -160,7 +170,7 @@ pub(super) fn examples(
         }
     }
     assembled.requested = picked.iter().map(|(_, _, found)| found.clone()).collect();
-    assembled.wanted = tasks_of(&assembled.requested);
+    assembled.wanted = products(&assembled.requested);
     for place in &mut assembled.places {
         let chosen = chosen.get(place.set as usize).and_then(|one| one.set);
         place.set = chosen.map_or(REFERENCE, |(phase, set)| {
@@ -169,10 +179,18 @@ pub(super) fn examples(
     }
     let names = Names::new(workflow, open.stages(), &instances);
     let ended = site.ground.run(assembled, names, &[], keeper)?;
-    book.round(&ended, &instances, Part::Aside);
+    book.round(&ended, Part::Aside);
     if let Some(error) = ended.trouble {
         return Err(error);
     }
+    let notes = ended.failures.iter().map(|seen| {
+        let address = ended.names.address(&ended.enactment, seen.task);
+        format!(
+            "an example cannot be shown: task `{address}`: {}",
+            seen.failure.message
+        )
+    });
+    let notes = notes.collect();
     let mut deliverer = Deliverer::new(
         std::path::Path::new(""),
         site.ground.registry,
@@ -212,28 +230,7 @@ pub(super) fn examples(
         }
     }
     found.retain(|example| !example.images.is_empty());
-    Ok(found)
-}
-
-/// The index paths of the items.
-fn item_indices(site: &Site<'_>) -> Vec<Index> {
-    let objective = &site.study.resolved.objective.name;
-    let requested = site.open.blueprint.requested.iter();
-    let of_objective = requested.filter(|found| found.output == *objective);
-    of_objective.map(|found| found.index.clone()).collect()
-}
-
-fn tasks_of(requested: &[Requested]) -> Vec<TaskId> {
-    let mut tasks = Vec::new();
-    for requested in requested {
-        let note = |source: &Source, tasks: &mut Vec<TaskId>| {
-            source.for_each_product(&mut |task, _| tasks.push(task));
-        };
-        note(&requested.source, &mut tasks);
-    }
-    let mut seen = std::collections::HashSet::new();
-    tasks.retain(|task| seen.insert(*task));
-    tasks
+    Ok(Examples { found, notes })
 }
 
 /// The values of all studied parameters at a chosen evaluation.

@@ -12,7 +12,6 @@ use headwater_enact::{Counts, State};
 use headwater_graph::{Costs as _, Recipe, TaskId};
 use headwater_remember::{RunTask, Store, TaskState};
 
-use super::instances::Instances;
 use super::names::StepName;
 use super::round::{Ended, Ran};
 use super::summary::{TaskFacts, Timeline};
@@ -24,8 +23,8 @@ const SLICES: usize = 120;
 /// How far a round is part of what was planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
-    /// It evaluates so many more sets.
-    Sets(usize),
+    /// It evaluates more sets.
+    Sets,
     /// It makes something for them beforehand, or something to be shown: what it had to run is what was planned.
     Aside,
 }
@@ -60,7 +59,8 @@ pub(super) struct Book {
     ran: Vec<(usize, Duration, Duration)>,
     /// The tasks of earlier rounds; those that were not done have an entry below.
     seen: HashSet<Recipe>,
-    undone: HashMap<Recipe, Vec<(usize, Undone)>>,
+    /// Row, why, and how many sets and items asked for it.
+    undone: HashMap<Recipe, Vec<(usize, Undone, usize)>>,
     pub(super) recomputed: usize,
     /// In the order in which they came.
     pub(super) tasks: Vec<RunTask>,
@@ -83,22 +83,12 @@ impl Book {
     }
 
     /// Takes in a round.
-    pub(super) fn round(&mut self, ended: &Ended, instances: &Instances, part: Part) {
+    pub(super) fn round(&mut self, ended: &Ended, part: Part) {
         let graph = ended.enactment.graph();
         let coordinator = ended.enactment.coordinator();
-        let steps: Vec<Option<usize>> = ended
-            .names
-            .steps
-            .iter()
-            .map(|step| step.as_ref().map(|step| self.row(ended, step)))
-            .collect();
-        if let Part::Sets(sets) = part {
-            let occurrences = instances.template.occurrences.iter();
-            for step in occurrences.flat_map(|occurrence| &occurrence.steps) {
-                if let Some(row) = steps[*step as usize] {
-                    self.rows[row].planned += sets;
-                }
-            }
+        // Rows come in the order of the steps of an instance.
+        for step in ended.names.steps.iter().flatten() {
+            self.row(ended, step);
         }
         let ran: HashMap<TaskId, Ran> = ended.ran.iter().map(|ran| (ran.task, *ran)).collect();
         let mut fresh = Vec::new();
@@ -123,14 +113,22 @@ impl Book {
                 _ => (TaskState::Blocked, Some(Undone::Left)),
             };
             let is_done = matches!(state, TaskState::Executed | TaskState::Restored);
+            // What cannot be shown is told elsewhere, and fails nothing.
+            let undone = undone.filter(|_| part == Part::Sets);
+            let asked = match part {
+                Part::Sets => ended.asks[task.index()] as usize,
+                Part::Aside => 0,
+            };
+            row.planned += asked;
+            let why = |why| (place, why, asked);
             // What an earlier round told of is not told again, as not run by a later one.
             let is_told = matches!(state, TaskState::Reused | TaskState::CutOff)
                 && self.seen.contains(&recipe);
             if self.seen.contains(&recipe) {
                 let failed_before = self.undone.get_mut(&recipe).and_then(Vec::pop).is_some();
                 match (undone, failed_before) {
-                    (Some(why), true) => {
-                        self.undone.entry(recipe).or_default().push((place, why));
+                    (Some(undone), true) => {
+                        self.undone.entry(recipe).or_default().push(why(undone));
                     }
                     (None, true) => {
                         row.executed += usize::from(is_done);
@@ -145,8 +143,8 @@ impl Book {
                 row.distinct += 1;
                 row.executed += usize::from(is_done);
                 row.cut_off += usize::from(state == TaskState::CutOff);
-                if let Some(why) = undone {
-                    self.undone.entry(recipe).or_default().push((place, why));
+                if let Some(undone) = undone {
+                    self.undone.entry(recipe).or_default().push(why(undone));
                 }
                 fresh.push(recipe);
             }
@@ -191,7 +189,7 @@ impl Book {
     /// How many tasks of a row were not done, and why.
     fn undone(&self, row: usize, why: Undone) -> usize {
         let all = self.undone.values().flatten();
-        all.filter(|found| **found == (row, why)).count()
+        all.filter(|found| (found.0, found.1) == (row, why)).count()
     }
 
     /// How many tasks stand where, over all rounds.
@@ -199,7 +197,7 @@ impl Book {
         let sum = |of: fn(&Row) -> usize| self.rows.iter().map(of).sum::<usize>();
         let undone = |why: Undone| {
             let all = self.undone.values().flatten();
-            all.filter(|(_, found)| *found == why).count()
+            all.filter(|found| found.1 == why).count()
         };
         let (executed, cut_off) = (sum(|row| row.executed), sum(|row| row.cut_off));
         let (failed, blocked) = (undone(Undone::Failed), undone(Undone::Blocked));
@@ -239,6 +237,8 @@ impl Book {
             let (failed, blocked) = (undone(Undone::Failed), undone(Undone::Blocked));
             let left = undone(Undone::Left);
             let counted = row.executed + row.cut_off + failed + blocked + left;
+            let unmet = self.undone.values().flatten();
+            let unmet = unmet.filter(|found| found.0 == *place).map(|found| found.2);
             TaskFacts {
                 stage: row.stage.clone(),
                 task: row.task.clone(),
@@ -250,6 +250,7 @@ impl Book {
                 failed,
                 blocked,
                 left,
+                unmet: unmet.sum(),
                 seconds: row.spent.as_secs_f64(),
                 mean_seconds: match row.runs {
                     0 => known,

@@ -165,7 +165,7 @@ impl Instances {
         let mut adding = Adding::new(self, blueprint, TaskGraph::new());
         let mut tasks: Vec<TaskId> = Vec::with_capacity(compact.len());
         for node in compact.nodes() {
-            let task = adding.add(node, &|_, node| tasks[node as usize])?;
+            let task = adding.add(node.step, node, &|_, node| tasks[node as usize])?;
             tasks.push(task);
         }
         Ok((adding.graph, tasks))
@@ -207,13 +207,15 @@ impl<'a> Adding<'a> {
         }
     }
 
-    /// Adds the task of a node; `made` knows the task of a step and its node that it reads.
+    /// Adds the task of a node, as this step of an instance has it; `made` knows the task of a step and its node that it
+    /// reads.
     pub(super) fn add(
         &mut self,
+        step: u32,
         node: Node<'_>,
         made: &dyn Fn(usize, u32) -> TaskId,
     ) -> Result<TaskId, GraphError> {
-        let task = self.instances.tasks[node.step as usize];
+        let task = self.instances.tasks[step as usize];
         let operation = Arc::clone(self.blueprint.operation_at(task));
         let mut words = node.words.iter().copied().skip(1);
         self.parameters.clear();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use headwater_study::analyze::Bootstrap;
 
-use super::answer::{Values, answer};
+use super::answer::{Values, at_prefix};
 use super::design::Design;
 use super::summary::Indices;
 
@@ -30,7 +30,7 @@ pub struct StudySnapshot {
     pub ended: usize,
     /// Those that run now.
     pub running: usize,
-    /// Since the phase began.
+    /// Since its last round began.
     pub elapsed: Duration,
     /// Lines to be told, since the last snapshot.
     pub news: Vec<String>,
@@ -103,7 +103,9 @@ impl StudyProgress {
             confidence,
             seed: 0,
         };
-        let found = answer(&design, &values, &bootstrap).ok()?.pooled;
+        let groups = design.groups();
+        let (found, _) = at_prefix(&design, &values, groups, &bootstrap).ok()?;
+        let found = found.indices;
         let index = match &found {
             Indices::None => return None,
             Indices::Moat(_) => "mu*",
@@ -147,7 +149,6 @@ impl StudyProgress {
         inner.snapshot.method = method;
         inner.snapshot.evaluated = 0;
         inner.snapshot.failed = 0;
-        inner.began = Some(Instant::now());
         inner.values = vec![vec![None; design.sets()]; items];
         inner.design = Some((Arc::clone(design), names));
         inner.confidence = confidence;
@@ -155,7 +156,9 @@ impl StudyProgress {
 
     /// A round begins: so many evaluations are to be there at its end.
     pub(super) fn round(&self, evaluations: usize) {
-        self.lock().snapshot.evaluations = evaluations;
+        let mut inner = self.lock();
+        inner.snapshot.evaluations = evaluations;
+        inner.began = Some(Instant::now());
     }
 
     /// An evaluation has a value.

@@ -23,6 +23,8 @@ pub(super) struct Open {
     pub(super) reference_stages: Vec<BlueprintStage>,
     /// How many such outputs there are.
     pub(super) references: usize,
+    /// The requests of the blueprint that are for the objective: one for each item.
+    pub(super) items: Vec<usize>,
     /// By request of the blueprint: the inputs that it was made from, references left out.
     pub(super) ancestry: Vec<Vec<(Arc<str>, Index)>>,
 }
@@ -134,7 +136,13 @@ pub(super) fn open_for(
         pending = left;
     }
     let objective = &study.resolved.objective;
-    let outputs: Vec<OutputBinding> = std::iter::once(objective).chain(others).cloned().collect();
+    let mut outputs = vec![objective.clone()];
+    for other in others {
+        // What is asked for twice is asked for once.
+        if outputs.iter().all(|known| known.name != other.name) {
+            outputs.push(other.clone());
+        }
+    }
     let workflow = asking_for(&loaded.workflow, &outputs, &[]);
     let mut expander =
         Expander::new(&workflow, &loaded.registry, &data_set, baseline).map_err(shape)?;
@@ -169,6 +177,9 @@ pub(super) fn open_for(
         from
     };
     Ok(Open {
+        items: (0..blueprint.requested.len())
+            .filter(|position| is_objective(&blueprint.requested[*position]))
+            .collect(),
         ancestry: blueprint.requested.iter().map(ancestry).collect(),
         graph,
         blueprint,

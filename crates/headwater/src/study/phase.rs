@@ -24,7 +24,7 @@ use super::load::Study;
 use super::names::Names;
 use super::open::Open;
 use super::plan::{misfit, refuse_too_many};
-use super::round::{Cell, Ended, Evaluation, Ground};
+use super::round::{Cell, Ended, Evaluation, Ground, Ran};
 use super::shared::{LookedUp, Shared};
 use super::summary::{
     FailedEvaluation, ForecastFacts, Indices, PhaseKind, PhaseSummary, StopRule, StudyParameter,
@@ -61,6 +61,9 @@ pub enum Bucketing {
     /// As TRTMA, balanced by cost.
     Cost,
 }
+
+/// Units that the coordinator can tell apart.
+const MOST_BUCKETS: usize = 60_000;
 
 /// How tasks are shared and cut.
 #[derive(Debug, Clone, Copy)]
@@ -104,14 +107,14 @@ impl Division {
         }
     }
 
-    fn cut(&self, shared: &Shared<'_>, costing: &Costing) -> Cut {
+    fn cut(&self, shared: &Shared<'_>, costing: &Costing) -> Result<Cut, Error> {
         let Some(bucketing) = self.buckets else {
-            return match self.reuse {
+            return Ok(match self.reuse {
                 StudyReuse::None => Cut::BySet,
                 StudyReuse::Stage => Cut::ByStage,
                 StudyReuse::Chain => Cut::ByChain,
                 StudyReuse::Graph | StudyReuse::Content => Cut::Shared,
-            };
+            });
         };
         let nodes = shared.compact.nodes();
         let weights: Vec<Weight> = nodes.map(|node| costing.weight(node.step)).collect();
@@ -147,9 +150,14 @@ impl Division {
             (stages.width() > 1).then(|| algorithm.merge(stages, &Tree::new(stages), &weights))
         };
         let kinds = shared.compact.stages.iter();
-        Cut::ByBucket {
-            buckets: kinds.map(|rows| cut(&rows.distinct)).collect(),
-            chain,
+        let buckets: Vec<Option<Buckets>> = kinds.map(|rows| cut(&rows.distinct)).collect();
+        let count: usize = buckets.iter().flatten().map(Buckets::len).sum();
+        match count < MOST_BUCKETS {
+            true => Ok(Cut::ByBucket { buckets, chain }),
+            false => Err(Error::usage(
+                format!("{count} buckets are more than can be run on one machine"),
+                Some("make them larger with --bucket-size, or fewer with --max-buckets".to_owned()),
+            )),
         }
     }
 }
@@ -187,6 +195,38 @@ pub(super) struct EndedPhase {
     pub(super) forecast: Option<ForecastFacts>,
 }
 
+/// Whether all evaluations of a prefix were come to.
+fn is_whole(
+    design: &Design,
+    values: &Values,
+    failed: &[FailedEvaluation],
+    groups: usize,
+    phase: &Phase,
+) -> bool {
+    let sets = design.prefix(groups).sets();
+    let cells = values.iter().flat_map(|item| &item[..sets]);
+    let missing = cells.filter(|value| value.is_none()).count();
+    let failed = failed
+        .iter()
+        .filter(|failed| failed.set < phase.first_set + sets);
+    missing <= failed.count()
+}
+
+/// How many tasks of some rounds ran, the seconds that they took, and the seconds from the first to the last.
+fn what_ran(rounds: &[Ended]) -> (usize, f64, f64) {
+    let ran = || {
+        rounds.iter().flat_map(|ended| {
+            let counts = |ran: &&Ran| ended.names.step(ran.task).is_some();
+            ended.ran.iter().filter(counts)
+        })
+    };
+    let work = ran().map(|ran| ran.elapsed.as_secs_f64()).sum();
+    let begin = ran().map(|ran| ran.started).min().unwrap_or_default();
+    let end = ran().map(|ran| ran.started + ran.elapsed).max();
+    let took = end.unwrap_or_default().saturating_sub(begin);
+    (ran().count(), work, took.as_secs_f64())
+}
+
 /// An answer that cannot be given.
 fn no_answer(error: AnalyzeError) -> Error {
     Error::usage(error.to_string(), None)
@@ -195,15 +235,9 @@ fn no_answer(error: AnalyzeError) -> Error {
 impl Site<'_> {
     /// The evaluations of a graph whose first set is `first`.
     fn cells(&self, assembled: &Assembled, first: usize) -> Vec<Cell> {
-        let objective = &self.study.resolved.objective.name;
-        // The items are the requests for the objective, in their order.
         let mut items = vec![None; self.open.blueprint.requested.len()];
-        let mut count = 0;
-        for (position, requested) in self.open.blueprint.requested.iter().enumerate() {
-            if requested.output == *objective {
-                items[position] = Some(count);
-                count += 1;
-            }
+        for (item, position) in self.open.items.iter().enumerate() {
+            items[*position] = Some(item);
         }
         let requests = assembled.requested.iter().zip(&assembled.cells);
         let cell = |(requested, (set, position)): (&headwater_enact::Requested, &(u32, u32))| {
@@ -258,7 +292,7 @@ impl Site<'_> {
         assembled.requested.clear();
         let names = Names::new(&self.loaded.workflow, self.open.stages(), &shared.instances);
         let ended = self.ground.run(assembled, names, &[], Some(keeper))?;
-        book.round(&ended, &shared.instances, Part::Aside);
+        book.round(&ended, Part::Aside);
         match ended.trouble {
             Some(error) => Err(error),
             None => Ok(()),
@@ -290,6 +324,7 @@ impl Site<'_> {
             tasks: found.to_execute,
             work_seconds: work as f64 / 1e9,
             seconds: least as f64 / 1e9,
+            fact: (0, 0.0, 0.0),
         }))
     }
 
@@ -300,11 +335,9 @@ impl Site<'_> {
         book: &mut Book,
         mut keeper: Option<&mut StoreKeeper>,
     ) -> Result<EndedPhase, Error> {
-        let objective = &self.study.resolved.objective.name;
-        let requested = self.open.blueprint.requested.iter();
-        let items = requested.filter(|found| found.output == *objective).count();
+        let items = self.open.items.len();
         let groups = phase.design.groups();
-        let until = self.study.study.until.filter(|_| keeper.is_some());
+        let until = self.study.study.until;
         let prefixes = match until {
             Some(_) => headwater_study::prefixes(u32::try_from(groups).unwrap_or(u32::MAX)),
             None => vec![groups as u32],
@@ -334,22 +367,21 @@ impl Site<'_> {
             let varied = prefix.varied(&phase.studied);
             // What earlier rounds have evaluated is there, or failed; a round has the sets beyond.
             let first = values.first().map_or(0, Vec::len);
-            let mut shared = self.share(&varied.from(first))?;
+            let shared = self.share(&varied.from(first))?;
             if place == 0 {
                 forecast = self.foresee(phase, &shared, &varied, book, keeper.as_deref_mut())?;
             }
             let costing = Costing::new(&shared.operations, self.ground.store)?;
-            let cut = self.division.cut(&shared, &costing);
+            let cut = self.division.cut(&shared, &costing)?;
             let assembled = self.assemble(&shared, phase.first_set + first, &cut)?;
             let cells = self.cells(&assembled, first);
             self.ground.progress.round(items * varied.sets);
             let names = Names::new(&self.loaded.workflow, self.open.stages(), &shared.instances);
-            let instances = std::mem::take(&mut shared.instances);
             drop(shared);
             let ended = self
                 .ground
                 .run(assembled, names, &cells, keeper.as_deref_mut())?;
-            book.round(&ended, &instances, Part::Sets(varied.sets - first));
+            book.round(&ended, Part::Sets);
             for item in &mut values {
                 item.resize(varied.sets, None);
             }
@@ -369,6 +401,9 @@ impl Site<'_> {
                 break varied;
             }
         };
+        if let Some(forecast) = &mut forecast {
+            forecast.fact = what_ran(&rounds);
+        }
         let evaluated = phase.design.prefix(prefixes[place - 1] as usize);
         let found = answer(&evaluated, &values, &phase.bootstrap).map_err(no_answer)?;
         let done = evaluated.groups();
@@ -377,6 +412,7 @@ impl Site<'_> {
             Indices::None => Vec::new(),
             _ => shown
                 .into_iter()
+                .filter(|groups| is_whole(&evaluated, &values, &failed, *groups as usize, phase))
                 .map(|groups| {
                     at_prefix(&evaluated, &values, groups as usize, &phase.bootstrap)
                         .map(|(summary, _)| summary)
@@ -524,12 +560,16 @@ fn range_in_words(studied: &StudiedParameter) -> String {
     }
 }
 
-/// The phases of a study; of two, the second as far as it is known before the first has run.
-pub(super) fn first(study: &Study, design: Design) -> Phase {
-    let of = match &study.study.method {
+/// How many phases a study has.
+pub(super) fn planned(study: &Study) -> usize {
+    match &study.study.method {
         Method::TwoPhase { .. } => 2,
         Method::Moat(_) | Method::Vbd(_) | Method::Table(_) => 1,
-    };
+    }
+}
+
+/// The first phase of a study.
+pub(super) fn first(study: &Study, design: Design) -> Phase {
     let (resamples, confidence) = match &study.study.method {
         Method::Moat(moat) | Method::TwoPhase { screen: moat, .. } => {
             (moat.bootstrap, moat.confidence)
@@ -546,7 +586,7 @@ pub(super) fn first(study: &Study, design: Design) -> Phase {
             confidence,
             seed: study.study.seed,
         },
-        number: (1, of),
+        number: (1, planned(study)),
         first_set: 0,
     }
 }

@@ -10,20 +10,24 @@ use super::summary::{
     VbdRows,
 };
 
-/// The results of a study as JSON: the answer of the last phase, and under `screen` that of the phase before it.
+/// The results of a study as JSON: the answer, and under `screen` that of a screening that comes before it. `complete` says
+/// whether every evaluation has a value.
 pub fn study_results_json(summary: &StudySummary) -> String {
     let mut results = Map::new();
     put(&mut results, "headwater", json!(1));
     put(&mut results, "study", json!(summary.study));
     put(&mut results, "workflow", json!(summary.workflow));
     put(&mut results, "objective", json!(summary.objective));
-    if let Some((last, before)) = summary.phases.split_last() {
-        phase(&mut results, last, summary);
-        if let Some(screen) = before.last() {
-            let mut found = Map::new();
-            phase(&mut found, screen, summary);
-            put(&mut results, "screen", Value::Object(found));
-        }
+    put(&mut results, "complete", json!(summary.is_complete()));
+    // A screening whose second phase is missing is no answer.
+    let (screen, answer) = summary.split();
+    if let Some(answer) = answer {
+        phase(&mut results, answer, summary);
+    }
+    if let Some(screen) = screen {
+        let mut found = Map::new();
+        phase(&mut found, screen, summary);
+        put(&mut results, "screen", Value::Object(found));
     }
     let mut text = String::new();
     print(&Value::Object(results), 0, &mut text);

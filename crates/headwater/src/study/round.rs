@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -39,6 +39,8 @@ pub(super) struct Ground<'a> {
     pub(super) progress: &'a StudyProgress,
     /// Whether the bytes that the store may take are limited.
     pub(super) limited_disk: bool,
+    /// The folder of the study: what is told of failures names files as the study does.
+    pub(super) base: PathBuf,
     /// When the study began.
     pub(super) began: Instant,
     pub(super) trace: Option<Mutex<Box<dyn Write + Send>>>,
@@ -56,6 +58,8 @@ pub(super) struct Ran {
 pub(super) struct Ended {
     pub(super) enactment: Enactment,
     pub(super) names: Names,
+    /// By task, how many sets and items ask for it.
+    pub(super) asks: Vec<u32>,
     /// Whether products were looked up and kept.
     pub(super) remembers: bool,
     /// Tasks that ran, failed ones included, in the order in which they ended.
@@ -68,6 +72,8 @@ pub(super) struct Ended {
     heard: HashMap<(TaskId, u16), Value>,
     /// Gives what was made.
     pub(super) fetcher: StoreFetcher,
+    /// The folder of the study.
+    base: PathBuf,
 }
 
 /// An evaluation: the set, the item, and where its value comes from.
@@ -143,13 +149,18 @@ impl Listener<'_> {
             return;
         }
         let mut pending = std::mem::take(&mut heard.pending);
+        let mut failed = 0;
         pending.retain(|position| {
             let cell = &self.cells[*position];
             let Source::Product { task, port } = &cell.source else {
                 return false;
             };
             match enactment.coordinator().state(*task) {
-                State::Done | State::Failed | State::Blocked => false,
+                State::Done => false,
+                State::Failed | State::Blocked => {
+                    failed += 1;
+                    false
+                }
                 State::Known => {
                     let recipe = enactment.stored_as(*task);
                     if let Some(number) = heard.by_recipe.get(&(recipe, *port)) {
@@ -162,6 +173,9 @@ impl Listener<'_> {
         });
         heard.pending = pending;
         heard.looked = Instant::now();
+        self.ground
+            .progress
+            .count(|snapshot| snapshot.failed += failed);
     }
 
     fn count(&self, enactment: &Enactment) {
@@ -191,6 +205,7 @@ impl Observer for Listener<'_> {
     }
 
     fn finished(&self, enactment: &Enactment, execution: &Execution, how: &Finished<'_>) {
+        self.look(enactment);
         self.count(enactment);
         let task = execution.task;
         let state = match (how, enactment.coordinator().state(task)) {
@@ -366,12 +381,14 @@ impl Ground<'_> {
         Ok(Ended {
             enactment,
             names,
+            asks: assembled.asks,
             remembers,
             ran,
             failures,
             trouble,
             heard: values,
             fetcher,
+            base: self.base.clone(),
         })
     }
 
@@ -393,7 +410,7 @@ impl Ground<'_> {
 }
 
 /// The tasks that make what is asked for, each once.
-fn products(requested: &[Requested]) -> Vec<TaskId> {
+pub(super) fn products(requested: &[Requested]) -> Vec<TaskId> {
     let mut tasks: HashSet<TaskId> = HashSet::new();
     for requested in requested {
         requested.source.for_each_product(&mut |task, _| {
@@ -485,21 +502,25 @@ impl Ended {
         match place {
             Ok(place) => format!(
                 "task `{address}`: {}",
-                without_folder(&self.failures[place].failure)
+                without_folders(&self.failures[place].failure, &self.base)
             ),
             Err(_) => format!("task `{address}` failed"),
         }
     }
 }
 
-/// What a failure says, with names in the folder of the task in place of paths: where that folder is depends on the run.
-fn without_folder(failure: &Failure) -> String {
-    let Some(folder) = &failure.folder else {
-        return failure.message.clone();
-    };
-    let folder = folder.display();
-    let shorter = failure.message.replace(&format!("{folder}/"), "");
-    shorter.replace(&folder.to_string(), "its folder")
+/// What a failure says, with files named as the study or the task names them: where their folders are depends on the run
+/// and on the machine.
+fn without_folders(failure: &Failure, base: &Path) -> String {
+    let within = |text: &str, folder: &Path| text.replace(&format!("{}/", folder.display()), "");
+    let shorter = within(&failure.message, base);
+    match &failure.folder {
+        None => shorter,
+        Some(folder) => {
+            let shorter = within(&shorter, folder);
+            shorter.replace(&folder.display().to_string(), "its folder")
+        }
+    }
 }
 
 const NOBODY: u32 = u32::MAX;

@@ -4,22 +4,22 @@
 //! Results are a function of the study, its inputs and the versions of its operations: the number of workers, the order
 //! of events and what was remembered leave no trace in them. A failed task costs the evaluations that need it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use headwater_enact::{Backoff, Capacity, Counts, DataSet, Options};
+use headwater_enact::{Backoff, Capacity, Counts, DataSet, Enactment, Options};
 use headwater_execute::{PoolError, Stop, Watched};
 use headwater_flow::Method;
-use headwater_graph::{OutputBinding, Registry, Scalar, Value};
-use headwater_remember::{RunRecord, RunStatus};
+use headwater_graph::{OutputBinding, Recipe, Registry, Scalar, TaskId, Value};
+use headwater_remember::{RunRecord, RunStatus, Store};
 
 use super::close::{self, Closer};
 use super::design::{self, Design};
-use super::examples::examples;
+use super::examples::{Examples, examples};
 use super::facts::Book;
 use super::live::StudyProgress;
 use super::load::{Study, StudyData};
@@ -90,12 +90,9 @@ pub struct StudyRun {
 impl StudyRun {
     /// Whether every evaluation has a value.
     pub fn succeeded(&self) -> bool {
-        let phases = self.summary.phases.iter();
-        let whole = phases.into_iter().all(|phase| phase.failed.is_empty());
-        whole
+        self.summary.is_complete()
             && self.errors.is_empty()
             && self.summary.facts.failures.is_empty()
-            && !self.summary.facts.stopped
     }
 }
 
@@ -141,16 +138,12 @@ pub fn run_study(
     refuse_rules_in_buckets(request, &open, &loaded.workflow)?;
     let design = Design::new(&mut study)?;
     let mut told = design.notes();
-    if study.study.until.is_some() && !division.remembers() {
-        told.push(
-            "`until` needs what is remembered, so the whole design is evaluated here".to_owned(),
-        );
-    }
     if !read_only {
         crate::run::tidy_work(&store);
     }
     fs::create_dir_all(&folder)
         .map_err(|source| Error::io("cannot make folder", &folder, source))?;
+    let trace = Mutex::new(trace(&folder)?);
     let record = RunRecord {
         id: run.clone(),
         workflow: loaded.workflow.name.to_string(),
@@ -171,6 +164,11 @@ pub fn run_study(
         let _ = store.note_versions(&loaded.versions);
     }
     let places = Places::new(&store, &run, read_only);
+    let base = record
+        .file
+        .parent()
+        .map(Path::to_path_buf)
+        .unwrap_or_default();
     let memory = request.memory.or_else(crate::plan::machine_memory);
     budget::keep_to(request.memory);
     let ground = Ground {
@@ -195,8 +193,9 @@ pub fn run_study(
         stop,
         progress,
         limited_disk: request.disk.is_some(),
+        base: base.clone(),
         began,
-        trace: Some(Mutex::new(trace(&folder)?)),
+        trace: Some(trace),
     };
     let mut keeper = division.remembers().then(|| {
         let room = budget::for_store(request.memory);
@@ -218,12 +217,17 @@ pub fn run_study(
     let kept = keeper.map_or(Ok(()), StoreKeeper::close);
     progress.finish();
     let ended = |status, counts| crate::run::end_run(&store, read_only, &run, status, counts);
+    let failed = |counts| {
+        ended(RunStatus::Failed, counts);
+        places.forget(true);
+    };
     let Evaluated {
         open,
         mut phases,
         unfit,
         examples,
-    } = evaluated.inspect_err(|_| ended(RunStatus::Failed, book.counts()))?;
+        notes: about_examples,
+    } = evaluated.inspect_err(|_| failed(book.counts()))?;
     let counts = book.counts();
     let mut errors: Vec<String> = kept
         .err()
@@ -236,23 +240,25 @@ pub fn run_study(
     }
     let finish = || -> Result<(StudySummary, Vec<PathBuf>), Error> {
         let mut notes = std::mem::take(&mut told);
+        notes.extend(about_examples);
         let mut damage = store.take_damage();
         damage.sort();
         damage.dedup();
         notes.extend(crate::run::told_damage(damage));
         let forecast = phases.iter_mut().find_map(|phase| phase.forecast.take());
         let rounds = || phases.iter().flat_map(|phase| &phase.rounds);
-        let mut failures = Vec::new();
+        let (mut failures, mut seen) = (Vec::new(), HashSet::new());
         for ended in rounds() {
             notes.extend(ended.fetcher.take_notes());
             notes.extend(budget::told(ended.enactment.coordinator(), request.memory));
-            failures.extend(failed_tasks(ended));
+            // A task that several rounds have tried is told once.
+            let mut found = failed_tasks(ended);
+            found.retain(|(recipe, _)| !ended.remembers || seen.insert(*recipe));
+            failures.extend(found.into_iter().map(|(_, failed)| failed));
         }
-        if !read_only {
-            for ended in rounds() {
-                let address = |task| ended.names.address(&ended.enactment, task);
-                let _ = notes::write(&store, &run, &ended.enactment, current, &address);
-            }
+        // Where nothing is remembered there is nothing to explain either.
+        if !read_only && division.remembers() {
+            note(&store, &run, rounds(), current);
             store.put_run_tasks(&run, &book.tasks)?;
         }
         let (delivered, said) = write::delivered(&loaded.registry, &delivered, &phases, &folder)?;
@@ -264,7 +270,7 @@ pub fn run_study(
             running_seconds: book.running().as_secs_f64(),
             cores,
             sharing: division.in_words(),
-            stopped: stop.is_stopping(),
+            stopped: false,
             tasks: book.facts(&store)?,
             recomputed: book.recomputed,
             timeline: book.timeline(),
@@ -272,17 +278,20 @@ pub fn run_study(
             failures: failures.iter().map(FailedTask::description).collect(),
             notes,
         };
-        let summary = StudySummary {
+        let mut summary = StudySummary {
             study: study.name().to_string(),
             workflow: loaded.workflow.name.to_string(),
             objective: study.resolved.objective.name.to_string(),
             method: design::in_words(&study.study.method),
             seed: study.study.seed,
-            items: items(&study, &open, &data_set),
+            items: items(&open, &data_set, &base),
             phases: phases.iter().map(|phase| phase.summary.clone()).collect(),
+            phases_planned: phase::planned(&study),
             examples,
             facts,
         };
+        // A wish to stop that came when everything was there has stopped nothing.
+        summary.facts.stopped = stop.is_stopping() && !summary.is_complete();
         let mut files = write::results(&summary, &phases, &folder)?;
         files.extend(delivered);
         if !read_only {
@@ -290,7 +299,7 @@ pub fn run_study(
         }
         Ok((summary, files))
     };
-    let (summary, files) = finish().inspect_err(|_| ended(RunStatus::Failed, counts))?;
+    let (summary, files) = finish().inspect_err(|_| failed(counts))?;
     if request.outputs.is_none() {
         link_last(&folder);
     }
@@ -302,7 +311,7 @@ pub fn run_study(
         errors,
         said: std::mem::take(&mut study.said),
     };
-    let status = match (stop.is_stopping(), done.succeeded()) {
+    let status = match (done.summary.facts.stopped, done.succeeded()) {
         (true, _) => RunStatus::Cancelled,
         (false, true) => RunStatus::Done,
         (false, false) => RunStatus::Failed,
@@ -452,6 +461,8 @@ struct Evaluated {
     /// Why there is no second phase, where there should be one.
     unfit: Option<Error>,
     examples: Vec<StudyExample>,
+    /// Things worth telling.
+    notes: Vec<String>,
 }
 
 /// Runs whatever a study needs: what lists are made from, phases, examples.
@@ -492,15 +503,22 @@ fn evaluate(
         division,
     };
     let (phases, unfit) = phases(&site, design, book, keeper.as_deref_mut())?;
-    let examples = match ground.stop.is_stopping() {
-        true => Vec::new(),
-        false => examples(&site, data_set, &phases, images, book, keeper)?,
+    let mut rounds = phases.iter().flat_map(|phase| &phase.rounds);
+    let shown = match rounds.any(|round| ground.is_over(round)) {
+        true => Ok(Examples::default()),
+        false => examples(&site, data_set, &phases, images, book, keeper),
     };
+    // The answer is there, whether or not it can be illustrated.
+    let Examples { found, notes } = shown.unwrap_or_else(|error| Examples {
+        found: Vec::new(),
+        notes: vec![format!("there are no examples: {error}")],
+    });
     Ok(Evaluated {
         open,
         phases,
         unfit,
-        examples,
+        examples: found,
+        notes,
     })
 }
 
@@ -523,16 +541,35 @@ fn phases(
     let summary = &ended[0].summary;
     match phase::following(site.study, summary, summary.sets_planned) {
         Ok(None) => Ok((ended, None)),
-        Ok(Some(next)) => {
-            ended.push(site.run(&next, book, keeper)?);
-            Ok((ended, None))
-        }
+        Ok(Some(next)) => match site.run(&next, book, keeper) {
+            Ok(second) => {
+                ended.push(second);
+                Ok((ended, None))
+            }
+            // The screening is there all the same.
+            Err(unfit) => Ok((ended, Some(unfit))),
+        },
         Err(unfit) => Ok((ended, Some(unfit))),
     }
 }
 
-/// The tasks that failed in a round.
-fn failed_tasks(ended: &Ended) -> Vec<FailedTask> {
+/// Notes what explanations need of all rounds; a run does not fail for want of a note.
+fn note<'a>(store: &Store, run: &str, rounds: impl Iterator<Item = &'a Ended>, current: &Path) {
+    let rounds: Vec<&Ended> = rounds.collect();
+    let addresses: Vec<_> = rounds
+        .iter()
+        .map(|ended| |task: TaskId| ended.names.address(&ended.enactment, task))
+        .collect();
+    let parts: Vec<(&Enactment, &dyn Fn(TaskId) -> String)> = rounds
+        .iter()
+        .zip(&addresses)
+        .map(|(ended, address)| (&ended.enactment, address as &dyn Fn(TaskId) -> String))
+        .collect();
+    let _ = notes::write(store, run, &parts, current);
+}
+
+/// The tasks that failed in a round, with their recipes.
+fn failed_tasks(ended: &Ended) -> Vec<(Recipe, FailedTask)> {
     let mut blocked: BTreeMap<_, usize> = BTreeMap::new();
     for (task, cause) in ended.enactment.blocked() {
         let signature = &ended.enactment.graph().operation_at(*task).signature;
@@ -540,39 +577,47 @@ fn failed_tasks(ended: &Ended) -> Vec<FailedTask> {
             *blocked.entry(*cause).or_default() += 1;
         }
     }
-    let failed = |seen: &crate::progress::SeenFailure| FailedTask {
-        address: ended.names.address(&ended.enactment, seen.task),
-        failure: seen.failure.clone(),
-        attempts: seen.attempts,
-        blocked: blocked.get(&seen.task).copied().unwrap_or(0),
+    let failed = |seen: &crate::progress::SeenFailure| {
+        let failed = FailedTask {
+            address: ended.names.address(&ended.enactment, seen.task),
+            failure: seen.failure.clone(),
+            attempts: seen.attempts,
+            blocked: blocked.get(&seen.task).copied().unwrap_or(0),
+        };
+        (ended.enactment.graph().recipe(seen.task), failed)
     };
     ended.failures.iter().map(failed).collect()
 }
 
 /// What the objective is computed for.
-fn items(study: &Study, open: &Open, data_set: &DataSet) -> Vec<StudyItem> {
-    let objective = &study.resolved.objective.name;
-    let requested = open.blueprint.requested.iter().zip(&open.ancestry);
+fn items(open: &Open, data_set: &DataSet, base: &Path) -> Vec<StudyItem> {
+    // As the study names it; of what lies elsewhere the last part.
+    let named = |path: &Path| {
+        let last = || path.file_name().map(Path::new);
+        let name = path.strip_prefix(base).ok().or_else(last);
+        name.unwrap_or(path).display().to_string()
+    };
     let called = |input: &Arc<str>, index: &headwater_graph::Index| {
         let column = data_set.column(input)?;
         let position = index.0.first().copied().unwrap_or(0) as usize;
         let item = column.items.get(position)?.as_ref()?;
         Some(match &item.value {
-            Value::File(file) => match file.handle.path().and_then(|path| path.file_name()) {
-                Some(name) => name.to_string_lossy().into_owned(),
+            Value::File(file) => match file.handle.path() {
+                Some(path) => named(path),
                 None => "a file".to_owned(),
             },
-            Value::Directory(directory) => {
-                let name = directory.path.as_deref().and_then(Path::file_name);
-                name.map_or("a folder".to_owned(), |name| {
-                    name.to_string_lossy().into_owned()
-                })
-            }
+            Value::Directory(directory) => match directory.path.as_deref() {
+                Some(path) => named(path),
+                None => "a folder".to_owned(),
+            },
             other => other.as_scalar()?.to_string(),
         })
     };
+    let requested = open.items.iter().map(|position| {
+        let found = &open.blueprint.requested[*position];
+        (found, &open.ancestry[*position])
+    });
     requested
-        .filter(|(found, _)| found.output == *objective)
         .map(|(found, from)| StudyItem {
             index: match found.index.0.is_empty() {
                 true => String::new(),

@@ -21,8 +21,10 @@ pub struct StudySummary {
     pub seed: u64,
     /// What the objective was computed for, in each parameter set; in index order.
     pub items: Vec<StudyItem>,
-    /// One, or two for a screening that is followed by a decomposition.
+    /// One, or two for a screening that is followed by a decomposition; fewer where it was stopped.
     pub phases: Vec<PhaseSummary>,
+    /// How many phases the study has.
+    pub phases_planned: usize,
     /// Parameter sets that are worth looking at, with what came out there. Empty where no output is an image.
     pub examples: Vec<StudyExample>,
     /// How the run went.
@@ -285,19 +287,45 @@ pub struct TaskFacts {
     pub blocked: usize,
     /// Those that were not come to, because the run was stopped.
     pub left: usize,
+    /// How many of those asked for are not there, because their task failed, could not run, or was not come to.
+    pub unmet: usize,
     /// How long those that ran took together.
     pub seconds: f64,
     /// What one of them takes: measured here, else in an earlier run.
     pub mean_seconds: Option<f64>,
 }
 
+impl StudySummary {
+    /// Whether every evaluation of every phase has a value.
+    pub fn is_complete(&self) -> bool {
+        let mut values = self
+            .phases
+            .iter()
+            .flat_map(|phase| phase.values.iter().flatten());
+        self.phases.len() == self.phases_planned && values.all(Option::is_some)
+    }
+
+    /// The screening that comes before the phase with the answer, and that phase, as far as they are there.
+    pub fn split(&self) -> (Option<&PhaseSummary>, Option<&PhaseSummary>) {
+        match (self.phases_planned, self.phases.as_slice()) {
+            (2, phases) => (phases.first(), phases.get(1)),
+            (_, phases) => (None, phases.last()),
+        }
+    }
+}
+
 impl TaskFacts {
-    /// What those took that need not run, as far as that is known.
+    /// Those asked for that need not run: they were shared, cut off or remembered.
+    pub fn spared(&self) -> usize {
+        self.planned.saturating_sub(self.executed + self.unmet)
+    }
+
+    /// What those would have taken, as far as that is known.
     pub fn seconds_saved(&self) -> Option<f64> {
-        let spared = self
-            .planned
-            .saturating_sub(self.executed + self.failed + self.blocked + self.left);
-        self.mean_seconds.map(|mean| mean * spared as f64)
+        match self.spared() {
+            0 => Some(0.0),
+            spared => self.mean_seconds.map(|mean| mean * spared as f64),
+        }
     }
 }
 
@@ -321,4 +349,6 @@ pub struct ForecastFacts {
     pub work_seconds: f64,
     /// Seconds until everything is done.
     pub seconds: f64,
+    /// What came of what it speaks of: tasks that ran, seconds of work, seconds from the first to the last.
+    pub fact: (usize, f64, f64),
 }

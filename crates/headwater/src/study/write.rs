@@ -49,7 +49,7 @@ pub(super) fn results(
     )?;
     for (place, phase) in phases.iter().enumerate() {
         // The last phase has the answer.
-        let name = match place + 1 == phases.len() {
+        let name = match place + 1 == summary.phases_planned {
             true => "samples",
             false => "screen-samples",
         };
@@ -79,6 +79,12 @@ fn samples(summary: &StudySummary, phase: &EndedPhase) -> Result<Table, Error> {
         let name = match summary.items.len() {
             1 => summary.objective.clone(),
             _ => format!("{}[{}]", summary.objective, item.index),
+        };
+        // A parameter may be called as the objective is.
+        let taken = phase.varied.names.iter().any(|known| **known == *name);
+        let name = match taken {
+            true => format!("{name} (objective)"),
+            false => name,
         };
         columns.push(TableColumn::optional::<f64>(name, values.iter().copied()));
     }

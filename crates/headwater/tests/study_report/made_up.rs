@@ -238,6 +238,7 @@ fn task(stage: &str, task: &str, counts: [usize; 5], mean: f64) -> TaskFacts {
         failed: 0,
         blocked: 0,
         left: 0,
+        unmet: 0,
         seconds: executed as f64 * mean,
         mean_seconds: Some(mean),
     }
@@ -301,6 +302,7 @@ fn facts() -> StudyFacts {
             tasks: 3475,
             work_seconds: 131.0,
             seconds: 66.2,
+            fact: (2712, 110.0, 58.3),
         }),
         failures: Vec::new(),
         notes: vec!["The reference is the mask at the default parameters.".to_owned()],
@@ -320,6 +322,7 @@ pub(crate) fn moat() -> StudySummary {
             inputs: vec![("tile".to_owned(), "tissue.png".to_owned())],
         }],
         phases: vec![moat_phase(1)],
+        phases_planned: 1,
         examples: vec![
             example("best", Some(411), 0.948),
             example("worst", Some(37), 0.104),
@@ -345,6 +348,7 @@ pub(crate) fn two_phase() -> StudySummary {
     summary.study = "nuclei-two-phase".to_owned();
     summary.method = "MOAT, 40 random trajectories, 20 levels, then VBD, 200 base points (Sobol'), second order of the 8 parameters with the largest effects".to_owned();
     summary.phases = vec![moat_phase(1), vbd_phase()];
+    summary.phases_planned = 2;
     summary.phases[1].first_set = 640;
     summary.examples[0].set = Some(640 + 2411);
     summary
@@ -401,8 +405,11 @@ pub(crate) fn failing() -> StudySummary {
     }
     let facts = &mut summary.facts;
     facts.tasks[7].failed = 30;
+    facts.tasks[7].unmet = 30;
     facts.tasks[8].blocked = 30;
+    facts.tasks[8].unmet = 30;
     facts.tasks[9].left = 12;
+    facts.tasks[9].unmet = 12;
     facts.tasks[3].mean_seconds = None;
     facts.stopped = true;
     facts.forecast = None;

@@ -174,7 +174,7 @@ fn the_answer_comes_first_and_claims_no_more_than_the_intervals() {
     insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 and 0.367, next is MinSizePl with 0.0767. How sure that order is cannot be said: not all of them have intervals. FillHolesConn had no effect in any of its steps.");
     insta::assert_snapshot!(answer(&made_up::many()), @"No parameter stands out: μ* falls evenly from 4.00 × 10⁶ ± 0.40 × 10⁶ for parameter_0 to 880000 ± 88000 for parameter_39.");
     insta::assert_snapshot!(answer(&made_up::failing()), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.070, next is MinSizePl with 0.0767 ± 0.0164. Their 95 % intervals overlap neither each other nor those of the rest. T1 has no index, for want of values. FillHolesConn had no effect in any of its steps.");
-    insta::assert_snapshot!(answer(&made_up::vbd()), @"G2 and G1 matter most to dice: ST is 0.655 ± 0.057 and 0.361 ± 0.039, next is MinSizePl with 0.0440 ± 0.0188. Their 95 % intervals overlap neither each other nor those of the rest. WatershedConn cannot be told from having no effect. The S1 add up to 0.796: about 20 % of the variance comes from parameters acting together.");
+    insta::assert_snapshot!(answer(&made_up::vbd()), @"G2 and G1 matter most to dice: ST is 0.655 ± 0.057 and 0.361 ± 0.039, next is MinSizePl with 0.0440 ± 0.0188. Their 95 % intervals overlap neither each other nor those of the rest. WatershedConn cannot be told from having no effect. The S1 add up to 0.796 ± 0.126: about 20 % of the variance comes from parameters acting together.");
     insta::assert_snapshot!(answer(&made_up::constant()), @"dice is 0.500 in all 3600 evaluations that gave a value: nothing that was varied matters to it there.");
     insta::assert_snapshot!(answer(&made_up::table()), @"Over 50 parameter sets of your own, dice goes from 0.161 to 0.939, with a mean of 0.653. Sets of your own have no indices: those need a design.");
     insta::assert_snapshot!(answer(&made_up::single()), @"There is no answer: no evaluation gave a value of dice.");
@@ -189,7 +189,9 @@ fn what_was_left_out_is_said() {
     assert!(page.contains("The first 20 of 30; results.json has all."));
     assert!(page.contains("±\u{a0}20\u{a0}% of the largest μ*; it is ±\u{a0}17.4\u{a0}% of the largest μ*. That ended the phase after 24 of 40 trajectories."));
     assert!(page.contains("The run was stopped before it was done."));
-    assert!(page.contains("No forecast: nothing of it had been measured before."));
+    assert!(page.contains(
+        "No forecast: nothing of it had been measured before, or nothing was looked up."
+    ));
     assert!(!study_report_html(&made_up::moat()).contains("no value"));
 }
 
@@ -308,4 +310,30 @@ fn the_axis_of_effects_begins_at_zero() {
     let bars = page.split("aria-label=\"Bar chart").nth(1).expect("bars");
     let bars = bars.split("</svg>").next().expect("their end");
     assert!(bars.contains("x=\"0%\"") && !bars.contains("−"));
+}
+
+/// What is said of interplay is what the intervals carry.
+#[test]
+fn interplay_is_claimed_only_where_it_can_be_told() {
+    let with = |s1: [f64; 2], st: [f64; 2], half: f64| {
+        let mut summary = made_up::vbd();
+        let phase = &mut summary.phases[0];
+        phase.parameters.truncate(2);
+        let Indices::Vbd(found) = &mut phase.pooled else {
+            panic!("VBD")
+        };
+        found.rows.truncate(2);
+        found.pairs.clear();
+        for (row, (s1, st)) in found.rows.iter_mut().zip(s1.into_iter().zip(st)) {
+            (row.s1, row.st) = (Some(s1), Some(st));
+            (row.s1_conf, row.st_conf) = (Some(half), Some(half));
+        }
+        answer(&summary)
+    };
+    assert!(with([0.4, 0.3], [0.6, 0.5], 0.05).contains("about 30 % of the variance"));
+    assert!(with([0.6, 0.4], [0.6, 0.4], 0.03).contains("one by one"));
+    // Shares of more than everything come from too few samples, and say nothing of interplay.
+    assert!(with([0.9, 0.6], [0.9, 0.6], 0.1).contains("too few samples"));
+    // Wide intervals carry neither claim.
+    assert!(!with([0.6, 0.4], [0.8, 0.5], 0.3).contains("S1"));
 }

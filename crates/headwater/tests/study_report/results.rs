@@ -26,6 +26,7 @@ fn effects_are_arrays_in_the_order_of_the_names() {
             "study",
             "workflow",
             "objective",
+            "complete",
             "method",
             "method_in_words",
             "seed",
@@ -144,6 +145,7 @@ fn the_text_is_made_to_be_read() {
   "study": "nuclei-moat",
   "workflow": "nuclei",
   "objective": "dice",
+  "complete": false,
   "method": "table",
   "method_in_words": "samples of samples.csv",
   "seed": 42,
@@ -162,4 +164,16 @@ fn the_text_is_made_to_be_read() {
   "convergence": []
 }
 "#);
+}
+
+/// A screening whose second phase is missing is not taken for the answer.
+#[test]
+fn of_two_phases_of_which_one_is_missing_there_is_no_answer() {
+    let mut summary = made_up::two_phase();
+    assert_eq!(read(&summary)["complete"], true);
+    summary.phases.truncate(1);
+    let results = read(&summary);
+    assert_eq!(results["complete"], false);
+    assert!(results.get("names").is_none(), "{results}");
+    assert_eq!(results["screen"]["method"], "moat");
 }

@@ -268,18 +268,32 @@ fn interplay(phase: &PhaseSummary) -> Option<String> {
     let Indices::Vbd(found) = &phase.pooled else {
         return None;
     };
-    let alone: Option<Vec<f64>> = found.rows.iter().map(|row| row.s1).collect();
-    let sum: f64 = alone?.into_iter().sum();
-    Some(if sum >= 0.95 {
-        format!(
-            "The S1 add up to {}: the parameters act one by one, with hardly any interplay.",
-            number(sum)
-        )
-    } else {
-        format!(
-            "The S1 add up to {}: about {} % of the variance comes from parameters acting together.",
-            number(sum),
+    let rows: Option<Vec<[f64; 4]>> = found
+        .rows
+        .iter()
+        .map(|row| Some([row.s1?, row.s1_conf?, row.st?, row.st_conf?]))
+        .collect();
+    let rows = rows?;
+    let sum: f64 = rows.iter().map(|[s1, ..]| s1).sum();
+    // As though the S1 were independent, which they are not quite.
+    let spread = rows
+        .iter()
+        .map(|[_, conf, ..]| conf * conf)
+        .sum::<f64>()
+        .sqrt();
+    let adds_up = format!("The S1 add up to {} ± {}", number(sum), number(spread));
+    if sum - spread > 1.0 {
+        return Some(format!(
+            "{adds_up}, and more than 1 there cannot be: there are too few samples to tell how much the parameters act together."
+        ));
+    }
+    if sum + spread < 0.95 {
+        return Some(format!(
+            "{adds_up}: about {} % of the variance comes from parameters acting together.",
             short(((1.0 - sum.max(0.0)) * 100.0).round())
-        )
-    })
+        ));
+    }
+    let is_alone = |[s1, s1_conf, st, st_conf]: &[f64; 4]| st - s1 <= s1_conf.max(*st_conf);
+    (spread <= 0.1 && rows.iter().all(is_alone))
+        .then(|| format!("{adds_up}: the parameters act one by one, with hardly any interplay."))
 }

@@ -14,16 +14,14 @@ use super::text::{ABSENT, count, counted, cut, duration, escape, number};
 type Fate = (&'static str, &'static str, fn(&TaskFacts) -> usize);
 
 /// All that may become of a task.
-const FATES: [Fate; 7] = [
+const FATES: [Fate; 5] = [
     ("executed", "c0", |task| task.executed),
     ("shared between sets", "c1", |task| {
-        task.planned.saturating_sub(task.distinct)
+        task.spared().saturating_sub(task.cut_off + task.remembered)
     }),
     ("equal by content", "c2", |task| task.cut_off),
     ("remembered", "c3", |task| task.remembered),
-    ("failed", "c4", |task| task.failed),
-    ("blocked by a failure", "c5", |task| task.blocked),
-    ("not come to", "c6", |task| task.left),
+    ("failed, blocked or not come to", "c4", |task| task.unmet),
 ];
 
 /// What all tasks come to.
@@ -40,7 +38,7 @@ pub(super) struct Totals {
 
 impl Totals {
     pub(super) fn of(tasks: &[TaskFacts]) -> Totals {
-        let saved: Vec<Option<f64>> = tasks.iter().map(seconds_saved).collect();
+        let saved: Vec<Option<f64>> = tasks.iter().map(TaskFacts::seconds_saved).collect();
         Totals {
             planned: tasks.iter().map(|task| task.planned).sum(),
             executed: tasks.iter().map(|task| task.executed).sum(),
@@ -55,15 +53,6 @@ impl Totals {
         let factor = (self.seconds + self.saved) / self.seconds;
         (self.seconds > 0.0 && factor.is_finite()).then_some(factor)
     }
-}
-
-/// Nothing is saved where nothing was spared, whether or not its cost is known.
-fn seconds_saved(task: &TaskFacts) -> Option<f64> {
-    let others = task.executed + task.failed + task.blocked + task.left;
-    if task.planned <= others {
-        return Some(0.0);
-    }
-    task.seconds_saved().filter(|saved| saved.is_finite())
 }
 
 /// The section; empty where no task is known.
@@ -220,7 +209,11 @@ fn table(tasks: &[TaskFacts]) -> String {
             rows += &number_cell(&count(many(task)));
         }
         rows += &number_cell(&duration(task.seconds));
-        rows += &number_cell(&seconds_saved(task).map_or_else(|| ABSENT.to_owned(), duration));
+        rows += &number_cell(
+            &task
+                .seconds_saved()
+                .map_or_else(|| ABSENT.to_owned(), duration),
+        );
         rows += "</tr>\n";
     }
     let totals = Totals::of(tasks);

@@ -162,10 +162,9 @@ fn whole(ticks: Vec<f64>) -> Vec<f64> {
 
 fn forecast(facts: &StudyFacts) -> String {
     let Some(forecast) = &facts.forecast else {
-        return "<p>No forecast: nothing of it had been measured before.</p>\n".to_owned();
+        return "<p>No forecast: nothing of it had been measured before, or nothing was looked up.</p>\n".to_owned();
     };
-    let executed: usize = facts.tasks.iter().map(|task| task.executed).sum();
-    let work: f64 = facts.tasks.iter().map(|task| task.seconds).sum();
+    let (executed, work, seconds) = forecast.fact;
     let ratio = |foreseen: f64, came: f64| {
         let ratio = came / foreseen;
         if foreseen > 0.0 && ratio.is_finite() {
@@ -204,12 +203,12 @@ fn forecast(facts: &StudyFacts) -> String {
     row(
         "time until done",
         duration(forecast.seconds),
-        duration(facts.running_seconds),
-        ratio(forecast.seconds, facts.running_seconds),
+        duration(seconds),
+        ratio(forecast.seconds, seconds),
     );
     rows += "</tbody>\n";
     let caption = format!(
-        "Forecast against fact. The forecast is made from {}; it does not foresee what turns out to be equal by content.",
+        "Forecast against fact, for the first phase without its references. The forecast is made from {}; it does not foresee what turns out to be equal by content.",
         escape(&forecast.from)
     );
     wide_table("Forecast against fact", &caption, &rows)
