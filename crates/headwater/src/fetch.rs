@@ -1,8 +1,8 @@
 //! Bringing products back, and asking for the right to make them.
 //!
 //! Law: what is given back is what was kept, files included, or nothing. A product that is on its way to the
-//! store is waited for. Who gets the right to make a product holds it until the product is durable, so of
-//! two runs that need it one makes it.
+//! store is given from memory; where it has files it is waited for. Who gets the right to make a product
+//! holds it until the product is durable, so of two runs that need it one makes it.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -59,6 +59,27 @@ impl StoreFetcher {
         // A product may be in trouble; others may be there all the same.
         let _: Result<(), String> = receiver.recv().ok()?;
         Some(())
+    }
+
+    /// Waits until everything that was handed over is in memory where it can be found, or on the disk.
+    fn pass(&self) -> Option<()> {
+        let (sender, receiver) = mpsc::channel();
+        self.sender.as_ref()?.send(Order::Pass(sender)).ok()?;
+        receiver.recv().ok()
+    }
+
+    /// What a product gives that is not durable yet, if that is enough.
+    fn on_its_way(&self, recipe: &Recipe, ports: &Ports) -> Option<Fetched> {
+        let found = locked(&self.stash).on_their_way.get(recipe).cloned()?;
+        if found.dropped.iter().any(|position| ports.has(*position)) {
+            return None;
+        }
+        self.habits.read(&found.operation);
+        let absent: Result<Vec<u16>, _> = found.dropped.iter().map(|&at| at.try_into()).collect();
+        Some(Fetched {
+            outputs: found.outputs.to_vec(),
+            absent: absent.ok()?,
+        })
     }
 
     /// Things worth telling since the last call, each once.
@@ -254,7 +275,19 @@ impl Fetch for StoreFetcher {
             Ok(outputs) => return Some(outputs.to_vec().into()),
             Err(recipe) => recipe,
         };
-        let record = self.record_or_wait(&recipe)?;
+        if let Some(found) = self.on_its_way(&recipe, ports) {
+            return Some(found);
+        }
+        let record = match self.record(&recipe) {
+            Some(record) => record,
+            None => {
+                self.pass();
+                if let Some(found) = self.on_its_way(&recipe, ports) {
+                    return Some(found);
+                }
+                self.record_or_wait(&recipe)?
+            }
+        };
         self.habits.read(&record.operation);
         let mut fetched = Fetched::from(Vec::with_capacity(record.outputs.len()));
         for (position, (_, output)) in record.outputs.iter().enumerate() {
@@ -364,5 +397,40 @@ impl ReadFile for StoreFetcher {
             }
             _ => headwater_execute::PlainFiles.open_file(file),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use headwater_execute::{Fetch as _, Ports};
+    use headwater_graph::{Digest, Recipe, Value};
+    use headwater_remember::{Mode, Store};
+
+    use super::StoreFetcher;
+    use crate::keep::{OnItsWay, Stash};
+
+    #[test]
+    fn what_is_on_its_way_is_given_without_what_is_not_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(folder.path(), Mode::ReadWrite).expect("a store");
+        let recipe = Recipe(Digest::of(b"a product").0);
+        let mut stash = Stash::default();
+        let product = OnItsWay {
+            operation: "test/two".into(),
+            outputs: Arc::new(vec![Value::Int(7), Value::Null]),
+            dropped: [1].into(),
+        };
+        stash.on_their_way.insert(recipe, product);
+        let fetcher = StoreFetcher::of_stash(Arc::new(store), "run", stash);
+        let first = fetcher.fetch(&recipe, &Ports::These(vec![0]));
+        let first = first.expect("the first output is kept");
+        assert_eq!(first.outputs, [Value::Int(7), Value::Null]);
+        assert_eq!(first.absent, [1]);
+        // The second is nowhere: the store has no record yet, and would not have it.
+        assert!(fetcher.fetch(&recipe, &Ports::All).is_none());
+        let other = Recipe(Digest::of(b"another").0);
+        assert!(fetcher.fetch(&other, &Ports::All).is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! Between the engine and the store: products go in, products come back.
 //!
 //! Law: a product is looked up before its task runs and handed to the store when it has run; the engine
-//! never waits for a disk, except to bring something back.
+//! never waits for a disk, except to bring something back that is no longer in memory.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -34,7 +34,19 @@ pub(crate) struct Message {
 pub(crate) enum Order {
     Keep(Box<Message>),
     Alias(Alias),
+    /// Answered when everything that was ordered before is with the writer, or with nobody.
+    Pass(mpsc::Sender<()>),
     Flush(mpsc::Sender<Result<(), String>>),
+}
+
+/// A product between the engine and the disk: its writer has it in memory until it is durable.
+#[derive(Debug, Clone)]
+pub(crate) struct OnItsWay {
+    pub(crate) operation: Arc<str>,
+    /// Null where an output is not kept.
+    pub(crate) outputs: Arc<Outputs>,
+    /// Positions of outputs that are not kept.
+    pub(crate) dropped: Arc<[usize]>,
 }
 
 /// What this run can give without the store.
@@ -44,6 +56,8 @@ pub(crate) struct Stash {
     pub(crate) products: HashMap<Recipe, Arc<Outputs>>,
     /// Recipes that were found equal to others, where that cannot be written down.
     pub(crate) aliases: HashMap<Recipe, Recipe>,
+    /// Products that are not durable yet.
+    pub(crate) on_their_way: HashMap<Recipe, OnItsWay>,
     /// Things worth telling.
     pub(crate) notes: Vec<String>,
 }
@@ -205,8 +219,14 @@ impl StoreKeeper {
 /// Answers, and keeps nothing.
 fn keep_nothing(receiver: &mpsc::Receiver<Order>) -> Result<(), String> {
     for order in receiver {
-        if let Order::Flush(reply) = order {
-            let _ = reply.send(Ok(()));
+        match order {
+            Order::Flush(reply) => {
+                let _ = reply.send(Ok(()));
+            }
+            Order::Pass(reply) => {
+                let _ = reply.send(());
+            }
+            Order::Keep(_) | Order::Alias(_) => {}
         }
     }
     Ok(())
@@ -243,14 +263,33 @@ fn differs(store: &Store, record: &ProductRecord) -> Option<String> {
     })
 }
 
-/// Leases by the ticket of the product that they are for. They end when it is durable.
-type Tickets = Arc<Mutex<HashMap<u64, Lease>>>;
+/// Leases and recipes by the ticket of the product that they are for. They end when it is durable.
+type Tickets = Arc<Mutex<HashMap<u64, (Option<Lease>, Recipe)>>>;
+
+/// The outputs of a product as its record will give them back, without those that are not kept; `None` where files are
+/// among them, since those move on their way.
+fn on_its_way(record: &ProductRecord, outputs: &Outputs, dropped: &[usize]) -> Option<OnItsWay> {
+    let mut has_files = false;
+    let keep = |(position, value): (usize, &Value)| match dropped.contains(&position) {
+        true => Value::Null,
+        false => {
+            value.for_each_file(&mut |_| has_files = true);
+            value.clone()
+        }
+    };
+    let outputs: Outputs = outputs.iter().enumerate().map(keep).collect();
+    (!has_files).then(|| OnItsWay {
+        operation: Arc::clone(&record.operation),
+        outputs: Arc::new(outputs),
+        dropped: dropped.into(),
+    })
+}
 
 fn keep_all(
     store: Arc<Store>,
     receiver: &mpsc::Receiver<Order>,
     backlog: &Backlog,
-    stash: &Mutex<Stash>,
+    stash: &Arc<Mutex<Stash>>,
     habits: &Arc<Habits>,
     disk: Option<u64>,
 ) -> Result<(), String> {
@@ -260,11 +299,20 @@ fn keep_all(
     };
     let _gone = Gone(backlog);
     let mut thrift = Thrift::new(Arc::clone(&store), Arc::clone(habits), disk);
-    let leases = Tickets::default();
-    let held = Arc::clone(&leases);
+    let tickets = Tickets::default();
+    let (held, own_stash) = (Arc::clone(&tickets), Arc::clone(stash));
     let acknowledge = move |tickets: &[u64]| {
         let mut held = locked(&held);
-        tickets.iter().for_each(|ticket| drop(held.remove(ticket)));
+        let ended = tickets.iter().filter_map(|ticket| held.remove(ticket));
+        let durable: Vec<Recipe> = ended.map(|(_, recipe)| recipe).collect();
+        drop(held);
+        let mut stash = locked(&own_stash);
+        let given = durable
+            .iter()
+            .filter_map(|recipe| stash.on_their_way.remove(recipe));
+        let given: Vec<OnItsWay> = given.collect();
+        drop(stash);
+        drop(given);
     };
     let room = backlog.most;
     let writer = Writer::start_within(Arc::clone(&store), Box::new(acknowledge), room);
@@ -290,7 +338,13 @@ fn keep_all(
                     let flush = || {
                         let _ = writer.flush();
                     };
-                    match thrift.choose(&record, &ports, &made, &mut objects, &flush) {
+                    let chosen = thrift.choose(&record, &ports, &made, &mut objects, &flush);
+                    let dropped = chosen.as_deref().unwrap_or_default();
+                    if let Some(product) = on_its_way(&record, &outputs, dropped) {
+                        let products = &mut locked(stash).on_their_way;
+                        products.insert(record.recipe, product);
+                    }
+                    match chosen {
                         Ok(dropped) if dropped.is_empty() => {}
                         Ok(dropped) => {
                             let is_small = outputs.iter().all(|value| value.memory() < 4096);
@@ -302,21 +356,23 @@ fn keep_all(
                         }
                         Err(error) => trouble = trouble.or(Some(error)),
                     }
-                    if let Some(lease) = lease {
-                        // Nobody else submits, so the number of the ticket is known beforehand.
-                        locked(&leases).insert(next_ticket, lease);
-                    }
+                    // Nobody else submits, so the number of the ticket is known beforehand.
+                    locked(&tickets).insert(next_ticket, (lease, record.recipe));
                     let objects = objects.into_iter().map(|(_, object)| object).collect();
                     next_ticket = writer.submit(Pending { record, objects }) + 1;
                 }
                 let error = trouble.clone().or_else(|| writer.failed());
                 if error.is_some() {
                     // What was not kept is never acknowledged.
-                    locked(&leases).clear();
+                    locked(&tickets).clear();
+                    locked(stash).on_their_way.clear();
                 }
                 backlog.leave(memory(&outputs), error);
             }
             Order::Alias(alias) => next_ticket = writer.alias(alias) + 1,
+            Order::Pass(reply) => {
+                let _ = reply.send(());
+            }
             Order::Flush(reply) => {
                 let _ = reply.send(writer.flush().map_err(|error| error.to_string()));
             }

@@ -148,6 +148,9 @@ fn told(wanted: &[String]) -> Result<Value, Box<dyn Error>> {
         let errors: Vec<String> = errors.take(3).collect();
         return Err(format!("the study has no whole answer: {}", errors.join("; ")).into());
     }
+    if !done.folder.join("report.html").is_file() {
+        return Err("the study has no report".into());
+    }
     let phases = done.summary.phases.iter();
     let values = phases.flat_map(|phase| phase.values.iter().flatten());
     let values: Vec<Option<u64>> = values.map(|value| value.map(f64::to_bits)).collect();
