@@ -513,14 +513,14 @@ impl Ended {
 /// and on the machine.
 fn without_folders(failure: &Failure, base: &Path) -> String {
     let within = |text: &str, folder: &Path| text.replace(&format!("{}/", folder.display()), "");
-    let shorter = within(&failure.message, base);
-    match &failure.folder {
-        None => shorter,
+    // The folder of a task may lie below that of the study.
+    let named = match &failure.folder {
+        None => failure.message.clone(),
         Some(folder) => {
-            let shorter = within(&shorter, folder);
-            shorter.replace(&folder.display().to_string(), "its folder")
+            within(&failure.message, folder).replace(&folder.display().to_string(), "its folder")
         }
-    }
+    };
+    within(&named, base)
 }
 
 const NOBODY: u32 = u32::MAX;
