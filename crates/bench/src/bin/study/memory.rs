@@ -43,7 +43,7 @@ pub(crate) fn measure(
         Bar::AtMost(1.0),
     );
     claims.note(&format!(
-        "{} sets, {} tasks executed, {} of them again for want of memory, in {:.1} s; the highest resident memory of the \
+        "{} sets, {} tasks executed, {} of them again, in {:.1} s; the highest resident memory of the \
          process",
         ran.values.len(),
         ran.executed(None) + ran.facts.recomputed,
