@@ -85,7 +85,7 @@ Examples:
         /// The task: its address, such as 'segment.watershed[3-1]', or the beginning of its recipe
         task: String,
     },
-    /// Plan a parameter study: what would be computed, and what its parameter sets share
+    /// Plan or run a parameter study: which parameters matter, and what parameter sets share
     Study {
         #[command(subcommand)]
         command: StudyCommand,

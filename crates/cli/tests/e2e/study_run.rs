@@ -555,3 +555,64 @@ fn outputs_that_are_values_are_delivered_as_a_table() {
         "set,tens\n0,120\n1,100\n"
     );
 }
+
+/// Where nothing is shared everything runs: also what equals the reference, another set, or another item of its set.
+#[test]
+fn where_nothing_is_shared_everything_runs() {
+    let flow = r#"
+headwater: 1
+workflow: apart
+inputs: {item: int, reference: {type: int, optional: true}}
+parameters:
+  a: {type: int, range: [0, 19], step: 1, default: 3}
+  b: {type: int, range: [0, 19], step: 1, default: 4}
+stages:
+  make:
+    tasks:
+      - {op: add, name: one, in: {x: item}, params: {n: $a}, out: {y: one}}
+      - {op: add, name: two, in: {x: one}, params: {n: $b}, out: {y: two}}
+  compare:
+    tasks: [{op: less, in: {x: two, z: reference}, out: {y: less}}]
+outputs: {two: two, y: less}
+operations:
+  add:
+    shell: 'echo add >> "$TMPDIR/log"; echo $(({in.x} + {param.n})) > {out.y}'
+    inputs: {x: int}
+    params: {n: int}
+    outputs: {y: {type: int, path: y}}
+  less:
+    shell: 'echo less >> "$TMPDIR/log"; echo $(({in.x} - {in.z})) > {out.y}'
+    inputs: {x: int, z: int}
+    outputs: {y: {type: int, path: y}}
+"#;
+    let place = Place::with_flow(flow);
+    place.write("sets.csv", "a,b\n3,4\n3,5\n3,4\n");
+    place.write(
+        "study.yaml",
+        "headwater: 1\nstudy: apart\nworkflow: flow.yaml\ninputs: {item: [7, 7], reference: {output: two, at: default}}\nobjective: y\nmethod: {table: sets.csv}\n",
+    );
+    let apart = run(&place, &["--reuse", "none"], 0);
+    // Three sets of two items of three tasks, and one reference of two for both items.
+    let told = place.told("log").len();
+    assert_eq!((told, count(&apart, "executed")), (20, 20), "{}", apart.0);
+    assert_eq!(count(&apart, "remembered"), 0);
+    let shared = run(&place, &[], 0);
+    assert_eq!(count(&shared, "executed"), 5);
+    assert_eq!(results(&shared.folder()), results(&apart.folder()));
+}
+
+/// What is asked for twice is delivered once, and names that clash are told apart.
+#[test]
+fn the_objective_may_be_delivered_and_be_called_as_a_parameter_is() {
+    let flow = LINE.replace("outputs: {y: sum, tens: tens}", "outputs: {a: sum}");
+    let place = Place::with_flow(&flow);
+    place.write("sets.csv", "a,b\n2,1\n0,7\n");
+    let study = study_file("100", "{table: sets.csv}").replace("objective: y", "objective: a");
+    place.write("study.yaml", &study);
+    run(&place, &["--deliver", "a", "-o", "results"], 0);
+    assert_eq!(
+        place.read("results/samples.csv"),
+        "a,b,a (objective)\n2,1,121.0\n0,7,107.0\n"
+    );
+    assert_eq!(place.read("results/a/values.csv"), "set,a\n0,121\n1,107\n");
+}
