@@ -62,7 +62,7 @@ impl StoreFetcher {
     }
 
     /// Waits until everything that was handed over is in memory where it can be found, or on the disk.
-    fn pass(&self) -> Option<()> {
+    pub(crate) fn pass(&self) -> Option<()> {
         let (sender, receiver) = mpsc::channel();
         self.sender.as_ref()?.send(Order::Pass(sender)).ok()?;
         receiver.recv().ok()

@@ -69,6 +69,10 @@ impl Closer<'_> {
             .ground
             .run(assembled, names, &[], self.keeper.as_deref_mut())?;
         self.book.round(&ended, Part::Aside);
+        if let Some(keeper) = self.keeper.as_deref_mut() {
+            // What lists are is read from records.
+            let _ = keeper.eager_fetcher().flush();
+        }
         if let Some(seen) = ended.failures.first() {
             let address = ended.names.address(&ended.enactment, seen.task);
             return Err(Error::Failed(format!(

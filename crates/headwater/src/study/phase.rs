@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_flow::{Domain, Method, StudiedParameter};
-use headwater_graph::{Scalar, TaskId};
+use headwater_graph::Scalar;
 use headwater_merge::{
     Buckets, CostBalanced, Merge, Naive, Rtma, Sharing, SmartCut, Stages, Tree, Trtma, Weight,
 };
 use headwater_study::analyze::{AnalyzeError, Bootstrap};
 
 use super::answer::{Values, answer, at_prefix};
-use super::assemble::{Assembled, Cut, REFERENCE, assemble};
+use super::assemble::{Assembled, Cut, assemble};
 use super::buckets::longest_chain;
 use super::costs::{CostSource, Costing};
 use super::design::{self, Design};
@@ -275,30 +275,6 @@ impl Site<'_> {
         )
     }
 
-    /// Makes the references, so that something is known of what tasks cost.
-    fn make_references(
-        &self,
-        varied: &Varied,
-        book: &mut Book,
-        keeper: &mut StoreKeeper,
-    ) -> Result<(), Error> {
-        let mut one = varied.clone();
-        one.cells.truncate(one.names.len());
-        one.sets = one.sets.min(1);
-        let shared = self.share(&one)?;
-        let mut assembled = self.assemble(&shared, 0, &Cut::Shared)?;
-        let is_reference = |task: &TaskId| assembled.places[task.index()].set == REFERENCE;
-        assembled.wanted = assembled.graph.ids().filter(is_reference).collect();
-        assembled.requested.clear();
-        let names = Names::new(&self.loaded.workflow, self.open.stages(), &shared.instances);
-        let ended = self.ground.run(assembled, names, &[], Some(keeper))?;
-        book.round(&ended, Part::Aside);
-        match ended.trouble {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
-    }
-
     /// What the store and the costs of operations say beforehand.
     fn forecast(
         &self,
@@ -368,8 +344,9 @@ impl Site<'_> {
             // What earlier rounds have evaluated is there, or failed; a round has the sets beyond.
             let first = values.first().map_or(0, Vec::len);
             let shared = self.share(&varied.from(first))?;
-            if place == 0 {
-                forecast = self.foresee(phase, &shared, &varied, book, keeper.as_deref_mut())?;
+            let is_first = place == 0 && phase.number.0 == 1 && keeper.is_some();
+            if is_first {
+                forecast = self.foresee(phase, &shared, &varied)?;
             }
             let costing = Costing::new(&shared.operations, self.ground.store)?;
             let cut = self.division.cut(&shared, &costing)?;
@@ -396,6 +373,9 @@ impl Site<'_> {
                 rule.held = rule.reached.is_some_and(|reached| reached <= rule.ci);
             }
             let held = rule.is_some_and(|rule| rule.held);
+            if is_first && forecast.is_none() && varied.sets == phase.design.sets() {
+                forecast = ended.foreseen(&cells, self.division.workers);
+            }
             rounds.push(ended);
             if held || stopped || place == prefixes.len() {
                 break varied;
@@ -457,17 +437,8 @@ impl Site<'_> {
         phase: &Phase,
         shared: &Shared<'_>,
         varied: &Varied,
-        book: &mut Book,
-        keeper: Option<&mut StoreKeeper>,
     ) -> Result<Option<ForecastFacts>, Error> {
-        let Some(keeper) = keeper.filter(|_| phase.number.0 == 1) else {
-            return Ok(None);
-        };
-        let mut costing = Costing::new(&shared.operations, self.ground.store)?;
-        if *costing.source() == CostSource::Counts && self.open.references > 0 {
-            self.make_references(varied, book, keeper)?;
-            costing = Costing::new(&shared.operations, self.ground.store)?;
-        }
+        let costing = Costing::new(&shared.operations, self.ground.store)?;
         match varied.sets < phase.design.sets() {
             false => self.forecast(shared, &costing),
             true => {

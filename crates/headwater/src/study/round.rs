@@ -19,6 +19,7 @@ use headwater_remember::Store;
 use super::assemble::Assembled;
 use super::live::StudyProgress;
 use super::names::Names;
+use super::summary::ForecastFacts;
 use crate::deliver::Deliverer;
 use crate::fetch::StoreFetcher;
 use crate::keep::{Stash, locked};
@@ -60,6 +61,8 @@ pub(super) struct Ended {
     pub(super) names: Names,
     /// By task, how many sets and items ask for it.
     pub(super) asks: Vec<u32>,
+    /// By operation, how many tasks had to run, as far as that was known beforehand.
+    to_do: Vec<usize>,
     /// Whether products were looked up and kept.
     pub(super) remembers: bool,
     /// Tasks that ran, failed ones included, in the order in which they ended.
@@ -325,6 +328,7 @@ impl Ground<'_> {
         let requested = assembled.requested;
         let (wanted, occurrences) = (&assembled.wanted, &assembled.occurrences);
         let fetcher;
+        let to_do;
         let mut trouble = None;
         match keeper {
             Some(keeper) => {
@@ -336,6 +340,7 @@ impl Ground<'_> {
                 fetcher = keeper.resting_fetcher();
                 pool.files = Some(Arc::new(keeper.resting_fetcher()));
                 self.tell_known(&enactment, cells, &fetcher);
+                to_do = work_to_do(&enactment);
                 listener.count(&enactment);
                 let mut ran = pool.run(&mut enactment, keeper, &listener, true);
                 while ran.is_ok()
@@ -345,8 +350,8 @@ impl Ground<'_> {
                     ran = pool.run(&mut enactment, keeper, &listener, true);
                 }
                 trouble = trouble.or(ran.err().map(Error::Pool));
-                // What was made is read from the store below.
-                let _ = keeper.eager_fetcher().flush();
+                // What was made can be read from now on: from memory where it is not durable yet.
+                let _ = keeper.eager_fetcher().pass();
             }
             None => {
                 pool.files = Some(Arc::new(headwater_execute::PlainFiles));
@@ -354,6 +359,7 @@ impl Ground<'_> {
                 enactment
                     .open_stages(wanted, requested, occurrences, &mut NothingKept)
                     .map_err(open)?;
+                to_do = work_to_do(&enactment);
                 listener.count(&enactment);
                 let made = pool.run(&mut enactment, &mut NothingKept, &listener, false);
                 let mut stash = Stash::default();
@@ -382,6 +388,7 @@ impl Ground<'_> {
             enactment,
             names,
             asks: assembled.asks,
+            to_do,
             remembers,
             ran,
             failures,
@@ -407,6 +414,20 @@ impl Ground<'_> {
             }
         }
     }
+}
+
+/// By operation, how many tasks have to run.
+fn work_to_do(enactment: &Enactment) -> Vec<usize> {
+    let graph = enactment.graph();
+    let mut to_do = vec![0; graph.operations().len()];
+    for task in graph.ids() {
+        let signature = &graph.operation_at(task).signature;
+        let state = enactment.coordinator().state(task);
+        if !signature.implicit && !state.is_settled() {
+            to_do[graph.operation_index(task) as usize] += 1;
+        }
+    }
+    to_do
 }
 
 /// The tasks that make what is asked for, each once.
@@ -474,6 +495,44 @@ impl Ended {
             }
         };
         cells.iter().map(value).collect()
+    }
+
+    /// What could be foreseen when the first evaluation had a value: by then every operation of an instance had run.
+    pub(super) fn foreseen(&self, cells: &[Cell], workers: usize) -> Option<ForecastFacts> {
+        let mut objectives: HashSet<TaskId> = HashSet::new();
+        for cell in cells {
+            cell.source.for_each_task(&mut |task| {
+                objectives.insert(task);
+            });
+        }
+        let end = |ran: &Ran| ran.started + ran.elapsed;
+        let first = self.ran.iter().filter(|ran| objectives.contains(&ran.task));
+        let first = first.map(end).min()?;
+        let graph = self.enactment.graph();
+        let mut seen = vec![(0.0, 0_usize); self.to_do.len()];
+        for ran in self.ran.iter().filter(|ran| end(ran) <= first) {
+            let (seconds, count) = &mut seen[graph.operation_index(ran.task) as usize];
+            *seconds += ran.elapsed.as_secs_f64();
+            *count += 1;
+        }
+        let all: usize = seen.iter().map(|(_, count)| count).sum();
+        let average = seen.iter().map(|(seconds, _)| seconds).sum::<f64>() / all as f64;
+        let cost = |(to_do, (seconds, count)): (&usize, &(f64, usize))| {
+            let each = if *count > 0 {
+                seconds / *count as f64
+            } else {
+                average
+            };
+            *to_do as f64 * each
+        };
+        let work: f64 = self.to_do.iter().zip(&seen).map(cost).sum();
+        Some(ForecastFacts {
+            from: "the first evaluation".to_owned(),
+            tasks: self.to_do.iter().sum(),
+            work_seconds: work,
+            seconds: work / workers.max(1) as f64,
+            fact: (0, 0.0, 0.0),
+        })
     }
 
     /// By task: the first failed task that keeps it from being there; [`NOBODY`] where none does.

@@ -208,7 +208,7 @@ fn forecast(facts: &StudyFacts) -> String {
     );
     rows += "</tbody>\n";
     let caption = format!(
-        "Forecast against fact, for the first phase without its references. The forecast is made from {}; it does not foresee what turns out to be equal by content.",
+        "Forecast against fact, for the first phase. The forecast is made from {}; it does not foresee what turns out to be equal by content.",
         escape(&forecast.from)
     );
     wide_table("Forecast against fact", &caption, &rows)
