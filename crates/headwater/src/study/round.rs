@@ -332,6 +332,8 @@ impl Ground<'_> {
         let mut trouble = None;
         match keeper {
             Some(keeper) => {
+                // What an earlier round has made is known when it is durable.
+                let _ = keeper.eager_fetcher().flush();
                 enactment
                     .open_stages(wanted, requested, occurrences, keeper)
                     .map_err(open)?;
