@@ -174,7 +174,7 @@ fn tile() -> Operation {
         .input("box", Type::Record)
         .output("box", Type::Record)
         .output("image", Type::Image)
-        .working_on_outputs(150);
+        .working_on_outputs(220);
     operation(integers(signature, &[("level", 0)]), |call| {
         let mut slide = open(call)?;
         let (level, _, _) = level(call, &slide)?;
