@@ -622,7 +622,9 @@ fn work(facts: &StudyFacts) -> Vec<String> {
             show::count(facts.recomputed, "task")
         ));
     }
-    if let Some(forecast) = &facts.forecast {
+    // That nothing had to run is told already.
+    let forecast = facts.forecast.as_ref();
+    if let Some(forecast) = forecast.filter(|forecast| forecast.tasks > 0) {
         let (executed, spent, took) = forecast.fact;
         lines.push(format!(
             "forecast from {}: {} for {}, {} of work; in fact: {} for {}, {} of work",
