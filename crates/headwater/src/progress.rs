@@ -191,15 +191,7 @@ impl Observer for Listener {
             return;
         }
         let address = address_of(enactment, task);
-        let state = match (how, enactment.coordinator().state(task)) {
-            (Finished::Success(_), _) if enactment.coordinator().is_restored(task) => "restored",
-            (Finished::Success(_), _) => "executed",
-            (Finished::Failure(_), State::Failed) => "failed",
-            (Finished::Failure(failure), _) if failure.kind == FailureKind::Cancelled => {
-                "cancelled"
-            }
-            (Finished::Failure(_), _) => "retried",
-        };
+        let state = outcome(enactment, task, how);
         {
             let mut inner = self.progress.lock();
             let stage = stage.and_then(|stage| inner.snapshot.stages.get_mut(stage));
@@ -271,6 +263,17 @@ impl Observer for Listener {
                 &recipe,
             );
         }
+    }
+}
+
+/// How a task ended, in a word of the trace.
+pub(crate) fn outcome(enactment: &Enactment, task: TaskId, how: &Finished<'_>) -> &'static str {
+    match (how, enactment.coordinator().state(task)) {
+        (Finished::Success(_), _) if enactment.coordinator().is_restored(task) => "restored",
+        (Finished::Success(_), _) => "executed",
+        (Finished::Failure(_), State::Failed) => "failed",
+        (Finished::Failure(failure), _) if failure.kind == FailureKind::Cancelled => "cancelled",
+        (Finished::Failure(_), _) => "retried",
     }
 }
 

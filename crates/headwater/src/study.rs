@@ -1,7 +1,7 @@
 //! Studies: a workflow, inputs, parameter sets and an analysis method.
 //!
 //! What comes in: a study file. What goes out: the plan of what would be computed, in which everything that several
-//! parameter sets share stands once.
+//! parameter sets share stands once; or the answer, when it has been computed.
 //!
 //! ```text
 //! study file ─load→ Study ─design→ parameter sets ─instances→ Template × Sets ─merge→ Compact ─plan→ StudyPlan
@@ -21,11 +21,19 @@
 //! | `costs` | what tasks are expected to cost |
 //! | `buckets` | units of distribution, and when they would be done |
 //! | `plan` | all of it, in order |
+//! | `run` | a study, from its file to its answer |
+//! | `phase` | one phase: its design, prefix by prefix |
+//! | `close` | lists of unknown length, made beforehand |
+//! | `assemble` | the tasks of all instances in one graph, shared as far as is asked for |
+//! | `names` | what the tasks of a study are called |
+//! | `round` | a graph is run, and the objective read off |
 //! | `answer` | from the values of the objective to sensitivity indices |
 //! | `live` | how far a study is, and its answer so far |
+//! | `facts` | what became of the tasks |
+//! | `examples` | the best, the worst and the default, as images |
 //! | `summary` | what a study came to, as plain data |
-//! | `results` | `results.json` |
-//! | `report` | the report, one page |
+//! | `results`, `report` | the same as JSON, and as a page |
+//! | `write`, `again` | the files that a study leaves, and its report made again |
 //! | `tune` | runs one instance, so that costs are known |
 //!
 //! Law: planning executes nothing and writes to no store.

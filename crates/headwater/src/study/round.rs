@@ -10,9 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use headwater_enact::{Enactment, Options, Requested, Start, State};
-use headwater_execute::{
-    Execution, Failure, FailureKind, Finished, NothingKept, Observer, Pool, Stop, Watched,
-};
+use headwater_execute::{Execution, Failure, Finished, NothingKept, Observer, Pool, Stop, Watched};
 use headwater_graph::{Outputs, Recipe, Registry, Source, TaskId, Value};
 use headwater_remember::Store;
 
@@ -24,7 +22,7 @@ use crate::deliver::Deliverer;
 use crate::fetch::StoreFetcher;
 use crate::keep::{Stash, locked};
 use crate::plan::{recompute_lost, recompute_lost_inputs};
-use crate::progress::{SeenFailure, trace_line};
+use crate::progress::{SeenFailure, outcome, trace_line};
 use crate::run::Places;
 use crate::{Error, StoreKeeper};
 
@@ -44,7 +42,7 @@ pub(super) struct Ground<'a> {
     pub(super) base: PathBuf,
     /// When the study began.
     pub(super) began: Instant,
-    pub(super) trace: Option<Mutex<Box<dyn Write + Send>>>,
+    pub(super) trace: Mutex<Box<dyn Write + Send>>,
 }
 
 /// A task that ran: when it began, since the study began, and how long it took.
@@ -211,15 +209,7 @@ impl Observer for Listener<'_> {
         self.look(enactment);
         self.count(enactment);
         let task = execution.task;
-        let state = match (how, enactment.coordinator().state(task)) {
-            (Finished::Success(_), _) if enactment.coordinator().is_restored(task) => "restored",
-            (Finished::Success(_), _) => "executed",
-            (Finished::Failure(_), State::Failed) => "failed",
-            (Finished::Failure(failure), _) if failure.kind == FailureKind::Cancelled => {
-                "cancelled"
-            }
-            (Finished::Failure(_), _) => "retried",
-        };
+        let state = outcome(enactment, task, how);
         let implicit = enactment.graph().operation_at(task).signature.implicit;
         let address = || self.names.address(enactment, task);
         match how {
@@ -261,8 +251,8 @@ impl Observer for Listener<'_> {
                 elapsed: execution.elapsed,
             });
         }
-        if let Some(trace) = &self.ground.trace {
-            let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
+        {
+            let mut trace = locked(&self.ground.trace);
             let recipe = enactment.graph().recipe(task);
             let started = self.offset + execution.started;
             trace_line(&mut **trace, &address(), state, execution, started, &recipe);

@@ -195,7 +195,7 @@ pub fn run_study(
         limited_disk: request.disk.is_some(),
         base: base.clone(),
         began,
-        trace: Some(trace),
+        trace,
     };
     let mut keeper = division.remembers().then(|| {
         let room = budget::for_store(request.memory);
