@@ -37,6 +37,7 @@ mod keep;
 mod load;
 mod native;
 mod notes;
+mod page;
 mod place;
 mod plan;
 mod products;
