@@ -1,5 +1,6 @@
 //! The command line, as text that teaches.
 
+pub(crate) mod dag;
 pub(crate) mod study;
 
 use std::path::PathBuf;
@@ -64,6 +65,7 @@ pub(crate) enum Command {
         /// Which kind
         kind: SchemaKind,
     },
+    Dag(dag::Dag),
     /// Look at earlier runs
     Runs {
         #[command(subcommand)]

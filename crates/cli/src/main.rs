@@ -4,6 +4,7 @@
 
 mod arguments;
 mod check;
+mod dag;
 mod explain;
 mod figures;
 mod imaging;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
             show::line(&serde_json::to_string_pretty(&schema).unwrap_or_default());
             Ok(ExitCode::SUCCESS)
         }
+        Command::Dag(options) => dag::dag(options, &arguments.common, &libraries),
         Command::Runs { command } => runs::runs(command, &arguments.common),
         Command::Explain { run, task } => explain::explain(run, task, &arguments.common),
         Command::Study { command } => study::study(command, &arguments.common, &libraries),
