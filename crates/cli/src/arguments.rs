@@ -223,7 +223,7 @@ Examples:
   headwater study plan moat.yaml                          what is shared, and what is left to do
   headwater study plan moat.yaml --set seed=7             the same with other random choices
   headwater study plan moat.yaml --compare --workers 64   all algorithms that cut it into buckets
-  headwater study plan moat.yaml -o samples               and the sets as CSV, Parquet and for Dakota")]
+  headwater study plan moat.yaml -o samples               and all sets as CSV, Parquet and Dakota")]
     Plan(Box<StudyPlan>),
     Run(Box<study::StudyRun>),
     Report(study::StudyReport),
@@ -387,7 +387,7 @@ Examples:
   headwater imaging synth -o tissue.png --mask truth.png
   headwater imaging synth -o tissue.png --labels nuclei.png --size 2048x2048 --seed 7 --density 0.5
   headwater imaging synth -o slide.tif --mask truth.tif --size 40000x40000
-  headwater imaging segment slide.tif -o mask.tif --tile 4096 --reference truth.tif   what is found of it")]
+  headwater imaging segment slide.tif -o mask.tif --tile 4096 --reference truth.tif")]
     Synth(Box<Synthesis>),
 }
 

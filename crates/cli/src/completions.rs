@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(next(), offered("[-o plusdirs]"), "bash adds folders");
         assert_eq!(next(), offered("f [-o nospace]"), "no file is wanted");
         assert!(
-            out.ends_with("headwater\n") && out.contains("-o default -F _headwater"),
+            out.ends_with("headwater\n") && out.contains("-o default "),
             "{out}"
         );
     }

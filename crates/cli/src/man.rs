@@ -136,7 +136,11 @@ fn page(command: &Command) -> String {
         ".TH \"{name}\" 1 \"\" \"headwater {}\" \"Headwater Manual\"\n",
         env!("CARGO_PKG_VERSION")
     );
-    format!("{APOSTROPHE}{title}{}", text.replace(APOSTROPHE, ""))
+    // Before the values of a flag an empty line is meant, in two ways at once.
+    let text = text
+        .replace(APOSTROPHE, "")
+        .replace(".br\n\n.br\n", ".sp\n");
+    format!("{APOSTROPHE}{title}{text}")
 }
 
 /// What roff has to know to print an apostrophe that can be copied into a shell.
