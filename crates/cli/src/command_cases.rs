@@ -291,7 +291,7 @@ fn mentions(markdown: &str) -> Vec<Mention> {
             out.push(Mention {
                 line: number + 1,
                 what,
-            })
+            });
         };
         if line.trim_start().starts_with("```") {
             fenced = !fenced;

@@ -140,14 +140,19 @@ fn page(command: &Command) -> String {
     let text = text
         .replace(APOSTROPHE, "")
         .replace(".br\n\n.br\n", ".sp\n");
-    format!("{APOSTROPHE}{title}{text}")
+    format!("{APOSTROPHE}{title}{AS_TYPED}{text}")
 }
+
+/// Words are not broken and blanks not widened: what is to be typed stays as it is.
+const AS_TYPED: &str = ".nh\n.ad l\n";
 
 /// What roff has to know to print an apostrophe that can be copied into a shell.
 const APOSTROPHE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
 fn render(command: &Command, out: &mut dyn Write) -> io::Result<()> {
-    let man = clap_mangen::Man::new(command.clone());
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage:").trim().to_owned();
+    let man = clap_mangen::Man::new(command.clone().override_usage(usage));
     man.render_name_section(out)?;
     man.render_synopsis_section(out)?;
     man.render_description_section(out)?;
@@ -281,6 +286,9 @@ mod tests {
                     .unwrap_or_default();
                 assert!(text.contains(&flag), "{name}: {flag} is missing");
             }
+            let usage = command.clone().render_usage().to_string();
+            let arguments = usage.split_once(&name).map_or("", |(_, rest)| rest);
+            assert!(text.contains(arguments), "{name}: `{arguments}` is missing");
             for below in below(command) {
                 let below = format!("{}-{}(1)", words.join("-"), below.get_name());
                 assert!(text.contains(&below), "{name}: {below} is missing");
