@@ -1,6 +1,7 @@
 //! The command line, as text that teaches.
 
 pub(crate) mod study;
+pub(crate) mod watching;
 
 use std::path::PathBuf;
 
@@ -78,7 +79,7 @@ pub(crate) enum Command {
 Examples:
   headwater explain last 'raise.add[0]'   a task of the latest run, by its address
   headwater explain 20261116-08 3fa94c    by the beginnings of the run's name and of a recipe
-`headwater runs show RUN` lists the addresses of a run's tasks.")]
+`headwater runs show RUN --tasks` lists the addresses of a run's tasks.")]
     Explain {
         /// The run: its name, the beginning of it, or `last`
         run: String,
@@ -172,6 +173,8 @@ pub(crate) struct Run {
     /// Start a stage only when the stages before it have done all items
     #[arg(long)]
     pub(crate) no_pipelining: bool,
+    #[command(flatten)]
+    pub(crate) watching: watching::Watching,
 }
 
 #[derive(Debug, Subcommand)]
@@ -244,11 +247,14 @@ pub(crate) enum RunsCommand {
         #[arg(short = 'n', long, default_value_t = 20)]
         limit: usize,
     },
-    /// Show one run: how it went, and what became of each task
+    /// Show one run: how it went, stage by stage, what took long and what failed
     Show {
         /// Its name, the beginning of it, or `last`
         #[arg(default_value = "last")]
         run: String,
+        /// List what became of every task
+        #[arg(long)]
+        tasks: bool,
     },
     /// Compare two runs, task by task, and say what changed
     ///

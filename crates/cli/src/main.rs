@@ -4,6 +4,7 @@
 
 mod arguments;
 mod check;
+mod events;
 mod explain;
 mod figures;
 mod imaging;
@@ -20,6 +21,7 @@ mod study_json;
 mod study_live;
 mod study_run;
 mod study_show;
+mod watching;
 
 use std::process::ExitCode;
 
