@@ -3,6 +3,7 @@
 pub(crate) mod dag;
 pub(crate) mod shells;
 pub(crate) mod study;
+pub(crate) mod watching;
 
 use std::path::PathBuf;
 
@@ -102,7 +103,7 @@ Examples:
 Examples:
   headwater explain last 'raise.add[0]'   a task of the latest run, by its address
   headwater explain 20261116-08 3fa94c    by the beginnings of the run's name and of a recipe
-`headwater runs show RUN` lists the addresses of a run's tasks.")]
+`headwater runs show RUN --tasks` lists the addresses of a run's tasks.")]
     Explain {
         /// The run: its name, the beginning of it, or `last`
         run: String,
@@ -210,6 +211,8 @@ pub(crate) struct Run {
     /// Start a stage only when the stages before it have done all items
     #[arg(long)]
     pub(crate) no_pipelining: bool,
+    #[command(flatten)]
+    pub(crate) watching: watching::Watching,
 }
 
 #[derive(Debug, Subcommand)]
@@ -286,7 +289,7 @@ Examples:
         #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
         limit: usize,
     },
-    /// Show one run: how it went, and what became of each task
+    /// Show one run: how it went, stage by stage, what took long and what failed
     #[command(after_help = "\
 Examples:
   headwater runs show                 the latest run
@@ -295,6 +298,9 @@ Examples:
         /// Its name, the beginning of it, or `last`
         #[arg(default_value = "last")]
         run: String,
+        /// List what became of every task
+        #[arg(long)]
+        tasks: bool,
     },
     /// Compare two runs, task by task, and say what changed
     ///

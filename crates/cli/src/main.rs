@@ -8,6 +8,7 @@ mod check;
 mod command_cases;
 mod completions;
 mod dag;
+mod events;
 mod explain;
 mod figures;
 mod imaging;
@@ -25,6 +26,7 @@ mod study_json;
 mod study_live;
 mod study_run;
 mod study_show;
+mod watching;
 
 use std::process::ExitCode;
 
