@@ -1,5 +1,6 @@
 //! The command line, as text that teaches.
 
+pub(crate) mod dag;
 pub(crate) mod shells;
 pub(crate) mod study;
 
@@ -86,6 +87,7 @@ Example:
         /// Which kind
         kind: SchemaKind,
     },
+    Dag(dag::Dag),
     /// Look at earlier runs
     #[command(after_help = "\
 Examples:

@@ -7,6 +7,7 @@ mod check;
 #[cfg(test)]
 mod command_cases;
 mod completions;
+mod dag;
 mod explain;
 mod figures;
 mod imaging;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
             show::line(&serde_json::to_string_pretty(&schema).unwrap_or_default());
             Ok(ExitCode::SUCCESS)
         }
+        Command::Dag(options) => dag::dag(options, &arguments.common, &libraries),
         Command::Runs { command } => runs::runs(command, &arguments.common),
         Command::Explain { run, task } => explain::explain(run, task, &arguments.common),
         Command::Study { command } => study::study(command, &arguments.common, &libraries),

@@ -28,7 +28,6 @@ fn escaped(text: &str) -> String {
         .replace('<', "&lt;")
         .replace('>', "&gt;")
         .replace('"', "&quot;")
-        .replace('\'', "&#39;")
         .replace('\u{1}', "\u{fffd}")
 }
 

@@ -2,20 +2,13 @@
 //!
 //! Law: a chart shows what the tables beside it say, and nothing that they do not; what is not known is not drawn.
 
+use super::raw::{axis_below, axis_left, chart, cut, escape, figure, legend};
 use std::fmt::Write;
 
 use super::super::summary::{Indices, PhaseKind, PhaseSummary, StudyExample};
 use super::say::{ends, ranking, size_name, values};
-use super::svg::{
-    Room, Scale, axis_below, axis_left, chart, from_zero, legend, length, name_room, percent,
-    round_step, tick_room,
-};
-use super::text::{at_step, count, counted, cut, escape, number, short, with_interval};
-
-/// A figure: a chart and what it shows.
-pub(super) fn figure(drawn: &str, caption: &str) -> String {
-    format!("<figure>\n{drawn}<figcaption>{caption}</figcaption>\n</figure>\n")
-}
+use crate::page::svg::{Room, Scale, from_zero, length, name_room, percent, round_step, tick_room};
+use crate::page::text::{at_step, count, counted, number, short, with_interval};
 
 /// An index with half the width of its interval.
 pub(super) type Size = (Option<f64>, Option<f64>);

@@ -2,16 +2,14 @@
 //!
 //! Law: what stands above a number of sets is what the first so many sets of the design say, whatever came later.
 
+use super::raw::{axis_below, axis_left, chart, cut, escape, figure};
 use std::fmt::Write;
 
 use super::super::summary::{Indices, PhaseKind, PhaseSummary};
-use super::charts::{Size, figure};
-use super::labels::{LINE, apart};
+use super::charts::Size;
 use super::say::{ranking, size_name};
-use super::svg::{
-    Room, Scale, axis_below, axis_left, chart, from_zero, length, round_step, tick_room,
-};
-use super::text::{cut, escape};
+use crate::page::labels::{LINE, apart};
+use crate::page::svg::{Room, Scale, from_zero, length, round_step, tick_room};
 
 /// How many lines have a colour.
 const COLOURED: usize = 6;

@@ -2,11 +2,12 @@
 //!
 //! Law: images stand in the page itself; what differs from the default is marked by more than a colour.
 
+use super::raw::{escape, heads, wide_table};
 use std::fmt::Write;
 
 use super::super::summary::{StudyExample, StudySummary};
-use super::indices::{heads, item_name, wide_table};
-use super::text::{ABSENT, count, escape, known};
+use super::indices::item_name;
+use crate::page::text::{ABSENT, count, known};
 
 /// The section; empty where there are no examples.
 pub(super) fn section(summary: &StudySummary) -> String {

@@ -4,46 +4,42 @@
 
 use std::fmt::Write;
 
+use maud::{Markup, html};
+
 use super::super::summary::StudySummary;
 use super::indices;
 use super::say;
 use super::sharing::Totals;
-use super::text::{count, counted, duration, escape, number};
 use crate::identifier::date;
+use crate::page;
+use crate::page::text::{count, counted, duration, number};
 
 /// The head.
-pub(super) fn section(summary: &StudySummary) -> String {
-    let mut page = format!(
-        "<header>\n<p class=\"kind\">Parameter study</p>\n<h1>{}</h1>\n",
-        escape(&summary.study)
-    );
+pub(super) fn section(summary: &StudySummary) -> Markup {
     let answer = match summary.phases.last() {
         Some(phase) => say::answer(phase, &summary.objective),
         None => "Nothing was evaluated.".to_owned(),
     };
-    let _ = writeln!(page, "<p class=\"answer\">{}</p>", escape(&answer));
-    if summary.facts.stopped {
-        page += "<p class=\"warning\"><strong>The run was stopped before it was done.</strong> What stands here is from what \
-                 was evaluated by then; run the study again and only the rest is computed.</p>\n";
+    html! {
+        header { "\n"
+            p.kind { "Parameter study" } "\n"
+            h1 { (summary.study) } "\n"
+            p.answer { (answer) } "\n"
+            @if summary.facts.stopped {
+                p.warning {
+                    strong { "The run was stopped before it was done." }
+                    " What stands here is from what was evaluated by then; run the study again and only the rest is \
+                     computed."
+                } "\n"
+            }
+            (asked(summary))
+            (took(summary))
+            (contents(summary))
+        } "\n"
     }
-    page += &asked(summary);
-    page += &took(summary);
-    page += &contents(summary);
-    page += "</header>\n";
-    page
 }
 
-/// Terms and what they are.
-fn terms<'t>(entries: impl IntoIterator<Item = (&'t str, String)>) -> String {
-    let mut list = String::from("<dl>\n");
-    for (term, text) in entries {
-        let _ = writeln!(list, "<div><dt>{term}</dt><dd>{}</dd></div>", escape(&text));
-    }
-    list.push_str("</dl>\n");
-    list
-}
-
-fn asked(summary: &StudySummary) -> String {
+fn asked(summary: &StudySummary) -> Markup {
     let items = summary.items.len().max(1);
     let evaluations: usize = summary.phases.iter().map(|phase| phase.sets * items).sum();
     let failed: usize = summary.phases.iter().map(|phase| phase.failed.len()).sum();
@@ -85,11 +81,11 @@ fn asked(summary: &StudySummary) -> String {
             count(kept.parameters.len())
         );
     }
-    terms(entries)
+    page::terms(entries)
 }
 
 /// What it took: a few large figures.
-fn took(summary: &StudySummary) -> String {
+fn took(summary: &StudySummary) -> Markup {
     let facts = &summary.facts;
     let totals = Totals::of(&facts.tasks);
     let mut figures = vec![(
@@ -117,26 +113,13 @@ fn took(summary: &StudySummary) -> String {
             "of work saved: nothing had to run".to_owned(),
         ));
     }
-    let mut list = String::from("<ul class=\"figures\">");
-    for (figure, words) in figures {
-        let _ = write!(
-            list,
-            "<li><strong>{}</strong> {}</li>",
-            escape(&figure),
-            escape(&words)
-        );
+    html! {
+        (page::figures(figures))
+        p.quiet { "Run " (facts.run) ", begun " (date(facts.started)) "." } "\n"
     }
-    list.push_str("</ul>\n");
-    let _ = writeln!(
-        list,
-        "<p class=\"quiet\">Run {}, begun {}.</p>",
-        escape(&facts.run),
-        date(facts.started)
-    );
-    list
 }
 
-fn contents(summary: &StudySummary) -> String {
+fn contents(summary: &StudySummary) -> Markup {
     let mut links: Vec<(String, String)> = (0..summary.phases.len())
         .map(|position| {
             (
@@ -158,10 +141,5 @@ fn contents(summary: &StudySummary) -> String {
     );
     link(true, "run", "How the run went");
     link(true, "reading", "How to read this");
-    let mut list = String::from("<nav aria-label=\"Contents\"><ul>");
-    for (place, words) in links {
-        let _ = write!(list, "<li><a href=\"#{place}\">{}</a></li>", escape(&words));
-    }
-    list.push_str("</ul></nav>\n");
-    list
+    page::contents(links)
 }

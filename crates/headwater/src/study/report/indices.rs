@@ -3,6 +3,7 @@
 //! Law: this part of the page is a function of the phases, the items and the examples; nothing in it depends on how the
 //! run went.
 
+use super::raw::{escape, heads, number_cell, wide_table};
 use std::fmt::Write;
 
 use super::super::summary::{
@@ -12,7 +13,7 @@ use super::charts;
 use super::convergence;
 use super::say::{answer, group_names, ranking, size_name};
 use super::scatter;
-use super::text::{ABSENT, Column, count, counted, escape, listed, short};
+use crate::page::text::{ABSENT, Column, count, counted, listed, short};
 
 /// How many failed evaluations are listed.
 const FAILED: usize = 20;
@@ -143,30 +144,6 @@ fn stop_rule(phase: &PhaseSummary) -> String {
         "<p class=\"rule\"><strong>Stop rule.</strong> Asked for: {asked} at most {}; {reached}. {ended}</p>\n",
         shown(rule.ci)
     )
-}
-
-/// A table that scrolls in its own box where the page is narrow.
-pub(super) fn wide_table(name: &str, caption: &str, rows: &str) -> String {
-    format!(
-        "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"{}\"><table>\n<caption><span>{caption}</span></caption>\n{rows}</table></div>\n",
-        escape(name)
-    )
-}
-
-/// Heads of columns: name, and whether numbers stand below.
-pub(super) fn heads<'h>(names: impl IntoIterator<Item = (&'h str, bool)>) -> String {
-    let mut row = String::from("<thead><tr>");
-    for (name, is_number) in names {
-        let class = if is_number { " class=\"n\"" } else { "" };
-        let _ = write!(row, "<th scope=\"col\"{class}>{}</th>", escape(name));
-    }
-    row.push_str("</tr></thead>\n");
-    row
-}
-
-/// A cell with a number.
-pub(super) fn number_cell(text: &str) -> String {
-    format!("<td class=\"n\">{}</td>", escape(text))
 }
 
 /// The ranked table.

@@ -2,10 +2,11 @@
 //!
 //! Law: only what the study shows is explained.
 
+use super::raw::escape;
 use std::fmt::Write;
 
 use super::super::summary::{Indices, PhaseKind, StudySummary};
-use super::text::{escape, short};
+use crate::page::text::short;
 
 /// Notes and failures; empty where there are none.
 pub(super) fn notes(summary: &StudySummary) -> String {

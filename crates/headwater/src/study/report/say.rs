@@ -4,7 +4,7 @@
 //! whether their order is sure is said beside it.
 
 use super::super::summary::{Indices, PhaseKind, PhaseSummary};
-use super::text::{count, counted, listed, number, short, with_interval};
+use crate::page::text::{count, counted, listed, number, short, with_interval};
 
 /// Of how many the largest fall is looked for.
 const LEADERS: usize = 5;

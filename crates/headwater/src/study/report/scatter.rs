@@ -3,14 +3,15 @@
 //! Law: every point is drawn; each has its name, or its rank where the page is narrow, as far as names find room. A crowd
 //! near the origin is drawn once more, enlarged.
 
+use super::raw::{cut, escape, figure};
 use std::fmt::Write;
 
 use super::super::summary::{Indices, PhaseSummary};
-use super::charts::figure;
-use super::labels::{Area, Position, place};
+
 use super::say::ranking;
-use super::svg::{Scale, from_zero, length, tick_room};
-use super::text::{counted, cut, escape, number, ticks as written, with_interval};
+use crate::page::labels::{Area, Position, place};
+use crate::page::svg::{Scale, from_zero, length, tick_room};
+use crate::page::text::{counted, number, ticks as written, with_interval};
 
 /// How many points of a plot have a name.
 const NAMED: usize = 24;

@@ -3,12 +3,17 @@
 //! Law: each task that the sets ask for is counted once among what became of it; times that were not measured are not made
 //! up.
 
+use super::raw::{chart, cut, escape, heads, legend, number_cell, wide_table};
 use std::fmt::Write;
 
+use maud::{Markup, PreEscaped, html};
+
+use crate::page;
+
 use super::super::summary::{StudySummary, TaskFacts};
-use super::indices::{heads, number_cell, wide_table};
-use super::svg::{Room, chart, legend, name_room, percent};
-use super::text::{ABSENT, count, counted, cut, duration, escape, number};
+
+use crate::page::svg::{Room, name_room, percent};
+use crate::page::text::{ABSENT, count, counted, duration, number};
 
 /// What became of tasks: words, class, and how many.
 type Fate = (&'static str, &'static str, fn(&TaskFacts) -> usize);
@@ -56,18 +61,17 @@ impl Totals {
 }
 
 /// The section; empty where no task is known.
-pub(super) fn section(summary: &StudySummary) -> String {
+pub(super) fn section(summary: &StudySummary) -> Markup {
     let tasks = &summary.facts.tasks;
     if tasks.is_empty() {
-        return String::new();
+        return html! {};
     }
-    format!(
-        "<section id=\"sharing\" aria-labelledby=\"sharing-title\">\n<h2 id=\"sharing-title\">What sharing saved</h2>\n\
-         <p>{}</p>\n{}{}</section>\n",
-        escape(&in_words(summary)),
-        bars(tasks),
-        table(tasks)
-    )
+    let body = html! {
+        p { (in_words(summary)) } "\n"
+        (PreEscaped(bars(tasks)))
+        (PreEscaped(table(tasks)))
+    };
+    page::section("sharing", "What sharing saved", &body)
 }
 
 fn in_words(summary: &StudySummary) -> String {

@@ -3,26 +3,26 @@
 //! Law: a timeline adds up: cores at work times time is the work of the tasks. It is made coarser for display, never
 //! smoother.
 
+use super::raw::{axis_below, axis_left, chart, escape, heads, legend, number_cell, wide_table};
 use std::fmt::Write;
 
+use maud::{Markup, PreEscaped, html};
+
+use crate::page;
+
 use super::super::summary::{StudyFacts, StudySummary};
-use super::indices::{heads, number_cell, wide_table};
-use super::svg::{
-    COLOURS, Room, Scale, axis_below, axis_left, chart, from_zero, legend, length, percent,
-};
-use super::text::{count, duration, escape, number, short};
+
+use crate::page::svg::{COLOURS, Room, Scale, from_zero, length, percent};
+use crate::page::text::{count, duration, number, short};
 
 /// At most so many slices are drawn.
 const SLICES: usize = 120;
 
 /// The section.
-pub(super) fn section(summary: &StudySummary) -> String {
+pub(super) fn section(summary: &StudySummary) -> Markup {
     let facts = &summary.facts;
-    format!(
-        "<section id=\"run\" aria-labelledby=\"run-title\">\n<h2 id=\"run-title\">How the run went</h2>\n{}{}</section>\n",
-        drawn(facts),
-        forecast(facts)
-    )
+    let body = html! { (PreEscaped(drawn(facts))) (PreEscaped(forecast(facts))) };
+    page::section("run", "How the run went", &body)
 }
 
 /// Slices and their length, coarse enough to be drawn: by slice, cores at work by task.

@@ -3,16 +3,16 @@
 //! Law: a chart is as wide as its place and as high as it was made. What lies along the width is in percent, so that a
 //! narrow page moves marks together and never makes letters smaller.
 
-use std::fmt::Write;
+use maud::{Markup, html};
 
-use super::text::{escape, ticks as written};
+use super::text::ticks as written;
 
 /// How many colours there are to tell things apart by.
-pub(super) const COLOURS: usize = 7;
+pub(crate) const COLOURS: usize = 7;
 
 /// From numbers to the unit interval.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scale {
+pub(crate) struct Scale {
     low: f64,
     high: f64,
     logarithmic: bool,
@@ -20,7 +20,7 @@ pub(super) struct Scale {
 
 impl Scale {
     /// From the least to the largest; where they are equal, around them.
-    pub(super) fn linear(low: f64, high: f64) -> Scale {
+    pub(crate) fn linear(low: f64, high: f64) -> Scale {
         let apart = high > low && (high - low).is_finite();
         let (low, high) = if apart {
             (low, high)
@@ -36,7 +36,7 @@ impl Scale {
     }
 
     /// By ratios, for positive numbers.
-    pub(super) fn logarithmic(low: f64, high: f64) -> Scale {
+    pub(crate) fn logarithmic(low: f64, high: f64) -> Scale {
         if low > 0.0 && high > low {
             Scale {
                 low,
@@ -49,12 +49,12 @@ impl Scale {
     }
 
     /// Where a number lies between the ends of the scale: from 0 to 1.
-    pub(super) fn at(self, value: f64) -> f64 {
+    pub(crate) fn at(self, value: f64) -> f64 {
         self.beyond(value).clamp(0.0, 1.0)
     }
 
     /// Where a number lies, below 0 or above 1 if it is not between the ends.
-    pub(super) fn beyond(self, value: f64) -> f64 {
+    pub(crate) fn beyond(self, value: f64) -> f64 {
         let along = if self.logarithmic {
             libm::log(value.max(f64::MIN_POSITIVE) / self.low) / libm::log(self.high / self.low)
         } else {
@@ -64,12 +64,12 @@ impl Scale {
     }
 
     /// The same in percent, as it stands in an attribute.
-    pub(super) fn percent(self, value: f64) -> String {
+    pub(crate) fn percent(self, value: f64) -> String {
         percent(self.at(value))
     }
 
     /// Round numbers along a linear scale, about so many.
-    pub(super) fn ticks(self, about: usize) -> Vec<f64> {
+    pub(crate) fn ticks(self, about: usize) -> Vec<f64> {
         let step = round_step((self.high - self.low) / about.max(1) as f64);
         let first = (self.low / step - 1e-9).ceil();
         let last = (self.high / step + 1e-9).floor();
@@ -81,7 +81,7 @@ impl Scale {
 }
 
 /// The least of 1, 2, 2.5, 5 times a power of ten that is not smaller.
-pub(super) fn round_step(size: f64) -> f64 {
+pub(crate) fn round_step(size: f64) -> f64 {
     if !(size.is_finite() && size > 0.0) {
         return 1.0;
     }
@@ -94,7 +94,7 @@ pub(super) fn round_step(size: f64) -> f64 {
 }
 
 /// A linear scale from zero to a round number that is not smaller than any of the values.
-pub(super) fn from_zero(values: impl IntoIterator<Item = f64>) -> Scale {
+pub(crate) fn from_zero(values: impl IntoIterator<Item = f64>) -> Scale {
     let largest = values.into_iter().filter(|value| value.is_finite());
     let largest = largest.fold(0.0, f64::max);
     let largest = if largest > 0.0 { largest } else { 1.0 };
@@ -103,12 +103,12 @@ pub(super) fn from_zero(values: impl IntoIterator<Item = f64>) -> Scale {
 }
 
 /// A part of the width.
-pub(super) fn percent(part: f64) -> String {
+pub(crate) fn percent(part: f64) -> String {
     format!("{}%", length(part * 100.0))
 }
 
 /// A length, without needless digits.
-pub(super) fn length(value: f64) -> String {
+pub(crate) fn length(value: f64) -> String {
     let written = format!("{value:.2}");
     let written = written.trim_end_matches('0').trim_end_matches('.');
     if written == "-0" { "0" } else { written }.to_owned()
@@ -116,31 +116,34 @@ pub(super) fn length(value: f64) -> String {
 
 /// The room around the marks of a chart, where the names of things stand; in pixels.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
-    pub(super) top: usize,
-    pub(super) right: usize,
-    pub(super) bottom: usize,
-    pub(super) left: usize,
+pub(crate) struct Room {
+    pub(crate) top: usize,
+    pub(crate) right: usize,
+    pub(crate) bottom: usize,
+    pub(crate) left: usize,
 }
 
 /// A chart as wide as its place: `title` is read out instead of it.
-pub(super) fn chart(title: &str, height: usize, room: Room, marks: &str) -> String {
-    let title = escape(title);
+pub(crate) fn chart(title: &str, height: usize, room: Room, marks: &Markup) -> Markup {
     let Room {
         top,
         right,
         bottom,
         left,
     } = room;
-    format!(
-        "<div class=\"chart\" style=\"padding:{top}px {right}px {bottom}px {left}px\">\
-         <svg class=\"drawn\" role=\"img\" aria-label=\"{title}\" width=\"100%\" height=\"{height}\">\
-         <title>{title}</title>\n{marks}</svg></div>\n"
-    )
+    let padding = format!("padding:{top}px {right}px {bottom}px {left}px");
+    html! {
+        div.chart style=(padding) {
+            svg.drawn role="img" aria-label=(title) width="100%" height=(height) {
+                title { (title) } "\n"
+                (marks)
+            }
+        } "\n"
+    }
 }
 
 /// How much room names need at the left of a chart, and the most letters that one may have.
-pub(super) fn name_room<'n>(names: impl IntoIterator<Item = &'n str>) -> (usize, usize) {
+pub(crate) fn name_room<'n>(names: impl IntoIterator<Item = &'n str>) -> (usize, usize) {
     const MOST: usize = 22;
     let longest = names.into_iter().map(|name| name.chars().count()).max();
     let letters = longest.unwrap_or(0).clamp(3, MOST);
@@ -148,7 +151,7 @@ pub(super) fn name_room<'n>(names: impl IntoIterator<Item = &'n str>) -> (usize,
 }
 
 /// How much room the numbers at the left of a chart need.
-pub(super) fn tick_room(ticks: &[f64]) -> usize {
+pub(crate) fn tick_room(ticks: &[f64]) -> usize {
     let longest = written(ticks)
         .iter()
         .map(|words| words.chars().count())
@@ -157,64 +160,43 @@ pub(super) fn tick_room(ticks: &[f64]) -> usize {
 }
 
 /// Lines from top to bottom at round numbers, with the numbers below them.
-pub(super) fn axis_below(scale: Scale, ticks: &[f64], height: usize, name: &str) -> String {
-    let mut marks = String::new();
-    for (tick, words) in ticks.iter().zip(written(ticks)) {
-        let x = scale.percent(*tick);
-        let _ = writeln!(
-            marks,
-            "<line class=\"grid\" x1=\"{x}\" x2=\"{x}\" y1=\"0\" y2=\"{height}\"/>\
-             <text class=\"tick\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{words}</text>",
-            height + 16
-        );
+pub(crate) fn axis_below(scale: Scale, ticks: &[f64], height: usize, name: &str) -> Markup {
+    html! {
+        @for (tick, words) in ticks.iter().zip(written(ticks)) {
+            @let x = scale.percent(*tick);
+            line.grid x1=(x) x2=(x) y1="0" y2=(height) {}
+            text.tick x=(x) y=(height + 16) text-anchor="middle" { (words) } "\n"
+        }
+        line.axis x1="0" x2="100%" y1=(height) y2=(height) {}
+        text.axis-name x="100%" y=(height + 34) text-anchor="end" { (name) } "\n"
     }
-    let _ = writeln!(
-        marks,
-        "<line class=\"axis\" x1=\"0\" x2=\"100%\" y1=\"{height}\" y2=\"{height}\"/>\
-         <text class=\"axis-name\" x=\"100%\" y=\"{}\" text-anchor=\"end\">{}</text>",
-        height + 34,
-        escape(name)
-    );
-    marks
 }
 
 /// Lines from left to right at round numbers, with the numbers at their left and the name so far above them.
-pub(super) fn axis_left(
+pub(crate) fn axis_left(
     scale: Scale,
     ticks: &[f64],
     height: usize,
     name: &str,
     above: usize,
-) -> String {
-    let mut marks = String::new();
-    for (tick, words) in ticks.iter().zip(written(ticks)) {
-        let y = length(height as f64 * (1.0 - scale.at(*tick)));
-        let _ = writeln!(
-            marks,
-            "<line class=\"grid\" x1=\"0\" x2=\"100%\" y1=\"{y}\" y2=\"{y}\"/>\
-             <text class=\"tick\" x=\"0\" dx=\"-7\" y=\"{y}\" dy=\"4\" text-anchor=\"end\">{words}</text>"
-        );
+) -> Markup {
+    html! {
+        @for (tick, words) in ticks.iter().zip(written(ticks)) {
+            @let y = length(height as f64 * (1.0 - scale.at(*tick)));
+            line.grid x1="0" x2="100%" y1=(y) y2=(y) {}
+            text.tick x="0" dx="-7" y=(y) dy="4" text-anchor="end" { (words) } "\n"
+        }
+        text.axis-name x="0" dx="-7" y={ "-" (above) } { (name) } "\n"
     }
-    let _ = writeln!(
-        marks,
-        "<text class=\"axis-name\" x=\"0\" dx=\"-7\" y=\"-{above}\">{}</text>",
-        escape(name)
-    );
-    marks
 }
 
 /// What colours mean: each with its words.
-pub(super) fn legend<'w>(entries: impl IntoIterator<Item = (&'w str, &'w str)>) -> String {
-    let mut list = String::from("<ul class=\"legend\">");
-    for (class, words) in entries {
-        let _ = write!(
-            list,
-            "<li><span class=\"swatch {class}\"></span>{}</li>",
-            escape(words)
-        );
+pub(crate) fn legend<'w>(entries: impl IntoIterator<Item = (&'w str, &'w str)>) -> Markup {
+    html! {
+        ul.legend {
+            @for (class, words) in entries { li { span.swatch.(class) {} (words) } }
+        } "\n"
     }
-    list.push_str("</ul>\n");
-    list
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! as the reader's system is, light on paper. Nothing is fetched.
 
 /// The style sheet.
-pub(super) const STYLE: &str = "
+pub(crate) const STYLE: &str = "
 :root {
   color-scheme: light dark;
   --paper: #ffffff; --ink: #1b1f24; --quiet: #57606a; --line: #d7dce1; --soft: #f4f6f8; --grey: #b4bcc4;

@@ -4,15 +4,15 @@
 //! finds no free place has none.
 
 /// Where something is, in pixels; y grows downwards.
-pub(super) type Position = (f64, f64);
+pub(crate) type Position = (f64, f64);
 
 /// A rectangle: left, top, right, bottom.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Area {
-    pub(super) left: f64,
-    pub(super) top: f64,
-    pub(super) right: f64,
-    pub(super) bottom: f64,
+pub(crate) struct Area {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) right: f64,
+    pub(crate) bottom: f64,
 }
 
 impl Area {
@@ -45,15 +45,15 @@ impl Area {
 
 /// A label in its place.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Placed {
+pub(crate) struct Placed {
     /// The room of its letters.
-    pub(super) area: Area,
+    pub(crate) area: Area,
     /// A line from the point to the label, where the label is not beside its point.
-    pub(super) leader: Option<(Position, Position)>,
+    pub(crate) leader: Option<(Position, Position)>,
 }
 
 /// The height of a label.
-pub(super) const LINE: f64 = 15.0;
+pub(crate) const LINE: f64 = 15.0;
 
 /// How far a point reaches.
 const POINT: f64 = 5.0;
@@ -72,7 +72,7 @@ const OVER: f64 = 30.0;
 
 /// Places labels of the given widths beside those points that are to be named, all within an area. What is in `better_not` may be covered, where
 /// there is no better place.
-pub(super) fn place(
+pub(crate) fn place(
     points: &[Position],
     named: &[usize],
     widths: &[f64],
@@ -195,7 +195,7 @@ fn meet(one: (Position, Position), other: (Position, Position)) -> bool {
 
 /// Moves the middles of labels that stand in one column apart, so that neighbours have at least a line between them, all
 /// within `low` and `high`; as little as possible, keeping their order.
-pub(super) fn apart(middles: &[f64], low: f64, high: f64) -> Vec<f64> {
+pub(crate) fn apart(middles: &[f64], low: f64, high: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..middles.len()).collect();
     order.sort_by(|one, other| middles[*one].total_cmp(&middles[*other]));
     let room = (high - low) / middles.len().saturating_sub(1).max(1) as f64;

@@ -1,0 +1,122 @@
+//! What all pages have in common: frame, style, tables, charts, and how numbers are written.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `table` | tables that scroll in their own box |
+//! | `svg` | axes, scales and marks |
+//! | `labels` | labels that do not cover each other |
+//! | `text` | words and numbers |
+//! | `style` | the style sheet |
+//!
+//! Law: a page needs nothing but itself. It is well-formed as XML too, runs no script and asks no network for anything.
+//! Whatever a user wrote stands in it as text: `maud` escapes what is not [`Markup`], and [`clean`] takes out the
+//! characters that no page may hold.
+
+pub(crate) mod labels;
+mod style;
+pub(crate) mod svg;
+pub(crate) mod table;
+pub(crate) mod text;
+
+use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
+
+/// A whole page: `title` for the window, and what stands in the body.
+pub(crate) fn document(title: &str, body: &Markup) -> String {
+    // Even a page that is served asks for nothing: neither its policy nor its empty icon lets it.
+    let policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'";
+    let page = html! {
+        (DOCTYPE) "\n"
+        html lang="en" {
+            head {
+                // The elements without content are closed, so that the page can be read as XML.
+                (PreEscaped("<meta charset=\"utf-8\"/>\n"))
+                (PreEscaped(format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\"/>\n")))
+                (PreEscaped("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"))
+                (PreEscaped("<meta name=\"generator\" content=\"Headwater\"/>\n<link rel=\"icon\" href=\"data:,\"/>\n"))
+                title { (title) } "\n"
+                style { (PreEscaped(style::STYLE)) }
+            }
+            body { "\n" (body) }
+        }
+        "\n"
+    };
+    clean(page)
+}
+
+/// A finished page or picture without the characters that XML does not allow: each shows as the replacement character.
+pub(crate) fn clean(page: Markup) -> String {
+    let forbidden = |sign: char| {
+        (sign.is_control() && !matches!(sign, '\n' | '\t'))
+            || matches!(sign, '\u{fffe}' | '\u{ffff}')
+    };
+    let page = page.into_string();
+    if page.contains(forbidden) {
+        page.replace(forbidden, "\u{fffd}")
+    } else {
+        page
+    }
+}
+
+/// A section with its title; the place of a link.
+pub(crate) fn section(place: &str, title: &str, body: &Markup) -> Markup {
+    let named = format!("{place}-title");
+    html! {
+        section id=(place) aria-labelledby=(named) { "\n"
+            h2 id=(named) { (title) } "\n"
+            (body)
+        } "\n"
+    }
+}
+
+/// A figure: a chart and what it shows.
+pub(crate) fn figure(drawn: &Markup, caption: impl Render) -> Markup {
+    html! { figure { "\n" (drawn) figcaption { (caption) } "\n" } "\n" }
+}
+
+/// Terms and what they are.
+pub(crate) fn terms<'t>(entries: impl IntoIterator<Item = (&'t str, String)>) -> Markup {
+    html! {
+        dl { "\n"
+            @for (term, text) in entries { div { dt { (term) } dd { (text) } } "\n" }
+        } "\n"
+    }
+}
+
+/// A few large figures, each with the words below it.
+pub(crate) fn figures(entries: impl IntoIterator<Item = (String, String)>) -> Markup {
+    html! {
+        ul.figures {
+            @for (figure, words) in entries { li { strong { (figure) } " " (words) } }
+        } "\n"
+    }
+}
+
+/// Links to the sections of the page: place and words of each.
+pub(crate) fn contents(links: impl IntoIterator<Item = (String, String)>) -> Markup {
+    html! {
+        nav aria-label="Contents" {
+            ul {
+                @for (place, words) in links { li { a href={ "#" (place) } { (words) } } }
+            }
+        } "\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_users_write_cannot_leave_its_place() {
+        let hostile = "<script>\"'&\u{0}\u{b}</script>";
+        let page = document(
+            hostile,
+            &figure(&terms([("name", hostile.to_owned())]), hostile),
+        );
+        let shown = "&lt;script&gt;&quot;'&amp;\u{fffd}\u{fffd}&lt;/script&gt;";
+        assert_eq!(page.matches(shown).count(), 3);
+        assert!(!page.contains("<script"));
+        let place = section("a\"b", hostile, &html! {}).into_string();
+        assert!(place.starts_with("<section id=\"a&quot;b\" aria-labelledby=\"a&quot;b-title\">"));
+    }
+}
