@@ -34,23 +34,27 @@ pub(crate) struct Arguments {
     pub(crate) common: Common,
 }
 
+/// Where help has the flags of every command: apart from those of one.
+const EVERY: &str = "Options of every command";
+
 /// Flags of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
     /// Print one JSON object on stdout instead of text
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERY)]
     pub(crate) json: bool,
     /// The folder that products are kept in [default: the nearest .headwater in this folder or its parents]
     #[arg(
         long,
         global = true,
+        help_heading = EVERY,
         value_name = "URL",
         env = "HEADWATER_STORE",
         hide_env_values = true
     )]
     pub(crate) store: Option<String>,
     /// Use what the store remembers, but write nothing to it
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERY)]
     pub(crate) read_only: bool,
 }
 
@@ -172,7 +176,7 @@ pub(crate) struct Run {
     /// The data: a YAML, JSON or CSV file that says what each input gets
     #[arg(long, value_name = "FILE")]
     pub(crate) inputs: Option<PathBuf>,
-    /// Give a parameter a value; wins over the data file and the default
+    /// Give a parameter a value, once for each parameter; wins over the data file and the default
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) set: Vec<String>,
     /// Only say what would run
@@ -350,7 +354,7 @@ Example:
 Example:
   headwater products verify && echo all is well")]
     Verify,
-    /// Throw bytes away until what is kept is no larger than this
+    /// Throw bytes away until what is kept is no larger than a given size
     ///
     /// What was cheap to make, large and seldom used goes first. Records stay: a product whose bytes are gone is still
     /// known, and is made again only when something that has to run needs it.
@@ -410,7 +414,7 @@ pub(crate) struct Synthesis {
     /// Also write the nuclei as numbers of 16 bits, from 1 on in reading order, 0 elsewhere
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
-    /// How large
+    /// How large, in pixels
     #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "1024x1024", value_parser = extent)]
     pub(crate) size: (usize, usize),
     /// Which of all such images
