@@ -28,11 +28,11 @@ pub(crate) fn document(title: &str, body: &Markup) -> String {
         (DOCTYPE) "\n"
         html lang="en" {
             head {
-                (void("meta", [("charset", "utf-8")])) "\n"
-                (void("meta", [("http-equiv", "Content-Security-Policy"), ("content", policy)])) "\n"
-                (void("meta", [("name", "viewport"), ("content", "width=device-width, initial-scale=1")])) "\n"
-                (void("meta", [("name", "generator"), ("content", "Headwater")])) "\n"
-                (void("link", [("rel", "icon"), ("href", "data:,")])) "\n"
+                (void("meta", &[("charset", "utf-8")])) "\n"
+                (void("meta", &[("http-equiv", "Content-Security-Policy"), ("content", policy)])) "\n"
+                (void("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")])) "\n"
+                (void("meta", &[("name", "generator"), ("content", "Headwater")])) "\n"
+                (void("link", &[("rel", "icon"), ("href", "data:,")])) "\n"
                 title { (title) } "\n"
                 style { (PreEscaped(style::STYLE)) }
             }
@@ -44,7 +44,7 @@ pub(crate) fn document(title: &str, body: &Markup) -> String {
 }
 
 /// An element that has no content in HTML: closed, which `maud` does not do, so that the page can be read as XML.
-fn void<const MANY: usize>(name: &'static str, attributes: [(&'static str, &str); MANY]) -> Markup {
+fn void(name: &'static str, attributes: &[(&'static str, &str)]) -> Markup {
     html! {
         (PreEscaped("<")) (name)
         @for (key, value) in attributes { " " (key) (PreEscaped("=\"")) (value) (PreEscaped("\"")) }
@@ -63,7 +63,7 @@ pub(crate) fn image(png: &str, (width, height): (usize, usize), words: &str) -> 
         ("height", &height.to_string()),
         ("alt", words),
     ];
-    void("img", attributes)
+    void("img", &attributes)
 }
 
 /// A finished page or picture without the characters that XML does not allow: each shows as the replacement character.
@@ -82,15 +82,11 @@ pub(crate) fn clean(page: Markup) -> String {
 
 /// A section with its title; the place of a link.
 pub(crate) fn section(place: &str, title: &str, body: &Markup) -> Markup {
-    section_like(None, place, title, body)
+    section_of(None, place, title, body)
 }
 
-/// A section that belongs to a class.
-pub(crate) fn section_of(class: &str, place: &str, title: &str, body: &Markup) -> Markup {
-    section_like(Some(class), place, title, body)
-}
-
-fn section_like(class: Option<&str>, place: &str, title: &str, body: &Markup) -> Markup {
+/// A section that may have a class.
+pub(crate) fn section_of(class: Option<&str>, place: &str, title: &str, body: &Markup) -> Markup {
     let named = format!("{place}-title");
     html! {
         section class=[class] id=(place) aria-labelledby=(named) { "\n"

@@ -48,6 +48,16 @@ impl Scale {
         }
     }
 
+    /// The same scale, and where a number is below zero so far down that it has room; the low end is round, of about so
+    /// many steps.
+    pub(crate) fn down_to(self, least: f64, about: usize) -> Scale {
+        if least >= 0.0 {
+            return self;
+        }
+        let step = round_step((self.high - least) / about.max(1) as f64);
+        Scale::linear((least / step).floor() * step, self.high)
+    }
+
     /// Where a number lies between the ends of the scale: from 0 to 1.
     pub(crate) fn at(self, value: f64) -> f64 {
         self.beyond(value).clamp(0.0, 1.0)
@@ -245,6 +255,12 @@ mod tests {
         assert_eq!(Scale::linear(7.0, 7.0).at(7.0), 0.5);
         assert_eq!(from_zero([0.37, f64::NAN]).percent(0.4), "100%");
         assert_eq!(from_zero([0.0]).percent(0.5), "50%");
+        let scale = from_zero([0.9]);
+        assert_eq!(scale.down_to(0.1, 5).percent(0.5), "50%");
+        assert_eq!(
+            scale.down_to(-0.1, 5).ticks(5),
+            [-0.25, 0.0, 0.25, 0.5, 0.75, 1.0]
+        );
     }
 
     #[test]

@@ -72,16 +72,9 @@ fn horizontal(phase: &PhaseSummary, series: &[Series]) -> Markup {
             .flat_map(|series| &series.sizes)
             .filter_map(ends)
     };
-    let upper = from_zero(all().map(|(_, high)| high));
-    let least = all().map(|(low, _)| low).fold(0.0, f64::min);
     // Estimated shares may lie below zero; so may the ends of intervals.
-    let largest = upper.ticks(5).last().copied().unwrap_or(1.0);
-    let scale = if least < 0.0 {
-        let step = round_step((largest - least) / 6.0);
-        Scale::linear((least / step).floor() * step, largest)
-    } else {
-        upper
-    };
+    let least = all().map(|(low, _)| low).fold(0.0, f64::min);
+    let scale = from_zero(all().map(|(_, high)| high)).down_to(least, 6);
     let axis = match series {
         [only] => only.name,
         _ => "share of the variance",

@@ -8,9 +8,7 @@ use super::super::summary::{Indices, PhaseKind, PhaseSummary};
 use super::say::{Size, ranking, size_name};
 use crate::page::figure;
 use crate::page::labels::{LINE, apart};
-use crate::page::svg::{
-    Room, Scale, axis_below, axis_left, chart, from_zero, length, round_step, tick_room,
-};
+use crate::page::svg::{Room, Scale, axis_below, axis_left, chart, from_zero, length, tick_room};
 use crate::page::text::cut;
 
 /// How many lines have a colour.
@@ -74,15 +72,7 @@ fn settling(phase: &PhaseSummary, name: &str, sizes: &dyn Fn(&Indices) -> Vec<Si
             .flat_map(|(_, sizes)| sizes)
             .filter_map(|(size, _)| *size)
     };
-    let upper = from_zero(all());
-    let low = all().fold(0.0, f64::min);
-    let y = if low < 0.0 {
-        let high = upper.ticks(5).last().copied().unwrap_or(1.0);
-        let step = round_step((high - low) / 5.0);
-        Scale::linear((low / step).floor() * step, high)
-    } else {
-        upper
-    };
+    let y = from_zero(all()).down_to(all().fold(0.0, f64::min), 5);
     let down = |value: f64| HEIGHT as f64 * (1.0 - y.at(value));
     let ranked = ranking(phase);
     let readings = |position: usize| {

@@ -66,7 +66,7 @@ fn section(summary: &StudySummary, position: usize, phase: &PhaseSummary) -> Mar
         (fixed(phase))
     };
     let place = format!("phase-{number}");
-    page::section_of("indices", &place, &title(summary, position), &body)
+    page::section_of(Some("indices"), &place, &title(summary, position), &body)
 }
 
 /// How much of the design was evaluated.
