@@ -3,6 +3,7 @@
 //! Law: this part of the page is a function of the phases, the items and the examples; nothing in it depends on how the
 //! run went.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use maud::{Markup, Render, html};
@@ -172,8 +173,10 @@ fn parameters(phase: &PhaseSummary) -> Markup {
     wide_table("Parameters", "The parameters that vary.", &rows)
 }
 
-/// The heads of the first and the last columns of a ranked table.
+/// The first columns of a ranked table.
 const LEADING: [(&str, bool); 2] = [("", true), ("parameter", false)];
+
+/// Its last columns.
 const ENDING: [(&str, bool); 2] = [("values", false), ("default", true)];
 
 /// The last cells of a row.
@@ -281,10 +284,14 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> Markup {
         .filter_map(|pair| pair.s2)
         .fold(0.0, f64::max);
     let column = Column::of(found.pairs.iter().map(|pair| pair.s2));
+    let by_parameters: BTreeMap<_, _> = found
+        .pairs
+        .iter()
+        .map(|pair| (pair.parameters, pair))
+        .collect();
     let name = |position: usize| phase.parameters[position].name.as_str();
     let cell = |one: usize, other: usize| {
-        let wanted = (one.min(other), one.max(other));
-        let pair = found.pairs.iter().find(|pair| pair.parameters == wanted)?;
+        let pair = by_parameters.get(&(one.min(other), one.max(other)))?;
         let share = column.show(pair.s2);
         let sure =
             matches!((pair.s2, pair.s2_conf), (Some(share), Some(half)) if share - half > 0.0);
@@ -422,14 +429,14 @@ fn failed(summary: &StudySummary, phase: &PhaseSummary) -> Markup {
     } else {
         "have no value and are left out."
     };
-    let item = items > 1;
+    let several = items > 1;
     let called = |position: usize| {
         let item = summary.items.get(position);
         item.map_or_else(|| position.to_string(), item_name)
     };
     let columns = [("set", true)]
         .into_iter()
-        .chain(item.then_some(("item", false)))
+        .chain(several.then_some(("item", false)))
         .chain([("why", false)]);
     let listed = &phase.failed[..phase.failed.len().min(FAILED)];
     let rows = html! {
@@ -440,7 +447,7 @@ fn failed(summary: &StudySummary, phase: &PhaseSummary) -> Markup {
                 @for (position, failed) in alike.iter().enumerate() {
                     tr {
                         (number_cell(count(failed.set)))
-                        @if item { td.values { (called(failed.item)) } }
+                        @if several { td.values { (called(failed.item)) } }
                         @if position == 0 { td.why rowspan=(alike.len()) { (failed.why) } }
                     } "\n"
                 }

@@ -133,7 +133,7 @@ fn bars(tasks: &[TaskFacts]) -> Markup {
     let (left, most) = name_room(tasks.iter().map(|task| task.task.as_str()));
     let parts = |task: &TaskFacts| {
         let all: usize = FATES.iter().map(|(_, _, many)| many(task)).sum();
-        stacked(FATES.map(|fate| (fate, fate.2(task) as f64 / all as f64)))
+        stacked(FATES.map(|fate @ (_, _, many)| (fate, many(task) as f64 / all as f64)))
     };
     let marks = html! {
         @for (position, task) in tasks.iter().enumerate() {
