@@ -458,6 +458,12 @@ impl Enactment {
         ports.map(|(_, port)| *port).collect()
     }
 
+    /// What a task is in the workflow: the position of its stage, and its name there.
+    pub fn definition(&self, task: TaskId) -> Option<(usize, &Arc<str>)> {
+        let number = self.coordinator.occurrence(task)? as usize;
+        self.expander.as_ref()?.definition(number, task)
+    }
+
     /// Where a task stands in the workflow; implicit tasks stand nowhere.
     pub fn address(&self, task: TaskId) -> Option<TaskAddress> {
         let number = self.coordinator.occurrence(task)? as usize;

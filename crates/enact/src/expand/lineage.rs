@@ -23,6 +23,14 @@ impl Expander {
         ))
     }
 
+    /// The definition behind a task of an occurrence: the position of its stage, and its name there.
+    pub fn definition(&self, occurrence: usize, task: TaskId) -> Option<(usize, &Arc<str>)> {
+        let made = self.occurrences.get(occurrence)?;
+        let position = made.tasks.iter().position(|candidate| *candidate == task)?;
+        let definition = self.stages[made.stage].tasks.get(position)?;
+        Some((made.stage, &definition.name))
+    }
+
     /// The instance behind an occurrence number: (stage, index path).
     pub fn occurrence(&self, number: usize) -> Option<(usize, &Index)> {
         self.occurrences
