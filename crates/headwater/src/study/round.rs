@@ -205,7 +205,7 @@ impl Listener<'_> {
 
     fn left(&self, task: TaskId) {
         self.stage(task, |stage| {
-            stage.running = stage.running.saturating_sub(1)
+            stage.running = stage.running.saturating_sub(1);
         });
     }
 }
