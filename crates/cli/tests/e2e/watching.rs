@@ -464,7 +464,7 @@ fn a_study_tells_its_answer_and_its_evaluations() {
     assert!(
         trace
             .iter()
-            .all(|row| row["state"] == "reused" && row["operation"] != "")
+            .all(|row| row["state"] == "reused" && !row["operation"].is_empty())
     );
 }
 
@@ -801,6 +801,6 @@ fn the_trace_has_every_task_and_every_attempt() {
         again
             .trace()
             .iter()
-            .all(|row| row["operation"] != "" && row["stage"] != "")
+            .all(|row| !row["operation"].is_empty() && !row["stage"].is_empty())
     );
 }
