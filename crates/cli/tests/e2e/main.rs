@@ -32,3 +32,4 @@ mod study_run;
 mod study_settings;
 mod study_troubles;
 mod traps;
+mod watching;
