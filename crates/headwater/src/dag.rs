@@ -25,6 +25,8 @@ mod model;
 mod ranks;
 mod record;
 pub(crate) mod svg;
+#[cfg(test)]
+mod tests;
 mod text;
 mod workflow;
 

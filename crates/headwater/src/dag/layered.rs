@@ -4,6 +4,8 @@
 //! down, at a place of their own. So nothing covers anything, whatever the order turned out to be. The same things give
 //! the same picture.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 /// Something that takes room. One without width is a place that lines pass.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Item {
@@ -14,7 +16,7 @@ pub(super) struct Item {
     pub(super) lean: f64,
 }
 
-/// A line, downwards. Lines of one net begin at the same place and run together as long as they can.
+/// A line, downwards. Lines of one net run together as long as they can.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Link {
     pub(super) net: usize,
@@ -122,7 +124,8 @@ impl Rows {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut ways = Vec::with_capacity(links.len());
         // By net: the vertices that its lines pass so far, by row.
-        let mut passed: std::collections::BTreeMap<(usize, usize), usize> = Default::default();
+        let mut passed: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        let mut joined = BTreeSet::new();
         for (number, link) in links.iter().enumerate() {
             let mut way = vec![link.from];
             let (mut last, mut offset) = (link.from, link.from_offset);
@@ -136,6 +139,8 @@ impl Rows {
                         line: true,
                     });
                     keys.push((keys[link.from] + keys[link.to]) / 2.0);
+                }
+                if joined.insert((last, next)) {
                     let weight = if vertices[last].line { 8.0 } else { 2.0 };
                     pieces.push(Piece {
                         upper: last,
