@@ -47,21 +47,33 @@ fn all_examples_can_be_drawn_in_all_forms() {
     for (file, words) in [
         ("words/words.yaml", ["keep-long", "wait: all"]),
         ("contact-sheet/sheet.yaml", ["montage", "cross"]),
-        ("nuclei/nuclei.yaml", ["reconstruct-background", "reference"]),
-        ("nuclei/moat.yaml", ["varies 15 parameters", "varies B, G, R, T1, T2"]),
+        (
+            "nuclei/nuclei.yaml",
+            ["reconstruct-background", "reference"],
+        ),
+        (
+            "nuclei/moat.yaml",
+            ["varies 15 parameters", "varies B, G, R, T1, T2"],
+        ),
     ] {
         for form in ["svg", "dot", "mmd"] {
             let name = format!("{}.{form}", file.replace('/', "-"));
-            let ran = place.headwater(&["dag", &example(file), "-o", &name]).ended(0);
+            let ran = place
+                .headwater(&["dag", &example(file), "-o", &name])
+                .ended(0);
             assert_eq!(ran.stdout, "");
             let text = place.read(&name);
             for word in words {
                 assert!(text.contains(word), "{name} lacks {word}");
             }
             // A second time is the same, and may take the place of the first.
-            place.headwater(&["dag", &example(file), "-o", &name]).ended(0);
+            place
+                .headwater(&["dag", &example(file), "-o", &name])
+                .ended(0);
             assert_eq!(place.read(&name), text);
-            let printed = place.headwater(&["dag", &example(file), "--format", form]).ended(0);
+            let printed = place
+                .headwater(&["dag", &example(file), "--format", form])
+                .ended(0);
             assert_eq!(printed.stdout, text);
         }
     }
@@ -74,20 +86,35 @@ fn a_run_is_drawn_with_what_became_of_its_tasks() {
     place.write("data.yaml", &numbers(5));
     place.run(&["--inputs", "data.yaml"], 1);
     let each = place.headwater(&["dag", "last"]).ended(0).stdout;
-    for text in ["make#91;3#93;<br>failed", "make#91;4#93;<br>executed", "join<br>executed"] {
+    for text in [
+        "make#91;3#93;<br>failed",
+        "make#91;4#93;<br>executed",
+        "join<br>executed",
+    ] {
         assert!(each.contains(text), "{text}\n{each}");
     }
-    let grouped = place.headwater(&["dag", "last", "--grouped", "--json"]).ended(0);
+    let grouped = place
+        .headwater(&["dag", "last", "--grouped", "--json"])
+        .ended(0);
     let diagram: serde_json::Value = serde_json::from_str(&grouped.stdout).expect("JSON");
     let make = &diagram["nodes"][1];
-    assert_eq!((&make["label"], &make["tasks"]), (&"make".into(), &5.into()));
-    assert_eq!((&make["counts"]["executed"], &make["counts"]["failed"]), (&4.into(), &1.into()));
+    assert_eq!(
+        (&make["label"], &make["tasks"]),
+        (&"make".into(), &5.into())
+    );
+    assert_eq!(
+        (&make["counts"]["executed"], &make["counts"]["failed"]),
+        (&4.into(), &1.into())
+    );
     assert_eq!(diagram["edges"][1]["count"], 4);
     let name = place.headwater(&["runs", "ls", "--json"]).ended(0).stdout;
     let name = serde_json::from_str::<serde_json::Value>(&name).expect("JSON");
     let name = name.to_string();
     let at = name.find("20").expect("the name of a run");
-    let by_prefix = place.headwater(&["dag", &name[at..at + 15]]).ended(0).stdout;
+    let by_prefix = place
+        .headwater(&["dag", &name[at..at + 15]])
+        .ended(0)
+        .stdout;
     assert_eq!(by_prefix, each);
     // The failure is gone, and most is remembered.
     place.write("data.yaml", &numbers(3));
@@ -121,11 +148,26 @@ fn what_cannot_be_drawn_is_told() {
         let all = [&["dag"], arguments].concat();
         place.headwater(&all).ended(2).says(texts);
     };
-    said(&["nothing"], &["there is neither a file nor a run `nothing`", "headwater runs ls"]);
+    said(
+        &["nothing"],
+        &[
+            "there is neither a file nor a run `nothing`",
+            "headwater runs ls",
+        ],
+    );
     said(&["last"], &["there is neither a file nor a run `last`"]);
-    said(&["flow.yaml", "--each"], &["single tasks are there in runs alone"]);
-    said(&["flow.yaml", "-o", "flow.png"], &["does not say which form", ".svg, .dot or .mmd"]);
-    said(&["flow.yaml", "-o", "flow.yaml", "--format", "dot"], &["is there already, and is no graph of Headwater"]);
+    said(
+        &["flow.yaml", "--each"],
+        &["single tasks are there in runs alone"],
+    );
+    said(
+        &["flow.yaml", "-o", "flow.png"],
+        &["does not say which form", ".svg, .dot or .mmd"],
+    );
+    said(
+        &["flow.yaml", "-o", "flow.yaml", "--format", "dot"],
+        &["is there already, and is no graph of Headwater"],
+    );
     assert_eq!(place.read("flow.yaml"), FLOW);
     said(&["."], &["is a folder, not a file"]);
     place.write("broken.yaml", "headwater: 1\nworkflow: x\nstages: 5\n");
@@ -163,6 +205,12 @@ operations:
          method: {moat: {trajectories: 2, levels: 4}}\nseed: 1\n",
     );
     place.headwater(&["study", "run", "study.yaml"]).ended(0);
-    let drawn = place.headwater(&["dag", "last", "--grouped"]).ended(0).stdout;
-    assert!(drawn.contains("varies x") && drawn.contains("executed"), "{drawn}");
+    let drawn = place
+        .headwater(&["dag", "last", "--grouped"])
+        .ended(0)
+        .stdout;
+    assert!(
+        drawn.contains("varies x") && drawn.contains("executed"),
+        "{drawn}"
+    );
 }

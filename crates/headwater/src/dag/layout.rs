@@ -138,6 +138,8 @@ struct Layout<'a> {
     home: Vec<(usize, usize)>,
     /// By unit: the rows of its nodes.
     rows: Vec<Vec<usize>>,
+    /// By unit: whether its rows had to be broken.
+    broken: Vec<bool>,
 }
 
 /// Arranges a diagram.
@@ -178,6 +180,7 @@ impl<'a> Layout<'a> {
             units,
             home,
             rows: Vec::new(),
+            broken: Vec::new(),
         };
         layout.find_rows();
         layout
@@ -193,17 +196,16 @@ impl<'a> Layout<'a> {
                 inside[unit].push((from, to));
             }
         }
-        let mut broken = Vec::with_capacity(self.units.len());
         for (unit, inside) in self.units.iter().zip(inside) {
             let widths = unit.nodes.iter().map(|node| self.faces[*node].width);
             let widths: Vec<f64> = widths.collect();
             let (rows, is_broken) = ranks(&widths, &inside, STAGE_ROW, INSIDE.items);
             self.rows.push(rows);
-            broken.push(is_broken);
+            self.broken.push(is_broken);
         }
         for (_, from, to, net) in &mut self.edges {
             let unit = self.home[*from].0;
-            if broken[unit] && unit != self.home[*to].0 {
+            if self.broken[unit] && unit != self.home[*to].0 {
                 net.0 = self.home.len() + unit;
             }
         }
@@ -309,6 +311,7 @@ impl<'a> Layout<'a> {
                 to: ends,
                 to_offset: 0.0,
                 free: here(*to),
+                loose: self.broken[number] && (!here(*from) || !here(*to)),
             });
         }
         let distances = Distances {
@@ -708,6 +711,7 @@ fn outside(
             to,
             to_offset: offset(to, &units[to].entries),
             free: false,
+            loose: false,
         }
     });
     let links: Vec<Link> = links.collect();

@@ -82,27 +82,43 @@ fn check(diagram: &Diagram) -> Picture {
         }
         boxed += stage.nodes.len();
     }
-    let grouped = diagram.nodes.iter().filter(|node| node.group.is_some_and(|group| group < diagram.groups.len()));
+    let grouped = diagram
+        .nodes
+        .iter()
+        .filter(|node| node.group.is_some_and(|group| group < diagram.groups.len()));
     assert_eq!(boxed, grouped.count());
     for arrow in &picture.arrows {
         for pair in arrow.corners.windows(2) {
-            assert!(pair[1].1 >= pair[0].1 - 0.01, "an arrow goes up: {:?}", arrow.corners);
+            assert!(
+                pair[1].1 >= pair[0].1 - 0.01,
+                "an arrow goes up: {:?}",
+                arrow.corners
+            );
         }
         let edge = &diagram.edges[arrow.edge];
         let (first, last) = (arrow.corners[0], arrow.corners[arrow.corners.len() - 1]);
         if let DiagramEnd::Node(from) = edge.from {
             let place = &picture.nodes[from];
-            assert!((place.y + place.height - first.1).abs() < 0.1, "it does not begin below its node");
+            assert!(
+                (place.y + place.height - first.1).abs() < 0.1,
+                "it does not begin below its node"
+            );
             assert!((place.x..=place.x + place.width).contains(&first.0));
         }
         if let DiagramEnd::Node(to) = edge.to {
             let place = &picture.nodes[to];
-            assert!((place.y - last.1).abs() < 0.1, "it does not end above its node");
+            assert!(
+                (place.y - last.1).abs() < 0.1,
+                "it does not end above its node"
+            );
             assert!((place.x..=place.x + place.width).contains(&last.0));
         }
         let (wide, high) = (picture.width + 0.1, picture.height + 0.1);
         let inside = |(x, y): &(f64, f64)| (-0.1..=wide).contains(x) && (-0.1..=high).contains(y);
-        assert!(arrow.corners.iter().all(inside), "an arrow leaves the picture");
+        assert!(
+            arrow.corners.iter().all(inside),
+            "an arrow leaves the picture"
+        );
     }
     picture
 }
@@ -114,7 +130,9 @@ fn diagrams() -> impl Strategy<Value = Diagram> {
     let orders = prop::collection::vec((0..6_usize, 0..6_usize), 0..4);
     (0..6_usize, nodes, edges, orders).prop_map(|(groups, nodes, edges, orders)| {
         // Groups beyond the last one are none.
-        let nodes = nodes.iter().map(|(group, label)| task(label, Some(*group).filter(|group| *group < 7)));
+        let nodes = nodes
+            .iter()
+            .map(|(group, label)| task(label, Some(*group).filter(|group| *group < 7)));
         let mut edges: Vec<DiagramEdge> = edges.iter().map(|(from, to)| data(*from, *to)).collect();
         edges.extend(orders.iter().map(|(from, to)| DiagramEdge {
             from: DiagramEnd::Group(*from),
@@ -183,7 +201,8 @@ fn well_formed(diagram: &Diagram) -> Vec<markup::Element> {
 
 #[test]
 fn names_stay_text() {
-    let hostile = "<script>alert(1)</script>\"'`#]]>&amp;\n\u{1b}{}|end🦀".to_owned() + &"x".repeat(300);
+    let hostile =
+        "<script>alert(1)</script>\"'`#]]>&amp;\n\u{1b}{}|end🦀".to_owned() + &"x".repeat(300);
     let mut node = task(&hostile, Some(0));
     node.words.push(hostile.clone());
     node.varied.push(hostile.clone());
@@ -198,19 +217,33 @@ fn names_stay_text() {
     let elements = well_formed(&diagram);
     assert!(elements.iter().all(|element| element.name != "script"));
     let known = ["svg", "title", "style", "rect", "text", "g", "path"];
-    assert!(elements.iter().all(|element| known.contains(&&*element.name)));
+    assert!(
+        elements
+            .iter()
+            .all(|element| known.contains(&&*element.name))
+    );
     // Nothing outside of the file, and no id that another picture in the same page could have.
     for element in &elements {
         assert!(element.attribute("id").is_none() && element.attribute("href").is_none());
         assert!(element.name == "svg" || element.within[0] == "svg");
     }
     let mermaid = diagram_mermaid(&diagram);
-    let first = mermaid.lines().find(|line| line.trim_start().starts_with("n0[")).unwrap();
-    assert!(first.contains("#60;script#62;alert(1)#60;/script#62;#34;#39;#96;#35;"), "{first}");
+    let first = mermaid
+        .lines()
+        .find(|line| line.trim_start().starts_with("n0["))
+        .unwrap();
+    assert!(
+        first.contains("#60;script#62;alert(1)#60;/script#62;#34;#39;#96;#35;"),
+        "{first}"
+    );
     assert_eq!(first.matches('"').count(), 2);
     let dot = diagram_dot(&diagram);
     assert!(dot.contains("<script>alert(1)</script>\\\"'`#]]>"), "{dot}");
-    assert!(dot.lines().all(|line| (line.matches('"').count() - line.matches("\\\"").count()).is_multiple_of(2)));
+    assert!(
+        dot.lines().all(
+            |line| (line.matches('"').count() - line.matches("\\\"").count()).is_multiple_of(2)
+        )
+    );
 }
 
 #[test]
@@ -220,7 +253,11 @@ fn texts_fit_into_their_boxes() {
     let picture = check(&diagram);
     let face = &picture.faces[0];
     for (style, line) in &face.lines {
-        let size = if *style == face::Style::Name { face::NAME } else { face::SMALL };
+        let size = if *style == face::Style::Name {
+            face::NAME
+        } else {
+            face::SMALL
+        };
         assert!(text::width(line, size) <= face.width);
     }
     assert!(face.title.contains(&long));
@@ -228,12 +265,21 @@ fn texts_fit_into_their_boxes() {
 
 #[test]
 fn a_chain_is_straight() {
-    let nodes = (0..12).map(|number| task(&"x".repeat(number), Some(number / 4))).collect();
+    let nodes = (0..12)
+        .map(|number| task(&"x".repeat(number), Some(number / 4)))
+        .collect();
     let edges = (1..12).map(|number| data(number - 1, number)).collect();
     let picture = check(&diagram_of(3, nodes, edges));
     for arrow in &picture.arrows {
         let first = arrow.corners[0].0;
-        assert!(arrow.corners.iter().all(|corner| (corner.0 - first).abs() < 0.1), "{:?}", arrow.corners);
+        assert!(
+            arrow
+                .corners
+                .iter()
+                .all(|corner| (corner.0 - first).abs() < 0.1),
+            "{:?}",
+            arrow.corners
+        );
     }
 }
 
@@ -241,14 +287,20 @@ fn a_chain_is_straight() {
 fn stages_that_need_each_other_are_drawn_in_parts() {
     let nodes = vec![task("a", Some(0)), task("b", Some(1)), task("c", Some(0))];
     let picture = check(&diagram_of(2, nodes, vec![data(0, 1), data(1, 2)]));
-    let names: Vec<&str> = picture.stages.iter().map(|stage| &*stage.heading.name).collect();
+    let names: Vec<&str> = picture
+        .stages
+        .iter()
+        .map(|stage| &*stage.heading.name)
+        .collect();
     assert_eq!(names, ["stage 0 (1 of 2)", "stage 0 (2 of 2)", "stage 1"]);
     assert_eq!(picture.arrows.len(), 2);
 }
 
 #[test]
 fn a_fan_of_200_is_neither_a_ribbon_nor_a_tower() {
-    let mut nodes: Vec<DiagramNode> = (0..200).map(|number| task(&format!("task[{number}]"), Some(0))).collect();
+    let mut nodes: Vec<DiagramNode> = (0..200)
+        .map(|number| task(&format!("task[{number}]"), Some(0)))
+        .collect();
     nodes.push(task("last", Some(1)));
     let edges = (0..200).map(|number| data(number, 200)).collect();
     let picture = check(&diagram_of(2, nodes, edges));
@@ -325,12 +377,57 @@ fn small() -> Diagram {
 
 #[test]
 fn a_small_one_for_graphviz() {
-    insta::assert_snapshot!(diagram_dot(&small()), @"");
+    let expected = r##"// made by headwater dag
+digraph {
+  graph [label="title", labelloc=t, compound=true];
+  node [shape=box, style="rounded,filled", fillcolor=white, fontname="sans-serif"];
+  edge [fontname="sans-serif", fontsize=10];
+  subgraph cluster_0 {
+    graph [label="stage 0", style="rounded,filled", fillcolor="#f3f6f8"];
+    n1 [label="split\nan/operation\n1 failed, 3 executed, 1 not ended\n1.2 s", color="#d0453d"];
+  }
+  subgraph cluster_1 {
+    graph [label="stage 1\nwait: all", style="rounded,filled", fillcolor="#f3f6f8"];
+    n2 [label="join\nan/operation\nvaries B", color="#d8933b"];
+  }
+  n0 [label="text\nfile, optional", fillcolor="#e4f0fb", color="#6ea3d4", style="rounded,filled,dashed"];
+  n3 [label="joined", fillcolor="#e5f4e9", color="#6cb182"];
+  n0 -> n1 [style=dashed];
+  n1 -> n2 [label="name ×5"];
+  n2 -> n3 [label="name"];
+  n1 -> n2 [label="after", ltail=cluster_0, lhead=cluster_1, style=dotted];
+}
+"##;
+    assert_eq!(diagram_dot(&small()), expected);
 }
 
 #[test]
 fn a_small_one_for_mermaid() {
-    insta::assert_snapshot!(diagram_mermaid(&small()), @"");
+    let expected = r##"flowchart TB
+  %% made by headwater dag
+  %% title
+  subgraph g0["stage 0"]
+    n1["split<br>an/operation<br>1 failed, 3 executed, 1 not ended<br>1.2 s"]
+  end
+  subgraph g1["stage 1<br>wait: all"]
+    n2["join<br>an/operation<br>varies B"]
+  end
+  n0(["text<br>file, optional"])
+  n3(["joined"])
+  n0 -.-> n1
+  n1 -->|"name ×5"| n2
+  n2 -->|"name"| n3
+  g0 -.->|"after"| g1
+  classDef input fill:#e4f0fb,stroke:#6ea3d4,color:#1d2733
+  class n0 input
+  classDef output fill:#e5f4e9,stroke:#6cb182,color:#1d2733
+  class n3 output
+  classDef failed stroke:#d0453d,stroke-width:2px
+  class n1 failed
+  classDef varied stroke:#d8933b,stroke-width:2px
+  class n2 varied
+"##;
+    assert_eq!(diagram_mermaid(&small()), expected);
 }
 
 #[test]
@@ -344,10 +441,37 @@ fn a_small_one_says_what_it_shows() {
         };
         elements.iter().filter(has).count()
     };
-    assert_eq!((of_class("hw-task"), of_class("hw-input"), of_class("hw-output")), (2, 1, 1));
-    assert_eq!((of_class("hw-arrow"), of_class("hw-order"), of_class("hw-absent")), (4, 1, 1));
-    assert_eq!((of_class("hw-failing"), of_class("hw-varied"), of_class("hw-optional")), (1, 1, 1));
-    for text in ["1 failed, 3 executed, 1 not ended", "1.2 s", "name ×5", "varies B", "wait: all"] {
+    assert_eq!(
+        (
+            of_class("hw-task"),
+            of_class("hw-input"),
+            of_class("hw-output")
+        ),
+        (2, 1, 1)
+    );
+    assert_eq!(
+        (
+            of_class("hw-arrow"),
+            of_class("hw-order"),
+            of_class("hw-absent")
+        ),
+        (4, 1, 1)
+    );
+    assert_eq!(
+        (
+            of_class("hw-failing"),
+            of_class("hw-varied"),
+            of_class("hw-optional")
+        ),
+        (1, 1, 1)
+    );
+    for text in [
+        "1 failed, 3 executed, 1 not ended",
+        "1.2 s",
+        "name ×5",
+        "varies B",
+        "wait: all",
+    ] {
         assert!(svg.contains(text), "{text}\n{svg}");
     }
 }
