@@ -5,6 +5,7 @@
 
 mod arguments;
 mod cutoff;
+mod dag;
 mod docs;
 mod examples;
 mod explain;

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::face::{Face, Heading, SMALL};
 use super::layered::{Arrangement, Distances, Item, Link, arrange};
-use super::model::{Diagram, DiagramEnd, EdgeKind};
+use super::model::{Diagram, DiagramEnd, EdgeKind, NodeKind};
 use super::ranks::{acyclic, ranks};
 use super::text::{cut, plain, width};
 
@@ -47,6 +47,8 @@ impl Rectangle {
 pub(super) struct StageBox {
     pub(super) place: Rectangle,
     pub(super) heading: Heading,
+    /// How far from the left edge of the box the heading begins.
+    pub(super) heading_at: f64,
     /// The nodes in it.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests look whether they are"))]
     pub(super) nodes: Vec<usize>,
@@ -106,12 +108,14 @@ struct Unit {
     stage: Option<(usize, Option<(usize, usize)>)>,
 }
 
-/// Lines that begin at the same node and look alike.
+/// Lines that begin at the same node, or in the same stage where its rows had to be broken, and look alike.
 type Net = (usize, u8);
 
 /// A unit that is arranged.
 #[derive(Debug, Default)]
 struct Arranged {
+    /// Where it stands in a row that is higher.
+    lean: f64,
     width: f64,
     height: f64,
     /// By position in the unit.
@@ -121,7 +125,7 @@ struct Arranged {
     exits: BTreeMap<Net, f64>,
     /// By edge: its way inside, from a door to a task, from a task to a door, or from task to task.
     ways: BTreeMap<usize, Vec<(f64, f64)>>,
-    heading: Option<Heading>,
+    heading: Option<(Heading, f64)>,
 }
 
 struct Layout<'a> {
@@ -132,6 +136,10 @@ struct Layout<'a> {
     units: Vec<Unit>,
     /// By node: its unit, and its position there.
     home: Vec<(usize, usize)>,
+    /// By unit: the rows of its nodes.
+    rows: Vec<Vec<usize>>,
+    /// By unit: whether its rows had to be broken.
+    broken: Vec<bool>,
 }
 
 /// Arranges a diagram.
@@ -165,12 +173,41 @@ impl<'a> Layout<'a> {
                 home[*node] = (number, position);
             }
         }
-        Layout {
+        let mut layout = Layout {
             diagram,
-            faces: diagram.nodes.iter().map(Face::of).collect(),
+            faces: faces(diagram),
             edges,
             units,
             home,
+            rows: Vec::new(),
+            broken: Vec::new(),
+        };
+        layout.find_rows();
+        layout
+    }
+
+    /// Finds the rows of each stage. What leaves one whose rows are broken does so as one line: there is no room for many
+    /// between the rows below.
+    fn find_rows(&mut self) {
+        let mut inside: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.units.len()];
+        for (_, from, to, _) in &self.edges {
+            let ((unit, from), (other, to)) = (self.home[*from], self.home[*to]);
+            if unit == other {
+                inside[unit].push((from, to));
+            }
+        }
+        for (unit, inside) in self.units.iter().zip(inside) {
+            let widths = unit.nodes.iter().map(|node| self.faces[*node].width);
+            let widths: Vec<f64> = widths.collect();
+            let (rows, is_broken) = ranks(&widths, &inside, STAGE_ROW, INSIDE.items);
+            self.rows.push(rows);
+            self.broken.push(is_broken);
+        }
+        for (_, from, to, net) in &mut self.edges {
+            let unit = self.home[*from].0;
+            if self.broken[unit] && unit != self.home[*to].0 {
+                net.0 = self.home.len() + unit;
+            }
         }
     }
 
@@ -186,16 +223,7 @@ impl<'a> Layout<'a> {
         };
         let heading = Heading::of(&self.diagram.groups[group], part);
         let here = |node: usize| self.unit_of(node) == number;
-        let inner: Vec<(usize, usize)> = (self.edges.iter())
-            .filter(|(_, from, to, _)| here(*from) && here(*to))
-            .map(|(_, from, to, _)| (self.home[*from].1, self.home[*to].1))
-            .collect();
-        let widths: Vec<f64> = unit
-            .nodes
-            .iter()
-            .map(|node| self.faces[*node].width)
-            .collect();
-        let rows = ranks(&widths, &inner, STAGE_ROW, INSIDE.items);
+        let rows = &self.rows[number];
         let entering = |(_, from, to, _): &&(usize, usize, usize, Net)| !here(*from) && here(*to);
         let leaving = |(_, from, to, _): &&(usize, usize, usize, Net)| here(*from) && !here(*to);
         let nets = |edges: Vec<Net>| -> BTreeMap<Net, usize> {
@@ -222,11 +250,12 @@ impl<'a> Layout<'a> {
         );
         let first = usize::from(!entries.is_empty());
         let last = rows.iter().max().map_or(0, |row| row + 1) + first;
-        let mut items: Vec<Item> = (unit.nodes.iter().zip(&rows))
+        let mut items: Vec<Item> = (unit.nodes.iter().zip(rows))
             .map(|(node, row)| Item {
                 width: self.faces[*node].width,
                 height: self.faces[*node].height,
                 rank: row + first,
+                lean: 0.5,
             })
             .collect();
         let mut keys: Vec<f64> = match doors {
@@ -241,6 +270,7 @@ impl<'a> Layout<'a> {
             width: 0.0,
             height,
             rank,
+            lean: 0.0,
         };
         let (entry_at, mut at) = (items.len(), items.len());
         for net in entries.keys() {
@@ -262,12 +292,12 @@ impl<'a> Layout<'a> {
                 (true, true) => (self.home[*from].1, self.home[*to].1),
                 (false, true) => (entry_at + entries[net], self.home[*to].1),
                 (true, false) => {
-                    // All lines of a net leave by one door.
-                    if let Some(known) = exit_link.get(net) {
+                    // All lines of a node leave by one door.
+                    if let Some(known) = exit_link.get(&(*net, *from)) {
                         of_edge.push((*edge, *known));
                         continue;
                     }
-                    exit_link.insert(*net, links.len());
+                    exit_link.insert((*net, *from), links.len());
                     (self.home[*from].1, exit_at + exits[net])
                 }
                 (false, false) => continue,
@@ -280,6 +310,8 @@ impl<'a> Layout<'a> {
                 from_offset: 0.0,
                 to: ends,
                 to_offset: 0.0,
+                free: here(*to),
+                loose: self.broken[number] && (!here(*from) || !here(*to)),
             });
         }
         let distances = Distances {
@@ -296,8 +328,24 @@ impl<'a> Layout<'a> {
             doors.is_some() && is_door
         };
         let arrangement = arrange(&items, &links, &keys, &held, distances);
-        let inner_width = arrangement.width.max(heading.width);
-        let left = PADDING + (inner_width - arrangement.width) / 2.0;
+        // The heading stands left or right of all doors.
+        let door_places = (entry_at..exit_at).map(|item| arrangement.places[item].0);
+        let first_door = door_places.clone().fold(f64::INFINITY, f64::min);
+        let last_door = door_places.fold(f64::NEG_INFINITY, f64::max);
+        let wanted = heading.width + if entries.is_empty() { 0.0 } else { 8.0 };
+        let (on_left, on_right) = match entries.is_empty() {
+            true => ((wanted - arrangement.width).max(0.0), f64::INFINITY),
+            false => (
+                (wanted - first_door).max(0.0),
+                (wanted - (arrangement.width - last_door)).max(0.0),
+            ),
+        };
+        let left = PADDING + if on_left <= on_right { on_left } else { 0.0 };
+        let inner_width = arrangement.width + on_left.min(on_right);
+        let heading_at = match on_left <= on_right {
+            true => PADDING - 2.0,
+            false => PADDING + 2.0 + inner_width - heading.width,
+        };
         let top = if entries.is_empty() {
             heading.height + 6.0
         } else {
@@ -320,6 +368,7 @@ impl<'a> Layout<'a> {
             }
         });
         Arranged {
+            lean: 0.5,
             width: inner_width + 2.0 * PADDING,
             height: arrangement
                 .height
@@ -336,7 +385,7 @@ impl<'a> Layout<'a> {
                 .map(|(net, at)| (*net, middle(exit_at + at)))
                 .collect(),
             ways,
-            heading: Some(heading),
+            heading: Some((heading, heading_at)),
         }
     }
 
@@ -345,6 +394,12 @@ impl<'a> Layout<'a> {
         let face = &self.faces[node];
         let middle = face.width / 2.0;
         let mut arranged = Arranged {
+            // Near to what reads it, or to what makes it.
+            lean: match self.diagram.nodes[node].kind {
+                NodeKind::Input => 1.0,
+                NodeKind::Task => 0.5,
+                NodeKind::Output => 0.0,
+            },
             width: face.width,
             height: face.height,
             nodes: vec![Rectangle {
@@ -423,7 +478,7 @@ impl<'a> Layout<'a> {
             .collect();
         let widths: Vec<f64> = units.iter().map(|unit| unit.width).collect();
         let edges: Vec<(usize, usize)> = drawn.iter().map(|pair| pairs[*pair]).collect();
-        let rows = ranks(&widths, &edges, ROW, OUTSIDE.items);
+        let (rows, _) = ranks(&widths, &edges, ROW, OUTSIDE.items);
         let mut outside = outside(&units, &rows, &pairs, &nets, &drawn, None);
         for _ in 0..2 {
             let doors = self.doors(&units, &pairs, &nets, &drawn, &outside);
@@ -510,7 +565,7 @@ impl<'a> Layout<'a> {
             for (node, place) in unit.nodes.iter().zip(&arranged.nodes) {
                 picture.nodes[*node] = place.moved(*x, *y);
             }
-            if let Some(heading) = &arranged.heading {
+            if let Some((heading, heading_at)) = &arranged.heading {
                 picture.stages.push(StageBox {
                     place: Rectangle {
                         x: *x,
@@ -519,6 +574,7 @@ impl<'a> Layout<'a> {
                         height: arranged.height,
                     },
                     heading: heading.clone(),
+                    heading_at: *heading_at,
                     nodes: unit.nodes.clone(),
                 });
             }
@@ -557,9 +613,10 @@ impl<'a> Layout<'a> {
         let mut taken: Vec<Rectangle> = picture.nodes.clone();
         for stage in &picture.stages {
             taken.push(Rectangle {
-                width: stage.heading.width + PADDING,
+                x: stage.place.x + stage.heading_at,
+                y: stage.place.y,
+                width: stage.heading.width,
                 height: stage.heading.height,
-                ..stage.place
             });
         }
         for arrow in &mut picture.arrows {
@@ -569,12 +626,14 @@ impl<'a> Layout<'a> {
             }
             let text = cut(&text, SMALL, 150.0);
             let (wide, high) = (width(&text, SMALL) + 6.0, 15.0);
-            // From the end on: there, lines of one net have parted.
-            let pieces: Vec<_> = arrow
-                .corners
-                .windows(2)
+            // From the end on: there, lines of one net have parted. The tip stays free.
+            let mut pieces: Vec<_> = (arrow.corners.windows(2))
                 .map(|pair| (pair[0], pair[1]))
                 .collect();
+            if let Some((_, end)) = pieces.last_mut() {
+                end.1 -= 8.0;
+            }
+            pieces.retain(|(from, to)| to.1 - from.1 >= high);
             let places = pieces.iter().rev().flat_map(|(from, to)| {
                 let at = |part: f64| {
                     (
@@ -582,7 +641,7 @@ impl<'a> Layout<'a> {
                         from.1 + (to.1 - from.1) * part,
                     )
                 };
-                [0.5, 0.72, 0.28].map(at)
+                [0.5, 0.75, 0.25].map(at)
             });
             let free = places.into_iter().find(|(x, y)| {
                 let place = Rectangle {
@@ -625,17 +684,18 @@ fn outside(
             width: unit.width,
             height: unit.height,
             rank: *row,
+            lean: unit.lean,
         })
         .collect();
     let mut numbers: BTreeMap<Net, usize> = BTreeMap::new();
     let links = drawn.iter().map(|pair| {
         let ((from, to), net) = (pairs[*pair], nets[*pair]);
-        let (exit, entry) = match net {
-            Some(net) => (units[from].exits.get(&net), units[to].entries.get(&net)),
-            None => (None, None),
+        let offset = |unit: usize, doors: &BTreeMap<Net, f64>| match net {
+            Some(net) => doors
+                .get(&net)
+                .map_or(0.0, |at| at - units[unit].width / 2.0),
+            None => beside(units[unit].width, doors),
         };
-        let offset =
-            |door: Option<&f64>, unit: usize| door.map_or(0.0, |at| at - units[unit].width / 2.0);
         // Orders are nets of their own, numbered from the other end.
         let number = match net {
             Some(net) => {
@@ -647,15 +707,51 @@ fn outside(
         Link {
             net: number,
             from,
-            from_offset: offset(exit, from),
+            from_offset: offset(from, &units[from].exits),
             to,
-            to_offset: offset(entry, to),
+            to_offset: offset(to, &units[to].entries),
+            free: false,
+            loose: false,
         }
     });
     let links: Vec<Link> = links.collect();
     let natural: Vec<f64> = (0..items.len()).map(|position| position as f64).collect();
     let held = |_: usize| keys.is_some();
     arrange(&items, &links, keys.unwrap_or(&natural), &held, OUTSIDE)
+}
+
+/// A place on the edge of a unit that is not at one of its doors, seen from its middle.
+fn beside(width: f64, doors: &BTreeMap<Net, f64>) -> f64 {
+    let is_free = |offset: &f64| {
+        let at = width / 2.0 + offset;
+        doors.values().all(|door| (door - at).abs() > 14.0)
+    };
+    let places = [0.0, 0.25, -0.25, 0.35, -0.35, 0.42].map(|part| part * width);
+    places.into_iter().find(is_free).unwrap_or(0.0)
+}
+
+/// What stands on the nodes. Where a stage has many, they are of one width, which makes columns of them.
+fn faces(diagram: &Diagram) -> Vec<Face> {
+    const MANY: usize = 6;
+    let mut faces: Vec<Face> = diagram.nodes.iter().map(Face::of).collect();
+    let mut stages: BTreeMap<usize, (usize, f64)> = BTreeMap::new();
+    let alone = |position: usize| {
+        let node = &diagram.nodes[position];
+        node.group.filter(|_| node.tasks == Some(1))
+    };
+    for (position, face) in faces.iter().enumerate() {
+        if let Some(group) = alone(position) {
+            let (count, width) = stages.entry(group).or_default();
+            *count += 1;
+            *width = width.max(face.width);
+        }
+    }
+    for (position, face) in faces.iter_mut().enumerate() {
+        if let Some((MANY.., width)) = alone(position).and_then(|group| stages.get(&group)) {
+            face.width = *width;
+        }
+    }
+    faces
 }
 
 fn without_repeats(mut corners: Vec<(f64, f64)>) -> Vec<(f64, f64)> {

@@ -3,13 +3,15 @@
 //! Law: one element that needs nothing but itself: no script, no font, no address, no id. Everything that a user named
 //! is text in it and nothing else. It follows the reader's choice of light or dark.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, PreEscaped, html};
 
 use super::face::{BAR, Face, Style, line_height};
 use super::format::MADE;
 use super::layout::{Arrow, Picture, Rectangle, StageBox, layout};
 use super::model::{Diagram, DiagramEdge, DiagramEnd, DiagramNode, EdgeKind, NodeKind};
-use super::text::{cut, plain, width};
+use super::text::{cut, plain, width, wrapped};
 
 /// Colours and lines. Every rule is about what is inside of a picture, so it does no harm on a page.
 const STYLE: &str = "\
@@ -29,7 +31,7 @@ font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,san
 .hw-dag .hw-title{font-size:16px;fill:var(--hw-ink);font-weight:600}\
 .hw-dag .hw-varies{fill:var(--hw-varied)}\
 .hw-dag .hw-over{paint-order:stroke;stroke:var(--hw-paper);stroke-width:4px;stroke-linejoin:round}\
-.hw-dag .hw-stage .hw-over{stroke:var(--hw-stage)}\
+.hw-dag .hw-stage .hw-over,.hw-dag .hw-within{stroke:var(--hw-stage)}\
 .hw-dag .hw-stage rect{fill:var(--hw-stage);stroke:var(--hw-stage-edge)}\
 .hw-dag .hw-task rect{fill:var(--hw-node);stroke:var(--hw-edge)}\
 .hw-dag .hw-input rect{fill:var(--hw-input);stroke:var(--hw-input-edge)}\
@@ -62,9 +64,8 @@ pub fn diagram_svg(diagram: &Diagram) -> String {
     let left = MARGIN + (wide - 2.0 * MARGIN - picture.width) / 2.0;
     let sheet = format!(".hw-paper{{fill:var(--hw-paper)}}{STYLE}");
     let svg = html! {
-        svg xmlns="http://www.w3.org/2000/svg" class="hw-dag" role="img" width=(number(wide)) height=(number(high))
+        svg xmlns="http://www.w3.org/2000/svg" class="hw-dag" data-note=(MADE) role="img" width=(number(wide)) height=(number(high))
             viewBox=(format!("0 0 {} {}", number(wide), number(high))) {
-            (PreEscaped(format!("<!-- {MADE} -->")))
             title { (plain(&diagram.title)) }
             style { (PreEscaped(sheet)) }
             rect.hw-paper width="100%" height="100%" {}
@@ -79,9 +80,13 @@ pub fn diagram_svg(diagram: &Diagram) -> String {
     format!("{}\n", svg.into_string())
 }
 
+/// The picture of a diagram as a part of a page: an element of HTML in which everything is escaped.
+pub fn diagram_inline(diagram: &Diagram) -> String {
+    inline(diagram).into_string()
+}
+
 /// The picture of a diagram within a page, without its title: as wide as the page lets it be, and scrolled sideways
 /// where it would become too small to read.
-#[cfg_attr(not(test), expect(dead_code, reason = "for pages"))]
 pub(crate) fn inline(diagram: &Diagram) -> Markup {
     let picture = layout(diagram);
     let (wide, high) = (picture.width + 4.0, picture.height + 4.0);
@@ -120,7 +125,10 @@ impl Header {
             height: 0.0,
         };
         for note in &diagram.notes {
-            header.lines.push(("", cut(&plain(note), 11.0, room)));
+            let lines = wrapped(&plain(note), 11.0, room);
+            header
+                .lines
+                .extend(lines.into_iter().map(|line| ("", line)));
         }
         let size = |class: &str| if class.is_empty() { 11.0 } else { TITLE };
         let widths = header
@@ -134,6 +142,7 @@ impl Header {
 }
 
 fn content(diagram: &Diagram, picture: &Picture) -> Markup {
+    let mut drawn = BTreeSet::new();
     html! {
         @for stage in &picture.stages {
             g.hw-stage {
@@ -142,7 +151,7 @@ fn content(diagram: &Diagram, picture: &Picture) -> Markup {
             }
         }
         @for arrow in &picture.arrows {
-            (line(diagram, arrow))
+            (line(diagram, arrow, &mut drawn))
         }
         @for stage in &picture.stages {
             g.hw-stage { (heading(stage)) }
@@ -152,9 +161,22 @@ fn content(diagram: &Diagram, picture: &Picture) -> Markup {
         }
         @for arrow in &picture.arrows {
             @if let Some((x, y, text)) = &arrow.label {
-                text.hw-over text-anchor="middle" x=(number(*x)) y=(number(y + 4.0)) { (text) }
+                text class=(label_class(picture, *x, *y)) text-anchor="middle" x=(number(*x)) y=(number(y + 4.0)) { (text) }
             }
         }
+    }
+}
+
+/// The space around a label has the colour of what is below it.
+fn label_class(picture: &Picture, x: f64, y: f64) -> &'static str {
+    let holds = |stage: &StageBox| {
+        let place = &stage.place;
+        (place.x..place.x + place.width).contains(&x)
+            && (place.y..place.y + place.height).contains(&y)
+    };
+    match picture.stages.iter().any(holds) {
+        true => "hw-over hw-within",
+        false => "hw-over",
     }
 }
 
@@ -166,7 +188,7 @@ fn rectangle(place: &Rectangle, round: f64) -> Markup {
 }
 
 fn heading(stage: &StageBox) -> Markup {
-    let (x, y) = (stage.place.x + 12.0, stage.place.y + 18.0);
+    let (x, y) = (stage.place.x + stage.heading_at, stage.place.y + 18.0);
     html! {
         text.hw-head.hw-over x=(number(x)) y=(number(y)) { (stage.heading.name) }
         @if !stage.heading.words.is_empty() {
@@ -200,7 +222,7 @@ fn drawn_node(node: &DiagramNode, face: &Face, place: &Rectangle) -> Markup {
         y += line_height(*style);
     }
     html! {
-        g class=(kind) .hw-failing[failing] .hw-varied[varied && !failing] .hw-optional[node.optional] {
+        g class=(classes(kind, &[("hw-failing", failing), ("hw-varied", varied && !failing), ("hw-optional", node.optional)])) {
             title { (face.title) }
             (rectangle(place, round))
             @for (class, y, text) in lines {
@@ -210,6 +232,15 @@ fn drawn_node(node: &DiagramNode, face: &Face, place: &Rectangle) -> Markup {
             @if face.bar { (bar(node, place)) }
         }
     }
+}
+
+/// A class, and those that apply.
+fn classes(always: &str, more: &[(&str, bool)]) -> String {
+    let more = more.iter().filter(|(_, applies)| *applies);
+    let all: Vec<&str> = std::iter::once(always)
+        .chain(more.map(|(class, _)| *class))
+        .collect();
+    all.join(" ")
 }
 
 /// How the tasks of a node ended, as parts of a bar.
@@ -236,40 +267,50 @@ fn bar(node: &DiagramNode, place: &Rectangle) -> Markup {
     }
 }
 
+/// A piece of a line that is drawn: its ends in tenths of a pixel, and how it looks.
+type Drawn = ([i64; 4], bool, bool);
+
 /// An arrow: straight down through rows, bent between them, with a tip.
-fn line(diagram: &Diagram, arrow: &Arrow) -> Markup {
+fn line(diagram: &Diagram, arrow: &Arrow, drawn: &mut BTreeSet<Drawn>) -> Markup {
     let edge = &diagram.edges[arrow.edge];
     let Some(((x, y), before)) = arrow.corners.split_last() else {
         return html! {};
     };
+    let order = edge.kind != EdgeKind::Data;
     let mut way = String::new();
-    let mut last: Option<(f64, f64)> = None;
+    let (mut last, mut pen): (Option<(f64, f64)>, bool) = (None, false);
     // The line ends where the tip begins.
-    for (to_x, to_y) in before.iter().copied().chain([(*x, y - 5.0)]) {
-        match last {
-            None => way.push_str(&format!("M{} {}", number(to_x), number(to_y))),
-            Some((from_x, _)) if (from_x - to_x).abs() < 0.05 => {
-                way.push_str(&format!("V{}", number(to_y)))
-            }
-            Some((from_x, from_y)) => {
-                let middle = number((from_y + to_y) / 2.0);
-                way.push_str(&format!(
-                    "C{} {middle} {} {middle} {} {}",
-                    number(from_x),
-                    number(to_x),
-                    number(to_x),
-                    number(to_y)
-                ));
-            }
+    for to in before.iter().copied().chain([(*x, y - 5.0)]) {
+        let Some(from) = last.replace(to) else {
+            continue;
+        };
+        // What several lines share is drawn once, or it would look thicker.
+        let tenth = |value: f64| (value * 10.0).round() as i64;
+        let ends = [from.0, from.1, to.0, to.1].map(tenth);
+        if !drawn.insert((ends, order, edge.optional)) {
+            pen = false;
+            continue;
         }
-        last = Some((to_x, to_y));
+        if !pen {
+            way.push_str(&format!("M{} {}", number(from.0), number(from.1)));
+            pen = true;
+        }
+        if (from.0 - to.0).abs() < 0.05 {
+            way.push_str(&format!("V{}", number(to.1)));
+        } else {
+            let middle = number((from.1 + to.1) / 2.0);
+            let (begins, ends) = (number(from.0), number(to.0));
+            way.push_str(&format!(
+                "C{begins} {middle} {ends} {middle} {ends} {}",
+                number(to.1)
+            ));
+        }
     }
     let tip = format!("M{} {}l-3.6 -6.5h7.2z", number(*x), number(*y));
-    let order = edge.kind != EdgeKind::Data;
     html! {
-        g.hw-arrow .hw-order[order] .hw-absent[edge.optional] {
+        g class=(classes("hw-arrow", &[("hw-order", order), ("hw-absent", edge.optional)])) {
             title { (told(diagram, edge)) }
-            path.hw-way d=(way) {}
+            @if !way.is_empty() { path.hw-way d=(way) {} }
             path.hw-tip d=(tip) {}
         }
     }
