@@ -1,0 +1,125 @@
+//! The same jobs in Headwater, Dask, Parsl, Ray, HyperQueue, Snakemake and cwltool, side by side.
+//!
+//! Law: one machine, one run, the same work with outputs that are compared; engines take turns, and the median of the
+//! turns counts. An engine that cannot be installed or does not finish is a row with the reason, and the others go on.
+//! `options` is the command line, `venv` the Python, `peers` who is measured, `table` what is told; each job has a file.
+
+mod options;
+mod peers;
+mod study;
+mod table;
+mod venv;
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use headwater_bench::Claims;
+
+use options::{Form, HELP, Job, Options};
+use table::Table;
+use venv::Venv;
+
+/// On how many cores everything runs.
+pub(crate) const CORES: usize = 2;
+
+/// What every job needs.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    /// What was asked for: sizes, turns (`repeat`), engines.
+    pub(crate) options: Options,
+    /// The Python of the peers, as `venv.python`.
+    pub(crate) venv: Venv,
+    /// The program `headwater`, made for release.
+    pub(crate) headwater: PathBuf,
+    /// A folder for the run, removed at its end.
+    pub(crate) scratch: PathBuf,
+}
+
+impl Bench {
+    /// A word for who waits.
+    pub(crate) fn note(&self, text: &str) {
+        eprintln!("{text}");
+    }
+}
+
+fn main() -> ExitCode {
+    headwater::init();
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let options = match Options::read(&words) {
+        Ok(Some(options)) => options,
+        Ok(None) => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        Err(message) => {
+            eprintln!("{message}");
+            return ExitCode::from(2);
+        }
+    };
+    let scratch = std::env::temp_dir().join(format!("headwater-peers-{}", std::process::id()));
+    let measured = measure(options, &scratch);
+    let _ = fs::remove_dir_all(&scratch);
+    match measured {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("the benchmark could not go on: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn measure(options: Options, scratch: &Path) -> Result<ExitCode, Box<dyn Error>> {
+    fs::create_dir_all(scratch)?;
+    let form = options.form;
+    let bench = Bench {
+        venv: Venv::open(|text| eprintln!("{text}"))?,
+        headwater: headwater()?,
+        scratch: scratch.to_owned(),
+        options,
+    };
+    let mut claims = Claims::new("peers");
+    let mut tables = Vec::new();
+    for job in &bench.options.jobs {
+        let made: Vec<Table> = match job {
+            Job::Fan | Job::Commands | Job::Pipeline => Vec::new(),
+            Job::Study => study::run(&bench)?,
+        };
+        for table in made {
+            match form {
+                Form::Text => println!("{}", table.text()),
+                Form::Markdown => println!("{}", table.markdown()),
+                Form::Json => {}
+            }
+            table.claim(&mut claims);
+            tables.push(table.json());
+        }
+    }
+    claims.attach("tables", tables.into());
+    Ok(claims.finish())
+}
+
+/// The program of this project, made anew where it is older than its source.
+fn headwater() -> Result<PathBuf, Box<dyn Error>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
+        .args([
+            "build",
+            "--release",
+            "--locked",
+            "--quiet",
+            "--package",
+            "headwater-cli",
+        ])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status()?;
+    let folder = std::env::current_exe()?;
+    let program = folder.with_file_name("headwater");
+    match built.success() && program.is_file() {
+        true => Ok(program),
+        false => {
+            Err("the program `headwater` could not be built; what cargo said stands above".into())
+        }
+    }
+}
