@@ -3,12 +3,12 @@
 What cargo xtask bench peers compares `headwater study run` with. The steps are those of docs/nuclei.md, each one a
 library call or a few of numpy. Three ways to run the study over the same parameter sets, all on `--jobs` processes:
 
-  whole    a function of tile and parameters, called for every set: normalization and all
-  once     the tile is normalized once, before the loop; the segmentation is whole for every set
-  memory   every step is remembered on disk by joblib.Memory, keyed by its parameters and the contents it reads
+  plain    a function of tile and parameters, called for every set; what the libraries have is taken as it is
+  tuned    the tile is normalized once, before the loop; reconstruction by repeated dilation, the faster one here
+  memory   as tuned, and every step is remembered on disk by joblib.Memory, by its parameters and what it reads
 
-  nuclei_study.py study TILE --sets samples.csv --bounds bounds.json --way once --jobs 2 -o results.json
-  nuclei_study.py masks TILE --sets samples.csv --rows 0,5,9 -o FOLDER
+  nuclei_study.py study TILE... --sets samples.csv --way tuned --jobs 2 -o results.json
+  nuclei_study.py masks TILE --sets samples.csv --way tuned --rows 0,5,9 -o FOLDER
 
 `masks` writes the masks of some rows of the sets, and of the default parameters as default.png.
 """
@@ -22,11 +22,17 @@ import sys
 import cv2
 import numpy as np
 from joblib import Memory, Parallel, delayed
+from skimage.morphology import reconstruction
 
 DEFAULTS = {
     "B": 220, "G": 220, "R": 220, "T1": 5.0, "T2": 4.0, "G1": 80, "G2": 45,
     "MinSize": 11, "MaxSize": 1000, "MinSizePl": 30, "MinSizeSeg": 21, "MaxSizeSeg": 1000,
     "FillHolesConn": 4, "ReconConn": 8, "WatershedConn": 8,
+}
+BOUNDS = {
+    "B": [210, 240], "G": [210, 240], "R": [210, 240], "T1": [2.5, 7.5], "T2": [2.5, 7.5], "G1": [5, 80], "G2": [2, 40],
+    "MinSize": [2, 40], "MaxSize": [900, 1500], "MinSizePl": [5, 80], "MinSizeSeg": [2, 40], "MaxSizeSeg": [900, 1500],
+    "FillHolesConn": [4, 8], "ReconConn": [4, 8], "WatershedConn": [4, 8],
 }
 
 CROSS = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
@@ -78,9 +84,14 @@ def select(mask, seeds):
     return keep[labels]
 
 
-def reconstruct(marker, mask, connectivity):
-    """Grey reconstruction by dilation. Repeated dilation under the mask settles soon on tissue, and OpenCV does it
-    many times faster than skimage.morphology.reconstruction sorts all pixels; the result is the same."""
+def reconstruct_by_sorting(marker, mask, connectivity):
+    """Grey reconstruction by dilation, as scikit-image has it."""
+    element = SQUARE if connectivity == 8 else CROSS
+    return reconstruction(cv2.min(marker, mask), mask, footprint=element).astype(mask.dtype)
+
+
+def reconstruct_by_dilating(marker, mask, connectivity):
+    """The same by dilating under the mask until nothing changes: on tissue it soon settles."""
     element = SQUARE if connectivity == 8 else CROSS
     now = cv2.min(marker, mask)
     grown = np.empty_like(now)
@@ -127,7 +138,7 @@ def red_blood_cells(image, B, G, R, T1, T2):
     return cells
 
 
-def reconstruct_background(image, ReconConn):
+def reconstruct_background(image, ReconConn, reconstruct):
     """The inverted red channel, and what of it is wider than the octagon."""
     inverted = 255 - image[:, :, 2]
     opened = cv2.copyMakeBorder(inverted, 9, 9, 9, 9, cv2.BORDER_CONSTANT, value=255)
@@ -157,7 +168,7 @@ def candidates(difference, seeds, blood, G2):
     return cv2.dilate(found, CROSS)
 
 
-def separate(image, found, MinSizePl, WatershedConn):
+def separate(image, found, MinSizePl, WatershedConn, reconstruct):
     """Touching nuclei are flooded apart from the peaks of their distance transform."""
     big = cv2.dilate(area_filter(found, MinSizePl, found.size + 1, 8), CROSS)
     inside = big > 0
@@ -170,7 +181,8 @@ def separate(image, found, MinSizePl, WatershedConn):
     level = reconstruct(lower, peaks, WatershedConn)
     _, markers = cv2.connectedComponents((lower >= level).view(np.uint8), connectivity=WatershedConn)
     # OpenCV makes the frame of an image a line, so it gets another one; all that is not big is black.
-    colours = cv2.copyMakeBorder(cv2.bitwise_and(image, image, mask=big), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=(0, 0, 0))
+    colours = cv2.bitwise_and(image, image, mask=big)
+    colours = cv2.copyMakeBorder(colours, 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=(0, 0, 0))
     markers = cv2.copyMakeBorder(markers, 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=-1)
     line = cv2.watershed(colours, markers) == -1
     # Where a line goes around a corner of a pixel, the pixel belongs to it.
@@ -186,18 +198,20 @@ def final_filter(separated, MinSizeSeg, MaxSizeSeg, FillHolesConn):
 
 
 STEPS = [
-    normalize, red_blood_cells, reconstruct_background, threshold, filter_candidates, candidates, separate, final_filter,
+    normalize, red_blood_cells, reconstruct_background, threshold,
+    filter_candidates, candidates, separate, final_filter,
 ]
 
 
 class Steps:
-    """The steps as they are or, with a folder, remembered on disk."""
+    """The steps of one of the ways; `memory` is remembered in the folder."""
 
-    def __init__(self, folder=None):
-        memory = Memory(folder, verbose=0)
+    def __init__(self, way, folder):
+        memory = Memory(folder if way == "memory" else None, verbose=0)
         for step in STEPS:
             setattr(self, step.__name__, memory.cache(step))
         self.objective = memory.cache(objective, ignore=["steps"])
+        self.reconstruct = reconstruct_by_sorting if way == "plain" else reconstruct_by_dilating
 
 
 def segment(image, p, steps):
@@ -206,13 +220,13 @@ def segment(image, p, steps):
     blood = steps.red_blood_cells(image, p["B"], p["G"], p["R"], p["T1"], p["T2"])
     if blood is None:
         return empty
-    inverted, background = steps.reconstruct_background(image, p["ReconConn"])
+    inverted, background = steps.reconstruct_background(image, p["ReconConn"], steps.reconstruct)
     difference, cores = steps.threshold(inverted, background, p["G1"], p["FillHolesConn"])
     seeds = steps.filter_candidates(cores, p["MinSize"], p["MaxSize"])
     if not seeds.any():
         return empty
     found = steps.candidates(difference, seeds, blood, p["G2"])
-    separated = steps.separate(image, found, p["MinSizePl"], p["WatershedConn"])
+    separated = steps.separate(image, found, p["MinSizePl"], p["WatershedConn"], steps.reconstruct)
     return steps.final_filter(separated, p["MinSizeSeg"], p["MaxSizeSeg"], p["FillHolesConn"])
 
 
@@ -225,18 +239,20 @@ def dice(a, b):
 # ---- the study -------------------------------------------------------------------------------------------------------
 
 
-def objective(tile, reference, parameters, normalized, steps):
+def objective(tile, reference, parameters, steps):
     """How much the mask at these parameters agrees with the reference."""
-    image = tile if normalized else steps.normalize(tile)
-    return dice(segment(image, parameters, steps), reference)
+    return dice(segment(tile, parameters, steps), reference)
 
 
-def evaluate(tile, reference, parameters, normalized, folder):
+def evaluate(tile, reference, parameters, way, folder):
     """One parameter set on one tile, in one of the processes."""
     cv2.setNumThreads(1)  # the processes are the parallelism
-    steps = Steps(folder)
+    steps = Steps(way, folder)
     # joblib hands large arrays over as mapped files; for its memory they shall be arrays like any other.
-    return steps.objective(np.asarray(tile), np.asarray(reference), parameters, normalized, steps)
+    tile, reference = np.asarray(tile), np.asarray(reference)
+    if way == "plain":
+        tile = steps.normalize(tile)
+    return steps.objective(tile, reference, parameters, steps)
 
 
 def number(text):
@@ -260,21 +276,18 @@ def study(options):
     from SALib.analyze import morris
 
     sets = read_sets(options.sets)
-    bounds = json.loads(pathlib.Path(options.bounds).read_text())
-    folder = options.memory if options.way == "memory" else None
-    steps = Steps(folder)
+    steps = Steps(options.way, options.memory)
     work = []
     for path in options.tiles:
         tile = read_tile(path)
         normalized = steps.normalize(tile)
         reference = segment(normalized, DEFAULTS, steps)
-        once = options.way == "once"
-        given = normalized if once else tile
-        work += [delayed(evaluate)(given, reference, parameters, once, folder) for parameters in sets]
+        given = tile if options.way == "plain" else normalized
+        work += [delayed(evaluate)(given, reference, p, options.way, options.memory) for p in sets]
     values = Parallel(n_jobs=options.jobs)(work)
     values = np.array(values).reshape(len(options.tiles), len(sets)).mean(axis=0)
-    names = list(bounds)
-    problem = {"num_vars": len(names), "names": names, "bounds": [bounds[name] for name in names]}
+    names = list(BOUNDS)
+    problem = {"num_vars": len(names), "names": names, "bounds": list(BOUNDS.values())}
     points = np.array([[p[name] for name in names] for p in sets], float)
     indices = morris.analyze(problem, points, values, num_levels=options.levels, seed=1)
     results = {
@@ -289,7 +302,7 @@ def study(options):
 def masks(options):
     folder = pathlib.Path(options.output)
     folder.mkdir(parents=True, exist_ok=True)
-    steps = Steps()
+    steps = Steps(options.way, options.memory)
     image = steps.normalize(read_tile(options.tiles[0]))
     sets = read_sets(options.sets)
     rows = [int(row) for row in options.rows.split(",")]
@@ -302,9 +315,8 @@ def main():
     parser.add_argument("what", choices=["study", "masks"])
     parser.add_argument("tiles", nargs="+")
     parser.add_argument("--sets", required=True, help="parameter sets, a CSV file")
-    parser.add_argument("--bounds", help="the range of each varied parameter, a JSON file")
-    parser.add_argument("--way", choices=["whole", "once", "memory"], default="once")
-    parser.add_argument("--memory", help="the folder of joblib.Memory")
+    parser.add_argument("--way", choices=["plain", "tuned", "memory"], default="plain")
+    parser.add_argument("--memory", default="memory", help="the folder of joblib.Memory")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--levels", type=int, default=20)
     parser.add_argument("--rows", default="0")

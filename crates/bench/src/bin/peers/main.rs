@@ -84,7 +84,7 @@ fn measure(options: Options, scratch: &Path) -> Result<ExitCode, Box<dyn Error>>
     for job in &bench.options.jobs {
         let made: Vec<Table> = match job {
             Job::Fan | Job::Commands | Job::Pipeline => Vec::new(),
-            Job::Study => study::run(&bench)?,
+            Job::Study => study::run(&bench, &mut claims)?,
         };
         for table in made {
             match form {
