@@ -4,12 +4,18 @@
 //! turns counts. An engine that cannot be installed or does not finish is a row with the reason, and the others go on.
 //! `options` is the command line, `venv` the Python, `peers` who is measured, `table` what is told; each job has a file.
 
+mod commands;
+mod fan;
+mod jobs;
 mod options;
 mod peers;
+mod pipeline;
+mod process;
 mod study;
 mod table;
 mod venv;
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +24,7 @@ use std::process::{Command, ExitCode};
 use headwater_bench::Claims;
 
 use options::{Form, HELP, Job, Options};
+use peers::Peer;
 use table::Table;
 use venv::Venv;
 
@@ -35,6 +42,8 @@ pub(crate) struct Bench {
     pub(crate) headwater: PathBuf,
     /// A folder for the run, removed at its end.
     pub(crate) scratch: PathBuf,
+    /// The version of each engine that is wanted, or why there is none.
+    pub(crate) versions: BTreeMap<Peer, Result<String, String>>,
 }
 
 impl Bench {
@@ -47,6 +56,11 @@ impl Bench {
 fn main() -> ExitCode {
     headwater::init();
     let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, wanted @ ..] = words.as_slice()
+        && flag == fan::OWN
+    {
+        return fan::child(wanted);
+    }
     let options = match Options::read(&words) {
         Ok(Some(options)) => options,
         Ok(None) => {
@@ -73,17 +87,38 @@ fn main() -> ExitCode {
 fn measure(options: Options, scratch: &Path) -> Result<ExitCode, Box<dyn Error>> {
     fs::create_dir_all(scratch)?;
     let form = options.form;
+    let note = |text: &str| eprintln!("{text}");
+    let venv = Venv::open(note)?;
+    let install = |peer: &Peer| {
+        let version = match peer.needs() {
+            Some(needs) => venv.install(needs, note),
+            None => Ok(env!("CARGO_PKG_VERSION").to_owned()),
+        };
+        (*peer, version)
+    };
+    // The study has a Python of its own to compare with.
+    let engines = options.jobs.iter().any(|job| *job != Job::Study);
+    let versions = options
+        .peers
+        .iter()
+        .filter(|_| engines)
+        .map(install)
+        .collect();
     let bench = Bench {
-        venv: Venv::open(|text| eprintln!("{text}"))?,
         headwater: headwater()?,
         scratch: scratch.to_owned(),
         options,
+        versions,
+        venv,
     };
+    bench.write_scripts()?;
     let mut claims = Claims::new("peers");
     let mut tables = Vec::new();
     for job in &bench.options.jobs {
         let made: Vec<Table> = match job {
-            Job::Fan | Job::Commands | Job::Pipeline => Vec::new(),
+            Job::Fan => fan::run(&bench)?,
+            Job::Commands => commands::run(&bench)?,
+            Job::Pipeline => pipeline::run(&bench)?,
             Job::Study => study::run(&bench, &mut claims)?,
         };
         for table in made {
@@ -122,4 +157,12 @@ fn headwater() -> Result<PathBuf, Box<dyn Error>> {
             Err("the program `headwater` could not be built; what cargo said stands above".into())
         }
     }
+}
+
+/// Where a program is, by its name.
+pub(crate) fn program_named(name: &str) -> Option<String> {
+    let path = std::env::var_os("PATH")?;
+    let mut places = std::env::split_paths(&path).map(|folder| folder.join(name));
+    let found = places.find(|place| place.is_file())?;
+    found.to_str().map(str::to_owned)
 }

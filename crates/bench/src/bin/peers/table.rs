@@ -179,10 +179,14 @@ impl Table {
         })
     }
 
-    /// One claim for each column in which there are peers: that Headwater is ahead of the quickest of them.
+    /// One claim for each column in which there are peers: that Headwater, in its slowest way, is ahead of the quickest
+    /// of them.
     pub(crate) fn claim(&self, claims: &mut Claims) {
         for (place, column) in self.columns.iter().enumerate() {
             let peers = self.rows.iter().filter(|row| !row.ours);
+            let ours = self.rows.iter().filter(|row| row.ours);
+            let slowest = ours.filter_map(|row| self.ratio(row, place));
+            let slowest = slowest.fold(1.0, f64::max);
             let nearest = peers
                 .filter_map(|row| Some((self.ratio(row, place)?, row.engine.as_str())))
                 .min_by(|one, other| one.0.total_cmp(&other.0));
@@ -191,7 +195,7 @@ impl Table {
                     "{}: {}: headwater against {engine}",
                     self.job, column.heading
                 );
-                claims.claim(&what, ratio, "times as fast", Bar::AtLeast(1.0));
+                claims.claim(&what, ratio / slowest, "times as fast", Bar::AtLeast(1.0));
             }
         }
     }
