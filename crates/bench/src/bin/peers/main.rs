@@ -112,13 +112,14 @@ fn measure(options: Options, scratch: &Path) -> Result<ExitCode, Box<dyn Error>>
         venv,
     };
     bench.write_scripts()?;
+    let mut claims = Claims::new("peers");
     let mut tables: Vec<Table> = Vec::new();
     for job in &bench.options.jobs {
         let made = match job {
             Job::Fan => fan::run(&bench)?,
             Job::Commands => commands::run(&bench)?,
             Job::Pipeline => pipeline::run(&bench)?,
-            Job::Study => study::run(&bench)?,
+            Job::Study => study::run(&bench, &mut claims)?,
         };
         for table in &made {
             match form {
@@ -129,7 +130,6 @@ fn measure(options: Options, scratch: &Path) -> Result<ExitCode, Box<dyn Error>>
         }
         tables.extend(made);
     }
-    let mut claims = Claims::new("peers");
     for table in &tables {
         table.claim(&mut claims);
     }

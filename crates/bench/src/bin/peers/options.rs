@@ -14,6 +14,8 @@ cargo xtask bench peers: the same jobs in Headwater and in other engines, one ru
   --tasks N        tasks of the fan, 10000 unless said
   --commands N     commands, 500 unless said
   --images N       images of the pipeline, 24 unless said
+  --trajectories N trajectories of the study, 16 parameter sets each, 10 unless said
+  --tile N         the study on made-up tissue of N × N pixels, not on the tile of the example
   --repeat N       of so many turns the median counts, 3 unless said
   --markdown       the tables as the docs have them
   --json           everything as one line of JSON
@@ -67,6 +69,10 @@ pub(crate) struct Options {
     pub(crate) commands: usize,
     /// Images of the pipeline.
     pub(crate) images: usize,
+    /// Trajectories of the study.
+    pub(crate) trajectories: usize,
+    /// The side of a made-up tile; none for the example's.
+    pub(crate) tile: Option<usize>,
     /// Turns.
     pub(crate) repeat: usize,
     /// How to tell.
@@ -81,6 +87,8 @@ impl Default for Options {
             tasks: 10_000,
             commands: 500,
             images: 24,
+            trajectories: 10,
+            tile: None,
             repeat: 3,
             form: Form::Text,
         }
@@ -114,6 +122,8 @@ impl Options {
                 "--tasks" => options.tasks = count(flag, &after()?)?,
                 "--commands" => options.commands = count(flag, &after()?)?,
                 "--images" => options.images = count(flag, &after()?)?,
+                "--trajectories" => options.trajectories = count(flag, &after()?)?,
+                "--tile" => options.tile = Some(count(flag, &after()?)?),
                 "--repeat" => options.repeat = count(flag, &after()?)?,
                 "--markdown" => options.form = Form::Markdown,
                 "--json" => options.form = Form::Json,
@@ -170,6 +180,8 @@ mod tests {
         let options = read("--tasks 7 --repeat=2 --markdown").unwrap().unwrap();
         assert_eq!((options.tasks, options.repeat), (7, 2));
         assert_eq!(options.form, Form::Markdown);
+        let options = read("--trajectories 2 --tile=512").unwrap().unwrap();
+        assert_eq!((options.trajectories, options.tile), (2, Some(512)));
         assert_eq!(read("--json --help"), Ok(None));
     }
 

@@ -56,7 +56,7 @@ pub(crate) struct Table {
 
 impl Row {
     /// The median of a column; none where there is nothing to take it of.
-    fn figure(&self, column: usize) -> Option<f64> {
+    pub(crate) fn figure(&self, column: usize) -> Option<f64> {
         let samples = self.samples.as_ref().ok()?.get(column)?;
         (!samples.is_empty()).then(|| median(samples.clone()))
     }
