@@ -10,13 +10,14 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use headwater_bench::{Claims, timed};
+use headwater_bench::Claims;
 use serde_json::Value;
 
 use crate::table::{Column, Measure, Row, Table};
 use crate::venv::{Needs, said};
-use crate::{Bench, CORES};
+use crate::{Bench, CORES, process};
 use agreement::Agreement;
 
 /// What the Python version imports.
@@ -37,6 +38,8 @@ const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/nucle
 
 /// How often the slow rows are measured: a minute each evens out by itself.
 const SLOW_TURNS: usize = 1;
+/// How long a study may take.
+const LIMIT: Duration = Duration::from_secs(3600);
 /// How many masks are compared besides that of the default parameters.
 const MASKS: usize = 6;
 
@@ -210,14 +213,17 @@ impl Study<'_> {
         command
     }
 
+    /// How long a command takes.
+    fn seconds(&self, command: &mut Command) -> Result<f64, String> {
+        process::run(command, &self.folder, LIMIT).map(|ran| ran.seconds)
+    }
+
     /// One turn: with nothing remembered, with all, and with all but one trajectory.
     fn headwater(&self, turn: usize) -> Result<[f64; 3], Box<dyn Error>> {
         let store = format!("store-{turn}");
         let trajectories = self.bench.options.trajectories;
         let seconds = |trajectories: usize, name: &str| {
-            let mut command = self.study_run(trajectories, &store, &format!("{name}-{turn}"));
-            let (done, taken) = timed(|| said(&mut command));
-            done.map(|_| taken.as_secs_f64())
+            self.seconds(&mut self.study_run(trajectories, &store, &format!("{name}-{turn}")))
         };
         let taken = [
             seconds(trajectories, "whole")?,
@@ -237,14 +243,9 @@ impl Study<'_> {
         for turn in 0..SLOW_TURNS {
             self.bench.note("study: headwater without sharing");
             let name = format!("none-{turn}");
-            let mut command = self.study_run(
-                self.bench.options.trajectories,
-                &name,
-                &format!("{name}-results"),
-            );
-            let (done, taken) = timed(|| said(command.args(["--reuse", "none"])));
-            done?;
-            samples.push(taken.as_secs_f64());
+            let trajectories = self.bench.options.trajectories;
+            let mut command = self.study_run(trajectories, &name, &format!("{name}-results"));
+            samples.push(self.seconds(command.args(["--reuse", "none"]))?);
         }
         Ok(samples)
     }
@@ -259,8 +260,7 @@ impl Study<'_> {
                 let mut command = self.script("study", way, trajectories);
                 command.args(["--memory", &format!("memory-{turn}")]);
                 command.args(["-o", &format!("{}-{trajectories}.json", way.word)]);
-                let (done, taken) = timed(|| said(&mut command));
-                done.map(|_| taken.as_secs_f64())
+                self.seconds(&mut command)
             };
             samples[0].push(seconds(trajectories)?);
             if way.remembers {
