@@ -40,7 +40,7 @@ class Parsl:
                 line = shlex.join(step["argv"])
                 # Without `stdout` the app would have none at all, which is cheaper than a file.
                 more = {} if step["stdout"] is None else {"stdout": (step["stdout"], "w")}
-                end = self.command(line, end, **more)
+                end = self.command(line, inputs=[] if end is None else [end], **more)
             ends.append(end)
         for end in ends:
             end.result()
@@ -50,7 +50,8 @@ class Parsl:
         self.parsl.clear()
 
 
-def command(line, after=None, stdout=None):
+def command(line, inputs=(), stdout=None):
+    """`inputs` are there to be waited for."""
     return line
 
 

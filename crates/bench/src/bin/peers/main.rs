@@ -113,24 +113,27 @@ fn measure(options: Options, scratch: &Path) -> Result<ExitCode, Box<dyn Error>>
     };
     bench.write_scripts()?;
     let mut claims = Claims::new("peers");
-    let mut tables = Vec::new();
+    let mut tables: Vec<Table> = Vec::new();
     for job in &bench.options.jobs {
-        let made: Vec<Table> = match job {
+        let made = match job {
             Job::Fan => fan::run(&bench)?,
             Job::Commands => commands::run(&bench)?,
             Job::Pipeline => pipeline::run(&bench)?,
             Job::Study => study::run(&bench, &mut claims)?,
         };
-        for table in made {
+        for table in &made {
             match form {
                 Form::Text => println!("{}", table.text()),
                 Form::Markdown => println!("{}", table.markdown()),
                 Form::Json => {}
             }
-            table.claim(&mut claims);
-            tables.push(table.json());
         }
+        tables.extend(made);
     }
+    for table in &tables {
+        table.claim(&mut claims);
+    }
+    let tables: Vec<serde_json::Value> = tables.iter().map(Table::json).collect();
     claims.attach("tables", tables.into());
     Ok(claims.finish())
 }
