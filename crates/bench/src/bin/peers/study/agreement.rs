@@ -68,7 +68,7 @@ impl Agreement {
             leading: leaders
                 .iter()
                 .zip(ranked)
-                .take_while(|(one, two)| *one == *two)
+                .take_while(|(one, two)| one == two)
                 .count(),
             leaders,
         })
