@@ -10,13 +10,14 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use headwater_bench::{Claims, timed};
+use headwater_bench::Claims;
 use serde_json::Value;
 
 use crate::table::{Column, Measure, Row, Table};
 use crate::venv::{Needs, said};
-use crate::{Bench, CORES};
+use crate::{Bench, CORES, process};
 use agreement::Agreement;
 
 /// What the Python version imports.
@@ -37,6 +38,8 @@ const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/nucle
 
 /// How often the slow rows are measured: a minute each evens out by itself.
 const SLOW_TURNS: usize = 1;
+/// How long a study may take.
+const LIMIT: Duration = Duration::from_secs(3600);
 /// How many masks are compared besides that of the default parameters.
 const MASKS: usize = 6;
 
@@ -69,6 +72,40 @@ const WAYS: [Way; 3] = [
     },
 ];
 
+/// Headwater as it is.
+const SHARING: &str = "headwater";
+/// Headwater with everything computed for every set.
+const NO_SHARING: &str = "headwater --reuse none";
+
+/// How long a command took.
+struct Taken {
+    /// From its start to its end.
+    seconds: f64,
+    /// Of the processor, all its processes together.
+    processor: f64,
+}
+
+/// What was measured of one side.
+#[derive(Default)]
+struct Samples {
+    whole: Vec<f64>,
+    processor: Vec<f64>,
+    again: Vec<f64>,
+    more: Vec<f64>,
+}
+
+impl Samples {
+    fn whole(&mut self, taken: Taken) {
+        self.whole.push(taken.seconds);
+        self.processor.push(taken.processor);
+    }
+
+    /// In the order of the table.
+    fn columns(self) -> Vec<Vec<f64>> {
+        vec![self.whole, self.processor, self.again, self.more]
+    }
+}
+
 /// The folder of the study, and who runs it.
 struct Study<'a> {
     bench: &'a Bench,
@@ -78,20 +115,17 @@ struct Study<'a> {
 /// Measures both.
 pub(crate) fn run(bench: &Bench, claims: &mut Claims) -> Result<Vec<Table>, Box<dyn Error>> {
     let study = Study::prepare(bench)?;
-    let mut ours = Vec::new();
+    let mut ours = Samples::default();
     for turn in 0..bench.options.repeat {
         bench.note(&format!("study: headwater, turn {}", turn + 1));
-        ours.push(study.headwater(turn)?);
+        let [whole, again, more] = study.headwater(turn)?;
+        ours.whole(whole);
+        ours.again.push(again.seconds);
+        ours.more.push(more.seconds);
     }
     let none = study.without_sharing()?;
     let version = bench.venv.install(NEEDS, |text| bench.note(text));
-    let mut rows = vec![
-        own(
-            "headwater",
-            [0, 1, 2].map(|column| ours.iter().map(|turn| turn[column]).collect()),
-        ),
-        own("headwater --reuse none", [none, Vec::new(), Vec::new()]),
-    ];
+    let mut rows = vec![own(SHARING, ours), own(NO_SHARING, none)];
     let mut found = Vec::new();
     for way in WAYS {
         let measured = version.clone().and_then(|_| {
@@ -99,7 +133,7 @@ pub(crate) fn run(bench: &Bench, claims: &mut Claims) -> Result<Vec<Table>, Box<
             let (samples, agreement) = study.python(way).map_err(|error| error.to_string())?;
             let verdict = agreement.verdict();
             found.push(agreement);
-            verdict.map(|()| samples)
+            verdict.map(|()| samples.columns())
         });
         rows.push(Row {
             engine: way.engine.to_owned(),
@@ -123,9 +157,9 @@ pub(crate) fn run(bench: &Bench, claims: &mut Claims) -> Result<Vec<Table>, Box<
         worst.text()
     }));
     notes.extend(split(&rows));
-    let column = |heading: &str| Column {
+    let column = |heading: &str, measure| Column {
         heading: heading.to_owned(),
-        measure: Measure::Seconds,
+        measure,
     };
     Ok(vec![Table {
         job: "study",
@@ -139,26 +173,31 @@ pub(crate) fn run(bench: &Bench, claims: &mut Claims) -> Result<Vec<Table>, Box<
                     "{side} × {side}"
                 ))
         ),
-        columns: vec![column("whole s"), column("again s"), column("one more s")],
+        columns: vec![
+            column("whole s", Measure::Seconds),
+            column("processor s", Measure::Aside),
+            column("again s", Measure::Seconds),
+            column("one more s", Measure::Seconds),
+        ],
         rows,
         notes,
     }])
 }
 
 /// A row of Headwater.
-fn own(engine: &str, samples: [Vec<f64>; 3]) -> Row {
+fn own(engine: &str, samples: Samples) -> Row {
     Row {
         engine: engine.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ours: true,
-        samples: Ok(samples.to_vec()),
+        samples: Ok(samples.columns()),
     }
 }
 
 /// What of the gain is sharing and what is kernels.
 fn split(rows: &[Row]) -> Option<String> {
     let whole = |engine: &str| rows.iter().find(|row| row.engine == engine)?.figure(0);
-    let (shared, alone) = (whole("headwater")?, whole("headwater --reuse none")?);
+    let (shared, alone) = (whole(SHARING)?, whole(NO_SHARING)?);
     let plain = whole(WAYS[0].engine)?;
     Some(format!(
         "of the {:.0} × between `{}` and headwater, {:.1} × is sharing (headwater without it takes {alone:.1} s) and \
@@ -210,62 +249,64 @@ impl Study<'_> {
         command
     }
 
+    /// How long a command takes.
+    fn taken(&self, command: &mut Command) -> Result<Taken, String> {
+        let before = processor();
+        let ran = process::run(command, &self.folder, LIMIT)?;
+        Ok(Taken {
+            seconds: ran.seconds,
+            processor: processor() - before,
+        })
+    }
+
     /// One turn: with nothing remembered, with all, and with all but one trajectory.
-    fn headwater(&self, turn: usize) -> Result<[f64; 3], Box<dyn Error>> {
+    fn headwater(&self, turn: usize) -> Result<[Taken; 3], Box<dyn Error>> {
         let store = format!("store-{turn}");
         let trajectories = self.bench.options.trajectories;
-        let seconds = |trajectories: usize, name: &str| {
-            let mut command = self.study_run(trajectories, &store, &format!("{name}-{turn}"));
-            let (done, taken) = timed(|| said(&mut command));
-            done.map(|_| taken.as_secs_f64())
+        let taken = |trajectories: usize, name: &str| {
+            self.taken(&mut self.study_run(trajectories, &store, &format!("{name}-{turn}")))
         };
-        let taken = [
-            seconds(trajectories, "whole")?,
-            seconds(trajectories, "again")?,
-            seconds(trajectories + 1, "more")?,
+        let turns = [
+            taken(trajectories, "whole")?,
+            taken(trajectories, "again")?,
+            taken(trajectories + 1, "more")?,
         ];
         if turn == 0 {
             let mut values = self.study_run(trajectories, &store, "values");
             said(values.args(["--deliver", "dice"]))?;
         }
-        Ok(taken)
+        Ok(turns)
     }
 
     /// Headwater with everything computed for every set.
-    fn without_sharing(&self) -> Result<Vec<f64>, Box<dyn Error>> {
-        let mut samples = Vec::new();
+    fn without_sharing(&self) -> Result<Samples, Box<dyn Error>> {
+        let mut samples = Samples::default();
         for turn in 0..SLOW_TURNS {
             self.bench.note("study: headwater without sharing");
             let name = format!("none-{turn}");
-            let mut command = self.study_run(
-                self.bench.options.trajectories,
-                &name,
-                &format!("{name}-results"),
-            );
-            let (done, taken) = timed(|| said(command.args(["--reuse", "none"])));
-            done?;
-            samples.push(taken.as_secs_f64());
+            let trajectories = self.bench.options.trajectories;
+            let mut command = self.study_run(trajectories, &name, &format!("{name}-results"));
+            samples.whole(self.taken(command.args(["--reuse", "none"]))?);
         }
         Ok(samples)
     }
 
     /// Python, one way: the samples of each column, and how it agrees with Headwater.
-    fn python(&self, way: Way) -> Result<(Vec<Vec<f64>>, Agreement), Box<dyn Error>> {
+    fn python(&self, way: Way) -> Result<(Samples, Agreement), Box<dyn Error>> {
         let trajectories = self.bench.options.trajectories;
         let dice = self.masks(way)?;
-        let mut samples = vec![Vec::new(); 3];
+        let mut samples = Samples::default();
         for turn in 0..SLOW_TURNS {
-            let seconds = |trajectories: usize| {
+            let taken = |trajectories: usize| {
                 let mut command = self.script("study", way, trajectories);
                 command.args(["--memory", &format!("memory-{turn}")]);
                 command.args(["-o", &format!("{}-{trajectories}.json", way.word)]);
-                let (done, taken) = timed(|| said(&mut command));
-                done.map(|_| taken.as_secs_f64())
+                self.taken(&mut command)
             };
-            samples[0].push(seconds(trajectories)?);
+            samples.whole(taken(trajectories)?);
             if way.remembers {
-                samples[1].push(seconds(trajectories)?);
-                samples[2].push(seconds(trajectories + 1)?);
+                samples.again.push(taken(trajectories)?.seconds);
+                samples.more.push(taken(trajectories + 1)?.seconds);
             }
         }
         let theirs = self.json(&format!("{}-{trajectories}.json", way.word))?;
@@ -356,4 +397,16 @@ fn larger(trajectories: usize) -> [String; 2] {
 /// The folder of the parameter sets.
 fn planned(trajectories: usize) -> String {
     format!("sets-{trajectories}")
+}
+
+/// Seconds of the processor of all processes that ended below this one. The system counts hundredths.
+fn processor() -> f64 {
+    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = text.rsplit(')').next().unwrap_or_default();
+    let ticks = fields
+        .split_whitespace()
+        .skip(13)
+        .take(2)
+        .filter_map(|field| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
 }

@@ -129,7 +129,7 @@ impl Agreement {
     /// The figures.
     pub(crate) fn text(&self) -> String {
         format!(
-            "the two sides agree: Dice of their masks at least {:.4}, values correlated by {:.6} and at most {:.5} apart, \
+            "Python against headwater: Dice of their masks at least {:.4}, values correlated by {:.6} and at most {:.5} apart, \
              {} of the {LEADING} leading parameters ({}) in the same order",
             self.least(),
             self.correlation,
