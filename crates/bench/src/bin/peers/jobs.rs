@@ -261,10 +261,10 @@ pub(crate) fn plainly(chains: &[Chain]) -> Result<(), String> {
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..CORES).map(|_| scope.spawn(worker)).collect();
-        let ended = workers.into_iter().map(|worker| worker.join());
-        ended
-            .map(|ended| ended.unwrap_or_else(|_| Err("a thread came to grief".to_owned())))
-            .collect()
+        let mut ended = workers.into_iter().map(|worker| worker.join());
+        ended.try_for_each(|ended| {
+            ended.unwrap_or_else(|_| Err("a thread came to grief".to_owned()))
+        })
     })
 }
 
