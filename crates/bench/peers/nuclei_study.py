@@ -294,7 +294,7 @@ def study(options):
         "values": values.tolist(),
         "names": names,
         "mu_star": np.asarray(indices["mu_star"]).tolist(),
-        "sigma": np.asarray(indices["sigma"]).tolist(),
+        "sigma": [None if np.isnan(one) else float(one) for one in indices["sigma"]],  # of one trajectory there is none
     }
     pathlib.Path(options.output).write_text(json.dumps(results))
 
