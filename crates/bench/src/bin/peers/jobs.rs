@@ -81,7 +81,9 @@ pub(crate) fn measure(
             let Ok(samples) = &mut row.samples else {
                 continue;
             };
-            let folder = bench.scratch.join(format!("{job}-{repeat}"));
+            // Short: Ray makes sockets below, and the path of a socket has at most 107 bytes.
+            let initial = job.get(..1).unwrap_or_default();
+            let folder = bench.scratch.join(format!("{initial}{repeat}"));
             let made = fs::create_dir_all(&folder).map_err(|error| error.to_string());
             let told = made.and_then(|()| turn(*way, &folder));
             let _ = fs::remove_dir_all(&folder);
@@ -160,7 +162,7 @@ impl Bench {
 
     /// A turn of an engine in Python, with what `more` says of the work.
     fn scripted(&self, way: Way, folder: &Path, more: Value) -> Result<Turn, String> {
-        let own = folder.join("own");
+        let own = folder.join("o");
         let work = folder.join("work");
         let spec = folder.join("spec.json");
         let failed = |error: std::io::Error| error.to_string();

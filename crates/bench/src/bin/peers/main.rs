@@ -72,7 +72,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let scratch = std::env::temp_dir().join(format!("headwater-peers-{}", std::process::id()));
+    let scratch = std::env::temp_dir().join(format!("peers-{}", std::process::id()));
     let measured = measure(options, &scratch);
     let _ = fs::remove_dir_all(&scratch);
     match measured {
@@ -112,6 +112,12 @@ fn measure(options: Options, scratch: &Path) -> Result<ExitCode, Box<dyn Error>>
         venv,
     };
     bench.write_scripts()?;
+    let machine = machine(&bench);
+    match form {
+        Form::Text => println!("{machine}\n"),
+        Form::Markdown => println!("On {machine}.\n"),
+        Form::Json => {}
+    }
     let mut claims = Claims::new("peers");
     let mut tables: Vec<Table> = Vec::new();
     for job in &bench.options.jobs {
@@ -135,7 +141,30 @@ fn measure(options: Options, scratch: &Path) -> Result<ExitCode, Box<dyn Error>>
     }
     let tables: Vec<serde_json::Value> = tables.iter().map(Table::json).collect();
     claims.attach("tables", tables.into());
+    claims.attach("machine", machine.into());
     Ok(claims.finish())
+}
+
+/// What the figures depend on besides the engines.
+fn machine(bench: &Bench) -> String {
+    let python = venv::said(Command::new(&bench.venv.python).arg("--version"));
+    let python = python.unwrap_or_else(|_| "an unknown Python".to_owned());
+    let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let there = std::thread::available_parallelism().map_or(0, usize::from);
+    format!(
+        "{CORES} of {there} cores, {}; {}",
+        processor_name(&processor),
+        python.trim()
+    )
+}
+
+/// The processor, as `/proc/cpuinfo` calls it.
+fn processor_name(text: &str) -> &str {
+    let names = text.lines().filter_map(|line| line.split_once(':'));
+    let mut names = names.filter(|(key, _)| key.trim() == "model name");
+    names
+        .next()
+        .map_or("an unknown processor", |(_, name)| name.trim())
 }
 
 /// The program of this project, made anew where it is older than its source.
@@ -168,4 +197,23 @@ pub(crate) fn program_named(name: &str) -> Option<String> {
     let mut places = std::env::split_paths(&path).map(|folder| folder.join(name));
     let found = places.find(|place| place.is_file())?;
     found.to_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{processor_name, program_named};
+
+    #[test]
+    fn the_processor_is_told_by_name() {
+        let text = "processor\t: 0\nmodel name\t: Some CPU @ 2.0GHz\nmodel name\t: Another\n";
+        assert_eq!(processor_name(text), "Some CPU @ 2.0GHz");
+        assert_eq!(processor_name(""), "an unknown processor");
+    }
+
+    #[test]
+    fn programs_are_found_by_name() {
+        let found = program_named("sh").unwrap();
+        assert!(found.ends_with("/sh"), "{found}");
+        assert_eq!(program_named("no program has this name"), None);
+    }
 }
