@@ -774,9 +774,9 @@ fn units(diagram: &Diagram, edges: &[(usize, usize, usize, Net)]) -> Vec<Unit> {
     let level = levels(count, edges, &|node| (place(node), circles[place(node)]));
     let mut parts: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     (0..stages).for_each(|stage| drop(parts.insert((stage, usize::MAX), Vec::new())));
-    for node in 0..diagram.nodes.len() {
+    for (node, level) in level.into_iter().enumerate() {
         if let Some(stage) = stage(node) {
-            parts.entry((stage, level[node])).or_default().push(node);
+            parts.entry((stage, level)).or_default().push(node);
         }
     }
     let mut units = Vec::new();
