@@ -129,10 +129,11 @@ fn marked(mark: &str) -> Vec<libc::pid_t> {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
     use std::time::Duration;
 
-    use super::{marked, run, tail};
+    use super::{MARK, marked, run, sweep, tail};
 
     const LONG: Duration = Duration::from_secs(60);
 
@@ -159,18 +160,32 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_running_after_the_limit() {
+    fn a_run_that_takes_too_long_is_given_up() {
         let folder = folder("limit");
-        // The inner one leaves the group and the session of the outer one, as servers do.
-        let mut slow = Command::new("sh");
-        slow.args(["-c", "setsid sleep 300 & sleep 300"]);
-        let reason = run(&mut slow, &folder, Duration::from_millis(200)).unwrap_err();
-        assert!(reason.starts_with("not done"), "{reason}");
-        let own = std::process::id();
-        for number in 0..8 {
-            assert!(marked(&format!("{own}-{number}")).is_empty());
-        }
+        let mut slow = Command::new("sleep");
+        let reason = run(slow.arg("300"), &folder, Duration::ZERO).unwrap_err();
+        assert_eq!(reason, "not done after 0 s");
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn nothing_that_carries_the_mark_is_left_running() {
+        let mark = format!("test-{}", std::process::id());
+        // The inner one leaves the group and the session of the outer one, as servers do.
+        let mut child = Command::new("sh")
+            .args(["-c", "setsid sleep 300 & echo started; sleep 300"])
+            .env(MARK, &mark)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let stdout = child.stdout.take().unwrap();
+        BufReader::new(stdout).read_line(&mut line).unwrap();
+        assert_eq!(line, "started\n");
+        assert!(!marked(&mark).is_empty());
+        sweep(&mark, Duration::ZERO);
+        assert!(marked(&mark).is_empty());
+        assert!(!child.wait().unwrap().success());
     }
 
     #[test]
