@@ -206,7 +206,7 @@ impl DiagramNode {
         if told.is_empty() {
             return self.tasks.map(|tasks| match tasks {
                 // Equal tasks are one, and that is where it was first asked for.
-                0 => "no tasks of its own".to_owned(),
+                0 => "no tasks".to_owned(),
                 1 => "1 task".to_owned(),
                 several => format!("{} tasks", grouped(several)),
             });
