@@ -458,6 +458,13 @@ impl Enactment {
         ports.map(|(_, port)| *port).collect()
     }
 
+    /// Which definition of the workflow a task is made from: its stage, and its position in that. Implicit tasks have
+    /// none.
+    pub fn definition(&self, task: TaskId) -> Option<(usize, usize)> {
+        let number = self.coordinator.occurrence(task)? as usize;
+        self.expander.as_ref()?.definition(number, task)
+    }
+
     /// Where a task stands in the workflow; implicit tasks stand nowhere.
     pub fn address(&self, task: TaskId) -> Option<TaskAddress> {
         let number = self.coordinator.occurrence(task)? as usize;

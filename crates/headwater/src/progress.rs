@@ -150,7 +150,48 @@ pub(crate) struct Listener {
     pub(crate) progress: Progress,
     pub(crate) trace: Mutex<Option<Box<dyn Write + Send>>>,
     pub(crate) failures: Mutex<Vec<SeenFailure>>,
-    pub(crate) tasks: Mutex<Vec<(TaskId, u64, u64)>>,
+    pub(crate) tasks: Mutex<Vec<Ran>>,
+}
+
+/// How an execution ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Executed,
+    Restored,
+    Failed,
+    Retried,
+    Cancelled,
+}
+
+impl Ending {
+    /// In a word of the trace.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Ending::Executed => "executed",
+            Ending::Restored => "restored",
+            Ending::Failed => "failed",
+            Ending::Retried => "retried",
+            Ending::Cancelled => "cancelled",
+        }
+    }
+
+    /// Whether the task is not tried again.
+    pub(crate) fn is_final(self) -> bool {
+        matches!(self, Ending::Executed | Ending::Restored | Ending::Failed)
+    }
+}
+
+/// An execution, times in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ran {
+    pub(crate) task: TaskId,
+    pub(crate) ending: Ending,
+    /// Since the run began.
+    pub(crate) started: u64,
+    pub(crate) wall: u64,
+    pub(crate) cpu: u64,
+    /// Bytes; 0 where they are not known.
+    pub(crate) peak: u64,
 }
 
 pub(crate) const TRACE_HEADER: &str =
@@ -191,19 +232,19 @@ impl Observer for Listener {
             return;
         }
         let address = address_of(enactment, task);
-        let state = outcome(enactment, task, how);
+        let ending = outcome(enactment, task, how);
         {
             let mut inner = self.progress.lock();
             let stage = stage.and_then(|stage| inner.snapshot.stages.get_mut(stage));
             if let Some(stage) = stage {
                 stage.running = stage.running.saturating_sub(1);
-                stage.failed += usize::from(state == "failed");
+                stage.failed += usize::from(ending == Ending::Failed);
             }
             update(&mut inner.snapshot, enactment);
             if let Finished::Failure(failure) = how
-                && state != "cancelled"
+                && ending != Ending::Cancelled
             {
-                let again = if state == "retried" {
+                let again = if ending == Ending::Retried {
                     "; it is tried again"
                 } else {
                     ""
@@ -223,7 +264,7 @@ impl Observer for Listener {
                 }
             }
         }
-        if let (Finished::Failure(failure), "failed") = (how, state) {
+        if let (Finished::Failure(failure), Ending::Failed) = (how, ending) {
             let seen = SeenFailure {
                 task,
                 failure: (*failure).clone(),
@@ -236,17 +277,18 @@ impl Observer for Listener {
         }
         let nanoseconds =
             |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        if matches!(state, "executed" | "restored" | "failed") {
-            let row = (
-                task,
-                nanoseconds(execution.started),
-                nanoseconds(execution.elapsed),
-            );
-            self.tasks
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(row);
-        }
+        let ran = Ran {
+            task,
+            ending,
+            started: nanoseconds(execution.started),
+            wall: nanoseconds(execution.elapsed),
+            cpu: nanoseconds(execution.usage.cpu),
+            peak: peak(execution),
+        };
+        self.tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(ran);
         if let Some(trace) = self
             .trace
             .lock()
@@ -257,7 +299,7 @@ impl Observer for Listener {
             trace_line(
                 trace,
                 &address,
-                state,
+                ending.name(),
                 execution,
                 execution.started,
                 &recipe,
@@ -266,14 +308,25 @@ impl Observer for Listener {
     }
 }
 
-/// How a task ended, in a word of the trace.
-pub(crate) fn outcome(enactment: &Enactment, task: TaskId, how: &Finished<'_>) -> &'static str {
+/// How a task ended.
+pub(crate) fn outcome(enactment: &Enactment, task: TaskId, how: &Finished<'_>) -> Ending {
     match (how, enactment.coordinator().state(task)) {
-        (Finished::Success(_), _) if enactment.coordinator().is_restored(task) => "restored",
-        (Finished::Success(_), _) => "executed",
-        (Finished::Failure(_), State::Failed) => "failed",
-        (Finished::Failure(failure), _) if failure.kind == FailureKind::Cancelled => "cancelled",
-        (Finished::Failure(_), _) => "retried",
+        (Finished::Success(_), _) if enactment.coordinator().is_restored(task) => Ending::Restored,
+        (Finished::Success(_), _) => Ending::Executed,
+        (Finished::Failure(_), State::Failed) => Ending::Failed,
+        (Finished::Failure(failure), _) if failure.kind == FailureKind::Cancelled => {
+            Ending::Cancelled
+        }
+        (Finished::Failure(_), _) => Ending::Retried,
+    }
+}
+
+/// The most memory that a task took, if that is its own.
+fn peak(execution: &Execution) -> u64 {
+    if execution.usage.peak_reliable {
+        execution.usage.peak_memory
+    } else {
+        0
     }
 }
 
@@ -286,11 +339,7 @@ pub(crate) fn trace_line(
     started: Duration,
     recipe: &Recipe,
 ) {
-    let peak = if execution.usage.peak_reliable {
-        execution.usage.peak_memory
-    } else {
-        0
-    };
+    let peak = peak(execution);
     // A trace that cannot be written is no reason to stop the run.
     let _ = writeln!(
         trace,

@@ -23,6 +23,13 @@ impl Expander {
         ))
     }
 
+    /// Which definition a task of an instance is made from: its stage, and its position in that.
+    pub fn definition(&self, occurrence: usize, task: TaskId) -> Option<(usize, usize)> {
+        let made = self.occurrences.get(occurrence)?;
+        let position = made.tasks.iter().position(|candidate| *candidate == task)?;
+        Some((made.stage, position))
+    }
+
     /// The instance behind an occurrence number: (stage, index path).
     pub fn occurrence(&self, number: usize) -> Option<(usize, &Index)> {
         self.occurrences

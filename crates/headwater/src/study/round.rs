@@ -209,7 +209,7 @@ impl Observer for Listener<'_> {
         self.look(enactment);
         self.count(enactment);
         let task = execution.task;
-        let state = outcome(enactment, task, how);
+        let state = outcome(enactment, task, how).name();
         let implicit = enactment.graph().operation_at(task).signature.implicit;
         let address = || self.names.address(enactment, task);
         match how {
