@@ -1,5 +1,7 @@
 //! The command line, as text that teaches.
 
+pub(crate) mod dag;
+pub(crate) mod shells;
 pub(crate) mod study;
 
 use std::path::PathBuf;
@@ -17,8 +19,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     version,
     max_term_width = 100,
     after_help = "\
-Exit codes: 0 done, 1 work failed, 2 wrong use.
-Start with: headwater check FLOW.yaml; headwater run FLOW.yaml --inputs DATA.yaml"
+Examples:
+  headwater check words.yaml                    say what is wrong with a workflow file
+  headwater run words.yaml --inputs data.yaml   run it; once more, and only what is missing runs
+  headwater runs show                           what became of each task
+  headwater study run moat.yaml                 find the parameters that matter
+Exit codes: 0 done, 1 work failed, 2 wrong use."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -53,18 +59,36 @@ pub(crate) enum Command {
     ///
     /// Tasks whose products are remembered are not run again; giving the same command again after a failure
     /// or a crash continues where it stopped. A task that fails stops only what needs its results.
+    #[command(after_help = "\
+Examples:
+  headwater run words.yaml --inputs data.yaml             over this data, on all cores
+  headwater run words.yaml --inputs data.yaml --dry-run   only say what would run
+  headwater run words.yaml --inputs data.yaml --set shortest=4 -o found
+  headwater run words.yaml --inputs data.yaml -j 8 --memory 16GiB --retries 2")]
     Run(Box<Run>),
     /// Say everything that is wrong with a workflow file, or with a study file and the files that it names
+    #[command(after_help = "\
+Examples:
+  headwater check words.yaml         a workflow
+  headwater check moat.yaml --json   a study, for a program that reads the answer")]
     Check {
         /// The file (YAML or JSON)
         file: PathBuf,
     },
     /// Print the JSON Schema of a kind of file, for editors
+    #[command(after_help = "\
+Example:
+  headwater schema workflow > workflow.schema.json")]
     Schema {
         /// Which kind
         kind: SchemaKind,
     },
+    Dag(dag::Dag),
     /// Look at earlier runs
+    #[command(after_help = "\
+Examples:
+  headwater runs ls
+  headwater runs show last")]
     Runs {
         #[command(subcommand)]
         command: RunsCommand,
@@ -86,6 +110,10 @@ Examples:
         task: String,
     },
     /// Plan or run a parameter study: which parameters matter, and what parameter sets share
+    #[command(after_help = "\
+Examples:
+  headwater study plan moat.yaml   what it would compute
+  headwater study run moat.yaml    compute it, and say which parameters matter")]
     Study {
         #[command(subcommand)]
         command: StudyCommand,
@@ -105,15 +133,25 @@ Example:
         set: Vec<String>,
     },
     /// Look at what is remembered, check it, throw some of it away
+    #[command(after_help = "\
+Examples:
+  headwater products ls
+  headwater products gc --max 50GiB --dry-run")]
     Products {
         #[command(subcommand)]
         command: ProductsCommand,
     },
     /// Work on images without a workflow: find cell nuclei, make test images
+    #[command(after_help = "\
+Examples:
+  headwater imaging synth -o tissue.png --mask truth.png
+  headwater imaging segment tissue.png -o mask.png --reference truth.png")]
     Imaging {
         #[command(subcommand)]
         command: ImagingCommand,
     },
+    Completions(shells::Completions),
+    Man(shells::Man),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -187,7 +225,7 @@ Examples:
   headwater study plan moat.yaml                          what is shared, and what is left to do
   headwater study plan moat.yaml --set seed=7             the same with other random choices
   headwater study plan moat.yaml --compare --workers 64   all algorithms that cut it into buckets
-  headwater study plan moat.yaml -o samples               and the parameter sets as CSV, Parquet and for Dakota")]
+  headwater study plan moat.yaml -o samples               and all sets as CSV, Parquet and Dakota")]
     Plan(Box<StudyPlan>),
     Run(Box<study::StudyRun>),
     Report(study::StudyReport),
@@ -239,12 +277,20 @@ pub(crate) enum ReuseKind {
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
     /// List runs, newest first
+    #[command(after_help = "\
+Examples:
+  headwater runs ls -n 5
+  headwater runs ls --json")]
     Ls {
         /// At most so many
-        #[arg(short = 'n', long, default_value_t = 20)]
+        #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
         limit: usize,
     },
     /// Show one run: how it went, and what became of each task
+    #[command(after_help = "\
+Examples:
+  headwater runs show                 the latest run
+  headwater runs show 20261116-0830   by the beginning of its name")]
     Show {
         /// Its name, the beginning of it, or `last`
         #[arg(default_value = "last")]
@@ -279,7 +325,7 @@ Example:
         #[arg(long, value_name = "RUN")]
         run: Option<String>,
         /// At most so many
-        #[arg(short = 'n', long, default_value_t = 20)]
+        #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
         limit: usize,
     },
     /// Show one product: how it was made, from what, and where its bytes are
@@ -343,7 +389,7 @@ Examples:
   headwater imaging synth -o tissue.png --mask truth.png
   headwater imaging synth -o tissue.png --labels nuclei.png --size 2048x2048 --seed 7 --density 0.5
   headwater imaging synth -o slide.tif --mask truth.tif --size 40000x40000
-  headwater imaging segment slide.tif -o mask.tif --tile 4096 --reference truth.tif   what is found of it")]
+  headwater imaging segment slide.tif -o mask.tif --tile 4096 --reference truth.tif")]
     Synth(Box<Synthesis>),
 }
 

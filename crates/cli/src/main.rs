@@ -4,9 +4,14 @@
 
 mod arguments;
 mod check;
+#[cfg(test)]
+mod command_cases;
+mod completions;
+mod dag;
 mod explain;
 mod figures;
 mod imaging;
+mod man;
 mod products;
 mod progress;
 mod run;
@@ -23,14 +28,15 @@ mod study_show;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser};
 
 use arguments::{Arguments, Command, SchemaKind};
 
 fn main() -> ExitCode {
     // First of all, while this process is still small: it may be the helper that starts programs.
     headwater::init();
-    let arguments = Arguments::parse();
+    let arguments = parse();
     let mut libraries = headwater::graph::Registry::new();
     headwater_imaging::register(&mut libraries).expect("the names of one library are unique");
     let result = match &arguments.command {
@@ -45,12 +51,37 @@ fn main() -> ExitCode {
             show::line(&serde_json::to_string_pretty(&schema).unwrap_or_default());
             Ok(ExitCode::SUCCESS)
         }
+        Command::Dag(options) => dag::dag(options, &arguments.common, &libraries),
         Command::Runs { command } => runs::runs(command, &arguments.common),
         Command::Explain { run, task } => explain::explain(run, task, &arguments.common),
         Command::Study { command } => study::study(command, &arguments.common, &libraries),
         Command::Tune { study, set } => study::tune(study, set, &arguments.common, &libraries),
         Command::Imaging { command } => imaging::imaging(command, &arguments.common),
+        Command::Completions(options) => completions::completions(options),
+        Command::Man(options) => man::man(options, &arguments.common),
         Command::Products { command } => products::products(command, &arguments.common),
     };
     result.unwrap_or_else(|error| show::error(&error, arguments.common.json))
+}
+
+/// What was asked for; ends the process if that is help, or nothing that there is.
+fn parse() -> Arguments {
+    Arguments::try_parse().unwrap_or_else(|error| {
+        // Where a word is missing, help is shown; clap does so only if no flag has a value, also from the environment.
+        if error.kind() == ErrorKind::MissingSubcommand
+            && let Some(ContextValue::String(command)) = error.get(ContextKind::InvalidSubcommand)
+            && let Err(help) =
+                Arguments::command().try_get_matches_from(command.split(' ').chain(["-h"]))
+        {
+            let help = help.render();
+            let text = if show::colours() {
+                help.ansi().to_string()
+            } else {
+                help.to_string()
+            };
+            show::talk(text.trim_end());
+            std::process::exit(2);
+        }
+        error.exit()
+    })
 }

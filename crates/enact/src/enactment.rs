@@ -458,9 +458,8 @@ impl Enactment {
         ports.map(|(_, port)| *port).collect()
     }
 
-    /// Which definition of the workflow a task is made from: its stage, and its position in that. Implicit tasks have
-    /// none.
-    pub fn definition(&self, task: TaskId) -> Option<(usize, usize)> {
+    /// What a task is in the workflow: the position of its stage, and its name there.
+    pub fn definition(&self, task: TaskId) -> Option<(usize, &Arc<str>)> {
         let number = self.coordinator.occurrence(task)? as usize;
         self.expander.as_ref()?.definition(number, task)
     }

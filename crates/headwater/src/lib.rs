@@ -20,6 +20,7 @@
 //! | `progress` | how far a run is |
 //! | `deliver` | writes outputs where the user finds them |
 //! | `notes` | what a run notes for those who ask later |
+//! | `dag` | workflows and runs as pictures |
 //! | `explain` | why a task ran or what it reused; two runs side by side |
 //! | `study` | studies: parameter sets, and the plan that shares what they have in common |
 //! | `products` | the products of a store: listed, shown, checked, thrown away |
@@ -28,6 +29,7 @@
 //! A program that runs commands calls [`init`] first in its `main`.
 
 mod budget;
+mod dag;
 mod data;
 mod deliver;
 mod error;
@@ -49,6 +51,11 @@ mod run_page;
 mod study;
 mod thrift;
 
+pub use dag::{
+    Diagram, DiagramCounts, DiagramDetail, DiagramEdge, DiagramEnd, DiagramFormat, DiagramGroup,
+    DiagramNode, DiagramRequest, EdgeKind, NodeKind, diagram, diagram_dot, diagram_mermaid,
+    diagram_svg, run_diagram, workflow_diagram,
+};
 pub use error::Error;
 pub use explain::{
     Cause, Change, Explanation, Group, Made, Named, RunDifference, Why, diff_runs, explain,

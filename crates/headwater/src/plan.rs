@@ -140,12 +140,7 @@ pub(crate) fn prepare(
         compares: true,
     };
     let enactment = Enactment::of_workflow(expander, options);
-    let given = Given::of(
-        &loaded.workflow,
-        &data.data_set,
-        &data.parameters,
-        &request.settings,
-    );
+    let given = Given::of(&loaded.workflow, &data, &request.settings);
     let mut diagnostics = vec![(
         loaded.file.clone(),
         loaded.text.clone(),

@@ -20,7 +20,7 @@ use crate::fetch::StoreFetcher;
 use crate::plan::{Prepared, prepare, recompute_lost, recompute_lost_inputs};
 use crate::progress::{Listener, TRACE_HEADER, address_of};
 use crate::{Error, FailedTask, Progress, RunReport, RunRequest, StoreKeeper};
-use crate::{budget, notes, run_page};
+use crate::{budget, dag, notes, run_page};
 
 /// Runs `request` until everything has ended or `stop` is asked for.
 pub fn run(
@@ -90,7 +90,7 @@ pub fn run(
     if !read_only {
         store.begin_run(&record)?;
         let _ = store.note_versions(&prepared.loaded.versions);
-        note(&store, &run, &prepared.enactment, current);
+        note(&store, &run, &prepared, current);
     }
     let places = Places::new(&store, &run, read_only);
     if let Err(error) = prepared.loaded.copy_used(&store) {
@@ -109,7 +109,7 @@ pub fn run(
     let kept = kept.map_err(|error| Error::Pool(PoolError::Keeper(error)));
     let ended = executed.and_then(|(listener, trouble)| {
         if !read_only {
-            note(&store, &run, &prepared.enactment, current);
+            note(&store, &run, &prepared, current);
         }
         let mut report = finish(
             &mut prepared,
@@ -165,9 +165,20 @@ fn tell(
 }
 
 /// Notes are for explanations; a run does not fail for want of one.
-fn note(store: &Store, run: &str, enactment: &Enactment, current: &Path) {
+fn note(store: &Store, run: &str, prepared: &Prepared, current: &Path) {
+    let enactment = &prepared.enactment;
     let address = |task| address_of(enactment, task);
     let _ = notes::write(store, run, &[(enactment, &address)], current);
+    let definition = |task| {
+        let (stage, name) = enactment.definition(task)?;
+        Some((stage, &**name))
+    };
+    let part = dag::Part {
+        enactment,
+        definition: &definition,
+        address: &address,
+    };
+    let _ = dag::note(store, run, &prepared.loaded.workflow, &[part]);
 }
 
 /// What was used within a second of the beginning of a run counts as used by it, and cannot make room. So a run

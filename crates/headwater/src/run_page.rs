@@ -25,7 +25,7 @@ mod lanes;
 mod summary;
 mod tables;
 
-use maud::html;
+use maud::{Markup, html};
 
 pub(crate) use gather::{Given, summary};
 pub(crate) use keep::{PAGE, remember, write_page};
@@ -34,6 +34,7 @@ pub use summary::{
     RunSummary, RunTaskRow, RunTimeline, RunTotals,
 };
 
+use crate::dag;
 use crate::page;
 
 /// The report of a run as one HTML file that can be read offline. Links lead to files beside it.
@@ -42,6 +43,7 @@ pub fn run_report_html(summary: &RunSummary) -> String {
         (head::section(summary))
         main { "\n"
             (failures::section(summary))
+            (graph(summary))
             (gantt::section(summary))
             (tables::slowest(summary))
             (tables::stages(summary))
@@ -53,4 +55,14 @@ pub fn run_report_html(summary: &RunSummary) -> String {
     };
     let title = format!("{} – run {}", summary.workflow, summary.run);
     page::document(&title, &body)
+}
+
+/// The workflow as a picture; empty where there is nothing to draw.
+fn graph(summary: &RunSummary) -> Markup {
+    if summary.graph.nodes.is_empty() {
+        return html! {};
+    }
+    let caption = "The stages of the workflow and the tasks in them, each with how many there are and what became of them.";
+    let figure = page::figure(&dag::inline(&summary.graph), caption);
+    page::section("graph", "Graph", &figure)
 }

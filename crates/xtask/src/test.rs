@@ -15,8 +15,14 @@ use crate::process;
 )]
 mod python;
 
-/// A program that some tests call, and the Debian package it comes from.
-const NEEDED: (&str, &str) = ("montage", "imagemagick");
+/// Programs that some tests call, and the Debian packages they come from. All are small, or are there already.
+const NEEDED: &[(&str, &str)] = &[
+    ("montage", "imagemagick"),
+    ("zsh", "zsh"),
+    ("fish", "fish"),
+    ("groff", "groff"),
+    ("mandoc", "mandoc"),
+];
 
 /// The steps before the tests themselves, each with what to do when it fails.
 const CHECKS: &[(&[&str], &str)] = &[
@@ -68,25 +74,29 @@ fn parse(arguments: &[String]) -> Result<bool, Failure> {
     }
 }
 
-/// Installs the helper program if that works without asking anyone.
+/// Installs the helper programs if that works without asking anyone.
 fn install_needed() {
-    let (program, package) = NEEDED;
-    if process::is_installed(program) {
-        return;
-    }
-    let Some(prefix) = administrator() else {
-        eprintln!(
-            "note: `{program}` is not installed (Debian package `{package}`); tests that need it will skip"
-        );
-        return;
-    };
-    eprintln!("== installing the Debian package `{package}`");
-    let install = ["install", "-y", "--no-install-recommends", package];
+    let is_missing = |(program, _): &&(&str, &str)| !process::is_installed(program);
+    let missing: Vec<&(&str, &str)> = NEEDED.iter().filter(is_missing).collect();
     // The package lists may be missing or old, as in a fresh container; fetching them is slow, so it comes second.
-    let installed =
-        apt_get(prefix, &install) || (apt_get(prefix, &["update"]) && apt_get(prefix, &install));
-    if !installed {
-        eprintln!("note: `{package}` could not be installed; tests that need it will skip");
+    let mut is_fresh = false;
+    for (program, package) in missing {
+        let Some(prefix) = administrator() else {
+            eprintln!(
+                "note: `{program}` is not installed (Debian package `{package}`); tests that need it will skip"
+            );
+            continue;
+        };
+        eprintln!("== installing the Debian package `{package}`");
+        let install = ["install", "-y", "--no-install-recommends", package];
+        let mut installed = apt_get(prefix, &install);
+        if !installed && !is_fresh {
+            is_fresh = true;
+            installed = apt_get(prefix, &["update"]) && apt_get(prefix, &install);
+        }
+        if !installed {
+            eprintln!("note: `{package}` could not be installed; tests that need it will skip");
+        }
     }
 }
 

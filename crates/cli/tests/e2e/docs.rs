@@ -1,8 +1,12 @@
-//! `docs/commands.md` is what `--help` says.
+//! `docs/commands.md` is what `--help` says, as the program prints it.
+//!
+//! That no command is left out, and that each section is that of its command, is tested where the definition of the
+//! command line is at hand: `src/command_cases.rs`.
 //!
 //! After a change of the command line, `UPDATE_DOCS=1 cargo test -p headwater-cli docs` writes it anew.
 
 use std::fmt::Write;
+use std::fs;
 use std::path::Path;
 
 use crate::place::{Place, read};
@@ -21,6 +25,9 @@ fn sections(place: &Place, command: &[&str], out: &mut String) {
         "\n{level} {title}\n\n```text\n{}\n```\n",
         text.join("\n").trim_end()
     );
+    let asked = [&["help"], command].concat();
+    let same = place.headwater(&asked).ended(0).stdout;
+    assert_eq!(same, help, "`headwater {}`", asked.join(" "));
     for name in subcommands(&help) {
         sections(place, &[command, &[name]].concat(), out);
     }
@@ -48,55 +55,70 @@ fn commands_md_is_up_to_date() {
     sections(&place, &[], &mut text);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/commands.md");
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, &text).expect("docs/commands.md can be written");
+        fs::write(&path, &text).expect("docs/commands.md can be written");
     }
     let message = "docs/commands.md is not what --help says; run the test with UPDATE_DOCS=1";
     assert_eq!(read(&path), text, "{message}");
 }
 
 #[test]
-fn every_command_and_flag_explains_itself() {
+fn a_command_that_needs_another_word_shows_help() {
     let place = Place::new();
-    let mut text = String::new();
-    sections(&place, &[], &mut text);
-    for wanted in [
-        "## headwater",
-        "### headwater run",
-        "### headwater check",
-        "#### headwater runs ls",
-        "#### headwater runs show",
-        "#### headwater runs diff",
-        "### headwater explain",
-        "#### headwater products ls",
-        "#### headwater products show",
-        "#### headwater products verify",
-        "#### headwater products gc",
-        "#### headwater imaging segment",
-        "#### headwater imaging synth",
+    for (arguments, usage) in [
+        (&[][..], "Usage: headwater [OPTIONS] <COMMAND>"),
+        (&["study"], "Usage: headwater study [OPTIONS] <COMMAND>"),
     ] {
-        assert!(text.contains(&format!("\n{wanted}\n")), "{wanted}");
+        let ran = place.headwater::<&str>(arguments).ended(2);
+        ran.says(&[usage, "Commands:", "Examples:"]);
     }
-    let lines: Vec<&str> = text.lines().collect();
-    // `- name: …` is a possible value, not a flag.
-    let is_flag = |line: &str| line.starts_with('-') && !line.starts_with("- ");
-    let flags = lines
-        .iter()
-        .enumerate()
-        .filter(|(_, line)| is_flag(line.trim_start()));
-    let mut count = 0;
-    for (number, line) in flags {
-        count += 1;
-        // The explanation follows on the same line, after a gap, or on the next one, further in.
-        let here = line
-            .trim_start()
-            .split("  ")
-            .skip(1)
-            .any(|text| !text.trim().is_empty());
-        let indent = |line: &str| line.len() - line.trim_start().len();
-        let below = lines
-            .get(number + 1)
-            .is_some_and(|next| !next.trim().is_empty() && indent(next) > indent(line) + 2);
-        assert!(here || below, "`{line}` is not explained");
+}
+
+#[test]
+fn scripts_and_pages_come_from_the_command() {
+    let place = Place::new();
+    for (shell, wanted) in [
+        ("bash", "complete -F _headwater"),
+        ("zsh", "#compdef headwater\n"),
+        ("fish", "complete -c headwater"),
+    ] {
+        let script = place.headwater(&["completions", shell]).ended(0).stdout;
+        assert!(script.contains(wanted), "{shell}");
     }
-    assert!(count > 20, "{count} flags were found");
+    place
+        .headwater(&["completions", "tcsh"])
+        .ended(2)
+        .says(&["invalid value 'tcsh'", "bash, zsh, fish"]);
+    let page = place.headwater(&["man", "study", "run"]).ended(0).stdout;
+    assert!(
+        page.contains(".TH \"HEADWATER\\-STUDY\\-RUN\" 1 "),
+        "{page}"
+    );
+    let told = place
+        .headwater(&["man", "-o", "pages/man1"])
+        .ended(0)
+        .stdout;
+    let pages: Vec<_> = fs::read_dir(place.path("pages/man1"))
+        .expect("a folder")
+        .collect();
+    assert_eq!(told, format!("{} pages in pages/man1\n", pages.len()));
+    assert_eq!(place.read("pages/man1/headwater-study-run.1"), page);
+    place.headwater(&["man", "walk"]).ended(2).says(&[
+        "`headwater` has no command `walk`",
+        "its commands are `run`",
+    ]);
+    // A folder stands where a page would.
+    fs::create_dir_all(place.path("taken/headwater-run.1/x")).expect("a folder");
+    place
+        .headwater(&["man", "-o", "taken"])
+        .ended(1)
+        .says(&["cannot write `taken/headwater-run.1`"]);
+    let hidden = fs::read_dir(place.path("taken")).expect("a folder");
+    let names = hidden.map(|entry| entry.expect("an entry").file_name());
+    assert_eq!(
+        names
+            .filter(|name| name.to_string_lossy().starts_with('.'))
+            .count(),
+        0,
+        "nothing half written is left"
+    );
 }

@@ -23,11 +23,12 @@ impl Expander {
         ))
     }
 
-    /// Which definition a task of an instance is made from: its stage, and its position in that.
-    pub fn definition(&self, occurrence: usize, task: TaskId) -> Option<(usize, usize)> {
+    /// The definition behind a task of an occurrence: the position of its stage, and its name there.
+    pub fn definition(&self, occurrence: usize, task: TaskId) -> Option<(usize, &Arc<str>)> {
         let made = self.occurrences.get(occurrence)?;
         let position = made.tasks.iter().position(|candidate| *candidate == task)?;
-        Some((made.stage, position))
+        let definition = self.stages[made.stage].tasks.get(position)?;
+        Some((made.stage, &definition.name))
     }
 
     /// The instance behind an occurrence number: (stage, index path).

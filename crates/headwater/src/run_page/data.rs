@@ -143,6 +143,10 @@ pub(super) fn further(summary: &RunSummary) -> Markup {
                 dd { "what became of each task, in the terminal" }
             }
             div {
+                dt { code { "headwater dag " (run) " -o graph.svg" } }
+                dd { "the graph as a file: SVG, DOT or Mermaid by its ending" }
+            }
+            div {
                 dt { code { "headwater runs diff " (run) " last" } }
                 dd { "what changed between this run and a later one" }
             }

@@ -3,12 +3,12 @@
 //! Law: linear in the tasks, but for sorting executions by time; no text is made for a task that is not shown. Times
 //! that were not measured are not made up.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-use headwater_enact::{DataSet, Enactment};
+use headwater_enact::Enactment;
 use headwater_execute::shell_quote;
 use headwater_graph::{Costs as _, Scalar, TaskId, Value, Workflow};
 use headwater_remember::TaskState;
@@ -18,6 +18,8 @@ use super::summary::{
     RunBar, RunEnd, RunExecution, RunFailure, RunInput, RunOutput, RunOutputItem, RunParameter,
     RunSummary, RunTaskRow, RunTimeline, RunTotals,
 };
+use crate::dag::{self, Diagram, DiagramCounts, NodeKind};
+use crate::data::RunData;
 use crate::page::text::cut;
 use crate::plan::Prepared;
 use crate::progress::{Ending, Listener, Ran, address_of};
@@ -48,14 +50,12 @@ pub(crate) struct Given {
 
 impl Given {
     /// From the data that is bound to a workflow.
-    pub(crate) fn of(
-        workflow: &Workflow,
-        data: &DataSet,
-        parameters: &BTreeMap<Arc<str>, Scalar>,
-        settings: &[String],
-    ) -> Given {
+    pub(crate) fn of(workflow: &Workflow, data: &RunData, settings: &[String]) -> Given {
         let input = |name: &Arc<str>| {
-            let items = data.column(name).map_or(&[][..], |column| &column.items);
+            let items = data
+                .data_set
+                .column(name)
+                .map_or(&[][..], |column| &column.items);
             let shown = items.iter().take(INPUTS);
             let called = |value: Option<&Value>| value.map_or("nothing".to_owned(), called);
             RunInput {
@@ -73,13 +73,15 @@ impl Given {
             names.any(|(set, _)| set.trim() == name)
         };
         let parameter = |name: &Arc<str>, default: Option<&Scalar>| {
-            let given = parameters.get(name);
-            let from = match given {
-                Some(_) if is_set(name) => "--set",
-                Some(_) => "the data file",
-                None => "the workflow",
+            let from = if is_set(name) {
+                "--set"
+            } else if data.given.contains(name) {
+                "the data file"
+            } else {
+                "the workflow"
             };
-            let value = given.or(default).map(ToString::to_string);
+            let value = data.parameters.get(name).or(default);
+            let value = value.map(ToString::to_string);
             RunParameter {
                 name: name.to_string(),
                 value: cut(&value.unwrap_or_default(), LONGEST),
@@ -151,6 +153,7 @@ pub(crate) fn summary(
             blocked: counts.blocked,
             recomputed: counts.recomputed,
         },
+        graph: rows.graph(&prepared.loaded.workflow),
         timeline: rows.timeline(enactment, &ran),
         slowest: slowest(enactment, &ran),
         failures: report.failures.iter().take(FAILURES).map(failure).collect(),
@@ -180,8 +183,8 @@ fn bounded(lines: &[String]) -> Vec<String> {
 /// The definitions of the tasks, and what became of those.
 struct Rows {
     rows: Vec<RunTaskRow>,
-    /// By stage: the row of its first task.
-    first: Vec<usize>,
+    /// By stage and name: the row of a task.
+    places: Vec<HashMap<Arc<str>, usize>>,
     /// By row: how many executions, and the operation of its tasks.
     runs: Vec<usize>,
     operations: Vec<Option<(Arc<str>, Arc<str>)>>,
@@ -191,12 +194,13 @@ impl Rows {
     fn of(workflow: &Workflow, enactment: &Enactment) -> Rows {
         let mut found = Rows {
             rows: Vec::new(),
-            first: Vec::new(),
+            places: Vec::new(),
             runs: Vec::new(),
             operations: Vec::new(),
         };
         for stage in &workflow.stages {
-            found.first.push(found.rows.len());
+            let names = stage.tasks.iter().map(|task| Arc::clone(&task.name));
+            found.places.push(names.zip(found.rows.len()..).collect());
             found.rows.extend(stage.tasks.iter().map(|task| RunTaskRow {
                 stage: stage.name.to_string(),
                 task: task.name.to_string(),
@@ -234,9 +238,8 @@ impl Rows {
 
     /// The row of a task; helpers have none.
     fn place(&self, enactment: &Enactment, task: TaskId) -> Option<usize> {
-        let (stage, position) = enactment.definition(task)?;
-        let place = self.first.get(stage)? + position;
-        (place < self.rows.len()).then_some(place)
+        let (stage, name) = enactment.definition(task)?;
+        self.places.get(stage)?.get(name).copied()
     }
 
     fn add(&mut self, enactment: &Enactment, ran: &Ran) {
@@ -270,6 +273,30 @@ impl Rows {
         for (place, cost) in missing.into_iter().zip(costs) {
             self.rows[place].mean_seconds = cost.map(|cost| seconds(cost.wall));
         }
+    }
+
+    /// The workflow, with what became of its tasks.
+    fn graph(&self, workflow: &Workflow) -> Diagram {
+        let mut diagram = dag::workflow_diagram(workflow, &[]);
+        let rows: HashMap<String, &RunTaskRow> =
+            self.rows.iter().map(|row| (row.name(), row)).collect();
+        for node in &mut diagram.nodes {
+            let row = node.address.as_ref().and_then(|address| rows.get(address));
+            let Some(row) = row.filter(|_| node.kind == NodeKind::Task) else {
+                continue;
+            };
+            node.tasks = Some(row.tasks as u64);
+            node.seconds = (row.seconds > 0.0).then_some(row.seconds);
+            node.counts = Some(DiagramCounts {
+                executed: (row.executed - row.restored) as u64,
+                reused: row.reused as u64,
+                failed: row.failed as u64,
+                blocked: row.blocked as u64,
+                cut_off: row.cut_off as u64,
+                restored: row.restored as u64,
+            });
+        }
+        diagram
     }
 
     fn timeline(&self, enactment: &Enactment, ran: &[Ran]) -> RunTimeline {

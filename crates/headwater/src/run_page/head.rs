@@ -210,6 +210,7 @@ fn contents(summary: &RunSummary) -> Markup {
     let wrong = summary.failed > 0 || !summary.errors.is_empty();
     let links = [
         (wrong, "failures", "Failures"),
+        (!summary.graph.nodes.is_empty(), "graph", "Graph"),
         (true, "timeline", "Timeline"),
         (!summary.slowest.is_empty(), "slowest", "Slowest"),
         (!summary.tasks.is_empty(), "stages", "Tasks by stage"),

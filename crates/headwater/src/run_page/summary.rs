@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::dag::Diagram;
+
 /// How a run ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -252,6 +254,8 @@ pub struct RunSummary {
     pub totals: RunTotals,
     /// What became of them, by definition, in the order of the workflow.
     pub tasks: Vec<RunTaskRow>,
+    /// The workflow, with what became of its tasks.
+    pub graph: Diagram,
     /// What was running when.
     pub timeline: RunTimeline,
     /// The executions that took longest, the longest first.

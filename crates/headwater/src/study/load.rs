@@ -212,6 +212,17 @@ impl Study {
     }
 }
 
+/// The name of a study, its workflow, and the parameters that vary.
+pub(crate) fn workflow_of(
+    path: &Path,
+    libraries: &Registry,
+) -> Result<(Arc<str>, Arc<Workflow>, Vec<Arc<str>>), Error> {
+    let (study, parsed) = Study::read(path, &[], libraries)?;
+    let varied = study.resolved.studied.iter();
+    let varied = varied.map(|studied| Arc::clone(&studied.name));
+    Ok((Arc::clone(study.name()), parsed.workflow, varied.collect()))
+}
+
 /// `name`, as `file` calls it, seen from here: a path that is short to read.
 fn shortest(file: &Path, name: &str, found: PathBuf) -> PathBuf {
     let beside = file.parent().map(|folder| folder.join(name));

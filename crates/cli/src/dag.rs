@@ -1,0 +1,47 @@
+//! `headwater dag`.
+//!
+//! Law: without `-o` the graph is what stands on stdout, and nothing else does.
+
+use std::process::ExitCode;
+
+use headwater::graph::Registry;
+use headwater::{DiagramDetail, DiagramFormat, DiagramRequest, Error};
+
+use crate::arguments::Common;
+use crate::arguments::dag::{Dag, DagFormat};
+use crate::run::{current_folder, place};
+use crate::show;
+
+pub(crate) fn dag(options: &Dag, common: &Common, libraries: &Registry) -> Result<ExitCode, Error> {
+    let current = current_folder()?;
+    let asked = options.format.map(|format| match format {
+        DagFormat::Svg => DiagramFormat::Svg,
+        DagFormat::Dot => DiagramFormat::Dot,
+        DagFormat::Mmd => DiagramFormat::Mermaid,
+    });
+    let format = match (asked, &options.output) {
+        (Some(format), _) => format,
+        (None, Some(path)) => DiagramFormat::of(path)?,
+        (None, None) => DiagramFormat::Mermaid,
+    };
+    let request = DiagramRequest {
+        what: options.what.clone(),
+        detail: match (options.each, options.grouped) {
+            (true, _) => DiagramDetail::Each,
+            (_, true) => DiagramDetail::Grouped,
+            _ => DiagramDetail::Automatic,
+        },
+        store: place(common),
+    };
+    let diagram = headwater::diagram(&request, libraries, &current)?;
+    if let Some(path) = &options.output {
+        format.write(&diagram, &current.join(path))?;
+        show::talk(&format!("wrote {}", show::path(path)));
+    }
+    if common.json {
+        show::line(&serde_json::to_string(&diagram).unwrap_or_default());
+    } else if options.output.is_none() {
+        show::line(format.text(&diagram).trim_end());
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,121 @@
+//! Graphs as pictures: a workflow, a study's workflow, or what a run did.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `model` | [`Diagram`]: what is drawn, as plain data |
+//! | `workflow` | a workflow as a diagram |
+//! | `record` | what a run notes, and the diagram of that |
+//! | `face` | what stands on a node, and how much room it takes |
+//! | `text` | how wide texts are |
+//! | `ranks` | which row a node stands in |
+//! | `layered` | rows put in order and into place |
+//! | `layout` | stages and tasks together: the picture |
+//! | `svg`, `dot`, `mermaid` | a diagram as text |
+//! | `format` | which of them, and into which file |
+//!
+//! Law: drawing executes nothing, asks no other program and writes to no store.
+
+mod dot;
+mod face;
+mod format;
+mod layered;
+mod layout;
+mod mermaid;
+mod model;
+mod ranks;
+mod record;
+mod svg;
+mod text;
+mod workflow;
+
+use std::path::{Path, PathBuf};
+
+use headwater_graph::Registry;
+use headwater_remember::FoundRun;
+
+use crate::{Error, StorePlace};
+
+pub use dot::diagram_dot;
+pub use format::DiagramFormat;
+pub use mermaid::diagram_mermaid;
+pub use model::{
+    Diagram, DiagramCounts, DiagramEdge, DiagramEnd, DiagramGroup, DiagramNode, EdgeKind, NodeKind,
+};
+pub use record::{DiagramDetail, run_diagram};
+pub(crate) use record::{Part, note};
+pub use svg::diagram_svg;
+pub(crate) use svg::inline;
+pub use workflow::workflow_diagram;
+
+/// What is to be drawn.
+#[derive(Debug, Clone, Default)]
+pub struct DiagramRequest {
+    /// A workflow file, a study file, or a run by its name, the beginning of it, or `last`. A file that exists wins.
+    pub what: PathBuf,
+    /// Whether the tasks of a run are drawn one by one.
+    pub detail: DiagramDetail,
+    /// The store that knows the runs.
+    pub store: StorePlace,
+}
+
+/// The diagram of a file or of a run.
+pub fn diagram(
+    request: &DiagramRequest,
+    libraries: &Registry,
+    current: &Path,
+) -> Result<Diagram, Error> {
+    let path = current.join(&request.what);
+    if path.exists() {
+        return file_diagram(&request.what, request.detail, libraries);
+    }
+    let text = request.what.to_string_lossy();
+    let place = StorePlace {
+        read_only: true,
+        ..request.store.clone()
+    };
+    let store = crate::open_store(&place, current)?;
+    if store.find_run(&text)? == FoundRun::None {
+        return Err(Error::usage(
+            format!("there is neither a file nor a run `{text}`"),
+            Some(
+                "give a workflow file, a study file or a run; `headwater runs ls` lists runs"
+                    .to_owned(),
+            ),
+        ));
+    }
+    let record = crate::find_run(&store, &text)?;
+    run_diagram(&store, &record, request.detail)
+}
+
+/// The diagram of a workflow file, or of the workflow of a study file.
+fn file_diagram(
+    path: &Path,
+    detail: DiagramDetail,
+    libraries: &Registry,
+) -> Result<Diagram, Error> {
+    let text = crate::load::read_text(path)?;
+    if detail == DiagramDetail::Each {
+        return Err(Error::usage(
+            format!(
+                "`{}` is a file, and single tasks are there in runs alone",
+                path.display()
+            ),
+            Some("leave --each out, or give a run, such as `last`".to_owned()),
+        ));
+    }
+    if !headwater_flow::is_study(&text) {
+        let parsed = crate::load::parse(path, libraries)?;
+        return Ok(workflow_diagram(&parsed.workflow, &[]));
+    }
+    let (name, workflow, varied) = crate::study::workflow_of(path, libraries)?;
+    let mut diagram = workflow_diagram(&workflow, &varied);
+    diagram.title = format!("{name}: {}", diagram.title);
+    let parameters = match varied.len() {
+        1 => "1 parameter".to_owned(),
+        several => format!("{several} parameters"),
+    };
+    diagram
+        .notes
+        .push(format!("varies {parameters}: {}", varied.join(", ")));
+    Ok(diagram)
+}

@@ -1,0 +1,804 @@
+//! From a diagram to a picture: where boxes stand and which way arrows take.
+//!
+//! Law: boxes of stages do not overlap, and hold their own tasks and nobody else's; arrows go down. A stage whose tasks
+//! depend on each other through other stages cannot be one box among others, and is drawn as several. No clock, no
+//! chance: the same diagram is the same picture.
+//!
+//! Each stage is arranged by itself, with a door in its upper edge for each thing that comes in, and one in its lower
+//! edge for each task that is read elsewhere. Then the stages are arranged, with lines between doors. Which door is left
+//! of which is known after that, so everything is arranged once more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::face::{Face, Heading, SMALL};
+use super::layered::{Arrangement, Distances, Item, Link, arrange};
+use super::model::{Diagram, DiagramEnd, EdgeKind};
+use super::ranks::{acyclic, ranks};
+use super::text::{cut, plain, width};
+
+/// A box.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Rectangle {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+impl Rectangle {
+    /// Whether two boxes share some room.
+    pub(super) fn overlaps(&self, other: &Rectangle) -> bool {
+        let beside = self.x + self.width <= other.x || other.x + other.width <= self.x;
+        let above = self.y + self.height <= other.y || other.y + other.height <= self.y;
+        !beside && !above
+    }
+
+    fn moved(self, x: f64, y: f64) -> Rectangle {
+        Rectangle {
+            x: self.x + x,
+            y: self.y + y,
+            ..self
+        }
+    }
+}
+
+/// The box of a stage, or of a part of it.
+#[derive(Debug, Clone)]
+pub(super) struct StageBox {
+    pub(super) place: Rectangle,
+    pub(super) heading: Heading,
+    /// The nodes in it.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests look whether they are"))]
+    pub(super) nodes: Vec<usize>,
+}
+
+/// An arrow.
+#[derive(Debug, Clone)]
+pub(super) struct Arrow {
+    /// The position of its edge.
+    pub(super) edge: usize,
+    pub(super) corners: Vec<(f64, f64)>,
+    /// What stands beside it, where there is room: the middle of the text, and the text.
+    pub(super) label: Option<(f64, f64, String)>,
+}
+
+/// Where everything is.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Picture {
+    pub(super) width: f64,
+    pub(super) height: f64,
+    pub(super) stages: Vec<StageBox>,
+    /// By node.
+    pub(super) faces: Vec<Face>,
+    pub(super) nodes: Vec<Rectangle>,
+    pub(super) arrows: Vec<Arrow>,
+}
+
+/// Around the tasks of a stage.
+const PADDING: f64 = 14.0;
+/// Rows of a stage are not wider, if that can be helped.
+const STAGE_ROW: f64 = 1000.0;
+/// Rows of stages.
+const ROW: f64 = 1300.0;
+
+const INSIDE: Distances = Distances {
+    items: 22.0,
+    lines: 12.0,
+    rows: 34.0,
+    first: 34.0,
+    last: 34.0,
+};
+const OUTSIDE: Distances = Distances {
+    items: 30.0,
+    lines: 16.0,
+    rows: 40.0,
+    first: 40.0,
+    last: 40.0,
+};
+/// Between doors and tasks.
+const DOORS: f64 = 16.0;
+
+/// What is arranged as one: the nodes of a part of a stage, or a node without one.
+#[derive(Debug)]
+struct Unit {
+    nodes: Vec<usize>,
+    /// With the position of the stage, and which part of how many it is.
+    stage: Option<(usize, Option<(usize, usize)>)>,
+}
+
+/// Lines that begin at the same node and look alike.
+type Net = (usize, u8);
+
+/// A unit that is arranged.
+#[derive(Debug, Default)]
+struct Arranged {
+    width: f64,
+    height: f64,
+    /// By position in the unit.
+    nodes: Vec<Rectangle>,
+    /// By net that comes in, and by net that goes out: where its door is.
+    entries: BTreeMap<Net, f64>,
+    exits: BTreeMap<Net, f64>,
+    /// By edge: its way inside, from a door to a task, from a task to a door, or from task to task.
+    ways: BTreeMap<usize, Vec<(f64, f64)>>,
+    heading: Option<Heading>,
+}
+
+struct Layout<'a> {
+    diagram: &'a Diagram,
+    faces: Vec<Face>,
+    /// Edges between nodes that are drawn: (position, from, to, net).
+    edges: Vec<(usize, usize, usize, Net)>,
+    units: Vec<Unit>,
+    /// By node: its unit, and its position there.
+    home: Vec<(usize, usize)>,
+}
+
+/// Arranges a diagram.
+pub(super) fn layout(diagram: &Diagram) -> Picture {
+    let layout = Layout::new(diagram);
+    layout.picture()
+}
+
+impl<'a> Layout<'a> {
+    fn new(diagram: &'a Diagram) -> Layout<'a> {
+        let count = diagram.nodes.len();
+        let mut edges = Vec::new();
+        for (position, edge) in diagram.edges.iter().enumerate() {
+            if let (DiagramEnd::Node(from), DiagramEnd::Node(to)) = (edge.from, edge.to)
+                && from < count
+                && to < count
+                && from != to
+            {
+                let look = u8::from(edge.optional) + 2 * u8::from(edge.kind != EdgeKind::Data);
+                edges.push((position, from, to, (from, look)));
+            }
+        }
+        let pairs: Vec<(usize, usize)> =
+            edges.iter().map(|(_, from, to, _)| (*from, *to)).collect();
+        let mut kept = acyclic(count, &pairs).into_iter();
+        edges.retain(|_| kept.next().unwrap_or(false));
+        let units = units(diagram, &edges);
+        let mut home = vec![(0, 0); count];
+        for (number, unit) in units.iter().enumerate() {
+            for (position, node) in unit.nodes.iter().enumerate() {
+                home[*node] = (number, position);
+            }
+        }
+        Layout {
+            diagram,
+            faces: diagram.nodes.iter().map(Face::of).collect(),
+            edges,
+            units,
+            home,
+        }
+    }
+
+    fn unit_of(&self, node: usize) -> usize {
+        self.home[node].0
+    }
+
+    /// Arranges one unit. `doors` says where the lines outside would like to have its doors.
+    fn arrange_unit(&self, number: usize, doors: Option<&Doors>) -> Arranged {
+        let unit = &self.units[number];
+        let Some((group, part)) = unit.stage else {
+            return self.single(unit.nodes[0], number);
+        };
+        let heading = Heading::of(&self.diagram.groups[group], part);
+        let here = |node: usize| self.unit_of(node) == number;
+        let inner: Vec<(usize, usize)> = (self.edges.iter())
+            .filter(|(_, from, to, _)| here(*from) && here(*to))
+            .map(|(_, from, to, _)| (self.home[*from].1, self.home[*to].1))
+            .collect();
+        let widths: Vec<f64> = unit
+            .nodes
+            .iter()
+            .map(|node| self.faces[*node].width)
+            .collect();
+        let rows = ranks(&widths, &inner, STAGE_ROW, INSIDE.items);
+        let entering = |(_, from, to, _): &&(usize, usize, usize, Net)| !here(*from) && here(*to);
+        let leaving = |(_, from, to, _): &&(usize, usize, usize, Net)| here(*from) && !here(*to);
+        let nets = |edges: Vec<Net>| -> BTreeMap<Net, usize> {
+            let distinct: BTreeSet<Net> = edges.into_iter().collect();
+            distinct
+                .into_iter()
+                .enumerate()
+                .map(|(at, net)| (net, at))
+                .collect()
+        };
+        let entries = nets(
+            self.edges
+                .iter()
+                .filter(entering)
+                .map(|edge| edge.3)
+                .collect(),
+        );
+        let exits = nets(
+            self.edges
+                .iter()
+                .filter(leaving)
+                .map(|edge| edge.3)
+                .collect(),
+        );
+        let first = usize::from(!entries.is_empty());
+        let last = rows.iter().max().map_or(0, |row| row + 1) + first;
+        let mut items: Vec<Item> = (unit.nodes.iter().zip(&rows))
+            .map(|(node, row)| Item {
+                width: self.faces[*node].width,
+                height: self.faces[*node].height,
+                rank: row + first,
+            })
+            .collect();
+        let mut keys: Vec<f64> = match doors {
+            Some(doors) => doors
+                .inside
+                .iter()
+                .map(|place| place.x + place.width / 2.0)
+                .collect(),
+            None => (0..items.len()).map(|position| position as f64).collect(),
+        };
+        let door = |rank: usize, height: f64| Item {
+            width: 0.0,
+            height,
+            rank,
+        };
+        let (entry_at, mut at) = (items.len(), items.len());
+        for net in entries.keys() {
+            items.push(door(0, heading.height));
+            keys.push(doors.map_or(at as f64, |doors| doors.entries[net]));
+            at += 1;
+        }
+        let exit_at = items.len();
+        for net in exits.keys() {
+            items.push(door(last, 0.0));
+            keys.push(doors.map_or(at as f64, |doors| doors.exits[net]));
+            at += 1;
+        }
+        let (mut links, mut of_edge) = (Vec::new(), Vec::new());
+        let mut exit_link = BTreeMap::new();
+        let mut numbers: BTreeMap<Net, usize> = BTreeMap::new();
+        for (edge, from, to, net) in &self.edges {
+            let (begins, ends) = match (here(*from), here(*to)) {
+                (true, true) => (self.home[*from].1, self.home[*to].1),
+                (false, true) => (entry_at + entries[net], self.home[*to].1),
+                (true, false) => {
+                    // All lines of a net leave by one door.
+                    if let Some(known) = exit_link.get(net) {
+                        of_edge.push((*edge, *known));
+                        continue;
+                    }
+                    exit_link.insert(*net, links.len());
+                    (self.home[*from].1, exit_at + exits[net])
+                }
+                (false, false) => continue,
+            };
+            let fresh = numbers.len();
+            of_edge.push((*edge, links.len()));
+            links.push(Link {
+                net: *numbers.entry(*net).or_insert(fresh),
+                from: begins,
+                from_offset: 0.0,
+                to: ends,
+                to_offset: 0.0,
+            });
+        }
+        let distances = Distances {
+            first: if entries.is_empty() {
+                INSIDE.first
+            } else {
+                DOORS
+            },
+            last: if exits.is_empty() { INSIDE.last } else { DOORS },
+            ..INSIDE
+        };
+        let held = |rank: usize| {
+            let is_door = (rank == 0 && !entries.is_empty()) || (rank == last && !exits.is_empty());
+            doors.is_some() && is_door
+        };
+        let arrangement = arrange(&items, &links, &keys, &held, distances);
+        let inner_width = arrangement.width.max(heading.width);
+        let left = PADDING + (inner_width - arrangement.width) / 2.0;
+        let top = if entries.is_empty() {
+            heading.height + 6.0
+        } else {
+            0.0
+        };
+        let bottom = if exits.is_empty() { PADDING } else { 0.0 };
+        let moved = |(x, y): &(f64, f64)| (x + left, y + top);
+        let middle = |item: usize| arrangement.places[item].0 + left;
+        let mut ways = BTreeMap::new();
+        for (edge, link) in of_edge {
+            ways.insert(edge, arrangement.routes[link].iter().map(moved).collect());
+        }
+        let nodes = unit.nodes.iter().enumerate().map(|(position, node)| {
+            let (x, y) = moved(&arrangement.places[position]);
+            Rectangle {
+                x,
+                y,
+                width: self.faces[*node].width,
+                height: self.faces[*node].height,
+            }
+        });
+        Arranged {
+            width: inner_width + 2.0 * PADDING,
+            height: arrangement
+                .height
+                .max(if unit.nodes.is_empty() { 1.0 } else { 0.0 })
+                + top
+                + bottom,
+            nodes: nodes.collect(),
+            entries: entries
+                .iter()
+                .map(|(net, at)| (*net, middle(entry_at + at)))
+                .collect(),
+            exits: exits
+                .iter()
+                .map(|(net, at)| (*net, middle(exit_at + at)))
+                .collect(),
+            ways,
+            heading: Some(heading),
+        }
+    }
+
+    /// A node that stands in no stage: its doors are its edges.
+    fn single(&self, node: usize, number: usize) -> Arranged {
+        let face = &self.faces[node];
+        let middle = face.width / 2.0;
+        let mut arranged = Arranged {
+            width: face.width,
+            height: face.height,
+            nodes: vec![Rectangle {
+                x: 0.0,
+                y: 0.0,
+                width: face.width,
+                height: face.height,
+            }],
+            ..Arranged::default()
+        };
+        for (_, from, to, net) in &self.edges {
+            if self.unit_of(*to) == number {
+                arranged.entries.insert(*net, middle);
+            }
+            if self.unit_of(*from) == number {
+                arranged.exits.insert(*net, middle);
+            }
+        }
+        arranged
+    }
+
+    /// The first and the last unit of an end.
+    fn units_of(&self, end: DiagramEnd) -> Option<(usize, usize)> {
+        let is_of = |unit: &Unit| match end {
+            DiagramEnd::Node(node) => unit.nodes.contains(&node),
+            DiagramEnd::Group(group) => unit.stage.is_some_and(|stage| stage.0 == group),
+        };
+        let first = self.units.iter().position(is_of)?;
+        let last = self.units.iter().rposition(is_of)?;
+        Some((first, last))
+    }
+
+    fn picture(&self) -> Picture {
+        // Lines between units, once per net and unit; then those between whole stages.
+        let mut lines: BTreeMap<(usize, Net), usize> = BTreeMap::new();
+        let mut pairs: Vec<(usize, usize)> = Vec::new();
+        let mut nets: Vec<Option<Net>> = Vec::new();
+        for (_, from, to, net) in &self.edges {
+            let (from, to) = (self.unit_of(*from), self.unit_of(*to));
+            if from != to && !lines.contains_key(&(to, *net)) {
+                lines.insert((to, *net), pairs.len());
+                pairs.push((from, to));
+                nets.push(Some(*net));
+            }
+        }
+        let mut orders = Vec::new();
+        for (position, edge) in self.diagram.edges.iter().enumerate() {
+            if matches!(
+                (edge.from, edge.to),
+                (DiagramEnd::Node(_), DiagramEnd::Node(_))
+            ) {
+                continue;
+            }
+            if let (Some((_, from)), Some((to, _))) =
+                (self.units_of(edge.from), self.units_of(edge.to))
+                && from != to
+            {
+                orders.push((position, pairs.len()));
+                pairs.push((from, to));
+                nets.push(None);
+            }
+        }
+        // Data alone closes no circle; an order that does is left out.
+        let mut kept = vec![true; pairs.len()];
+        for (_, order) in &orders {
+            let (from, to) = pairs[*order];
+            let before = (0..*order)
+                .filter(|pair| kept[*pair])
+                .map(|pair| pairs[pair]);
+            kept[*order] = !reaches(self.units.len(), before, to, from);
+        }
+        let drawn: Vec<usize> = (0..pairs.len()).filter(|pair| kept[*pair]).collect();
+
+        let mut units: Vec<Arranged> = (0..self.units.len())
+            .map(|unit| self.arrange_unit(unit, None))
+            .collect();
+        let widths: Vec<f64> = units.iter().map(|unit| unit.width).collect();
+        let edges: Vec<(usize, usize)> = drawn.iter().map(|pair| pairs[*pair]).collect();
+        let rows = ranks(&widths, &edges, ROW, OUTSIDE.items);
+        let mut outside = outside(&units, &rows, &pairs, &nets, &drawn, None);
+        for _ in 0..2 {
+            let doors = self.doors(&units, &pairs, &nets, &drawn, &outside);
+            units = doors
+                .iter()
+                .enumerate()
+                .map(|(unit, doors)| self.arrange_unit(unit, Some(doors)))
+                .collect();
+            let keys: Vec<f64> = (outside.places.iter().zip(&units))
+                .map(|((x, _), unit)| x + unit.width / 2.0)
+                .collect();
+            outside = self::outside(&units, &rows, &pairs, &nets, &drawn, Some(&keys));
+        }
+        self.assemble(&units, &outside, &lines, &orders, &drawn)
+    }
+
+    /// Where the lines outside would like to have the doors of each unit.
+    fn doors(
+        &self,
+        units: &[Arranged],
+        pairs: &[(usize, usize)],
+        nets: &[Option<Net>],
+        drawn: &[usize],
+        outside: &Arrangement,
+    ) -> Vec<Doors> {
+        let mut doors: Vec<Doors> = (units.iter())
+            .map(|unit| Doors {
+                inside: unit.nodes.clone(),
+                entries: unit.entries.clone(),
+                exits: unit.exits.clone(),
+            })
+            .collect();
+        let mut leaving: BTreeMap<(usize, Net), (f64, f64)> = BTreeMap::new();
+        for (route, pair) in drawn.iter().enumerate() {
+            let (Some(net), corners) = (nets[*pair], &outside.routes[route]) else {
+                continue;
+            };
+            let (from, to) = pairs[*pair];
+            let (first, last) = (corners[0].0, corners[corners.len() - 1].0);
+            let turned_last = corners.iter().rev().find(|corner| corner.0 != last);
+            doors[to].entries.insert(
+                net,
+                turned_last.map_or(last, |corner| corner.0) - outside.places[to].0,
+            );
+            let turned_first = corners.iter().find(|corner| corner.0 != first);
+            let sum = leaving.entry((from, net)).or_default();
+            sum.0 += turned_first.map_or(first, |corner| corner.0) - outside.places[from].0;
+            sum.1 += 1.0;
+        }
+        for ((unit, net), (sum, count)) in leaving {
+            doors[unit].exits.insert(net, sum / count);
+        }
+        doors
+    }
+
+    fn assemble(
+        &self,
+        units: &[Arranged],
+        outside: &Arrangement,
+        lines: &BTreeMap<(usize, Net), usize>,
+        orders: &[(usize, usize)],
+        drawn: &[usize],
+    ) -> Picture {
+        let route = |pair: usize| {
+            let at = drawn.binary_search(&pair).ok()?;
+            Some(outside.routes[at].clone())
+        };
+        let inside = |unit: usize, edge: usize| {
+            let (x, y) = outside.places[unit];
+            let way = units[unit].ways.get(&edge)?.iter();
+            Some(
+                way.map(|corner| (corner.0 + x, corner.1 + y))
+                    .collect::<Vec<_>>(),
+            )
+        };
+        let mut picture = Picture {
+            width: outside.width,
+            height: outside.height,
+            nodes: vec![Rectangle::default(); self.faces.len()],
+            faces: self.faces.clone(),
+            ..Picture::default()
+        };
+        for ((unit, arranged), (x, y)) in self.units.iter().zip(units).zip(&outside.places) {
+            for (node, place) in unit.nodes.iter().zip(&arranged.nodes) {
+                picture.nodes[*node] = place.moved(*x, *y);
+            }
+            if let Some(heading) = &arranged.heading {
+                picture.stages.push(StageBox {
+                    place: Rectangle {
+                        x: *x,
+                        y: *y,
+                        width: arranged.width,
+                        height: arranged.height,
+                    },
+                    heading: heading.clone(),
+                    nodes: unit.nodes.clone(),
+                });
+            }
+        }
+        for (edge, from, to, net) in &self.edges {
+            let (from, to) = (self.unit_of(*from), self.unit_of(*to));
+            let mut corners = inside(from, *edge).unwrap_or_default();
+            if from != to {
+                let Some(between) = lines.get(&(to, *net)).and_then(|pair| route(*pair)) else {
+                    continue;
+                };
+                corners.extend(between);
+                corners.extend(inside(to, *edge).unwrap_or_default());
+            }
+            picture.arrows.push(Arrow {
+                edge: *edge,
+                corners: without_repeats(corners),
+                label: None,
+            });
+        }
+        for (edge, pair) in orders {
+            if let Some(corners) = route(*pair) {
+                picture.arrows.push(Arrow {
+                    edge: *edge,
+                    corners: without_repeats(corners),
+                    label: None,
+                });
+            }
+        }
+        self.place_labels(&mut picture);
+        picture
+    }
+
+    /// Puts labels where they cover nothing; those that find no such place are left to be pointed at.
+    fn place_labels(&self, picture: &mut Picture) {
+        let mut taken: Vec<Rectangle> = picture.nodes.clone();
+        for stage in &picture.stages {
+            taken.push(Rectangle {
+                width: stage.heading.width + PADDING,
+                height: stage.heading.height,
+                ..stage.place
+            });
+        }
+        for arrow in &mut picture.arrows {
+            let text = plain(&self.diagram.edges[arrow.edge].label());
+            if text.is_empty() {
+                continue;
+            }
+            let text = cut(&text, SMALL, 150.0);
+            let (wide, high) = (width(&text, SMALL) + 6.0, 15.0);
+            // From the end on: there, lines of one net have parted.
+            let pieces: Vec<_> = arrow
+                .corners
+                .windows(2)
+                .map(|pair| (pair[0], pair[1]))
+                .collect();
+            let places = pieces.iter().rev().flat_map(|(from, to)| {
+                let at = |part: f64| {
+                    (
+                        from.0 + (to.0 - from.0) * part,
+                        from.1 + (to.1 - from.1) * part,
+                    )
+                };
+                [0.5, 0.72, 0.28].map(at)
+            });
+            let free = places.into_iter().find(|(x, y)| {
+                let place = Rectangle {
+                    x: x - wide / 2.0,
+                    y: y - high / 2.0,
+                    width: wide,
+                    height: high,
+                };
+                let covers = taken.iter().any(|other| other.overlaps(&place));
+                let outside = place.x < -10.0 || place.x + wide > picture.width + 10.0;
+                if !covers && !outside {
+                    taken.push(place);
+                }
+                !covers && !outside
+            });
+            arrow.label = free.map(|(x, y)| (x, y, text));
+        }
+    }
+}
+
+/// Where the doors of a unit should be, seen from its left edge, and where its nodes are.
+#[derive(Debug)]
+struct Doors {
+    inside: Vec<Rectangle>,
+    entries: BTreeMap<Net, f64>,
+    exits: BTreeMap<Net, f64>,
+}
+
+/// Arranges the units; in the order of `keys` where they are given.
+fn outside(
+    units: &[Arranged],
+    rows: &[usize],
+    pairs: &[(usize, usize)],
+    nets: &[Option<Net>],
+    drawn: &[usize],
+    keys: Option<&[f64]>,
+) -> Arrangement {
+    let items: Vec<Item> = (units.iter().zip(rows))
+        .map(|(unit, row)| Item {
+            width: unit.width,
+            height: unit.height,
+            rank: *row,
+        })
+        .collect();
+    let mut numbers: BTreeMap<Net, usize> = BTreeMap::new();
+    let links = drawn.iter().map(|pair| {
+        let ((from, to), net) = (pairs[*pair], nets[*pair]);
+        let (exit, entry) = match net {
+            Some(net) => (units[from].exits.get(&net), units[to].entries.get(&net)),
+            None => (None, None),
+        };
+        let offset =
+            |door: Option<&f64>, unit: usize| door.map_or(0.0, |at| at - units[unit].width / 2.0);
+        // Orders are nets of their own, numbered from the other end.
+        let number = match net {
+            Some(net) => {
+                let fresh = numbers.len();
+                *numbers.entry(net).or_insert(fresh)
+            }
+            None => usize::MAX - pair,
+        };
+        Link {
+            net: number,
+            from,
+            from_offset: offset(exit, from),
+            to,
+            to_offset: offset(entry, to),
+        }
+    });
+    let links: Vec<Link> = links.collect();
+    let natural: Vec<f64> = (0..items.len()).map(|position| position as f64).collect();
+    let held = |_: usize| keys.is_some();
+    arrange(&items, &links, keys.unwrap_or(&natural), &held, OUTSIDE)
+}
+
+fn without_repeats(mut corners: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    let same = |a: f64, b: f64| (a - b).abs() < 0.01;
+    corners.dedup_by(|a, b| same(a.0, b.0) && same(a.1, b.1));
+    corners
+}
+
+/// The units of a diagram: stages in order, then nodes that stand in none.
+fn units(diagram: &Diagram, edges: &[(usize, usize, usize, Net)]) -> Vec<Unit> {
+    let (stages, count) = (diagram.groups.len(), diagram.nodes.len());
+    let stage = |node: usize| diagram.nodes[node].group.filter(|group| *group < stages);
+    // A node without a stage counts as a stage of its own.
+    let place = |node: usize| stage(node).unwrap_or(stages + node);
+    let pairs: Vec<(usize, usize)> = edges
+        .iter()
+        .map(|(_, from, to, _)| (place(*from), place(*to)))
+        .collect();
+    let circles = circles(stages + count, &pairs);
+    let level = levels(count, edges, &|node| (place(node), circles[place(node)]));
+    let mut parts: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    (0..stages).for_each(|stage| drop(parts.insert((stage, usize::MAX), Vec::new())));
+    for node in 0..diagram.nodes.len() {
+        if let Some(stage) = stage(node) {
+            parts.entry((stage, level[node])).or_default().push(node);
+        }
+    }
+    let mut units = Vec::new();
+    for group in 0..stages {
+        let of_stage = parts.range((group, 0)..=(group, usize::MAX));
+        let mut found: Vec<&Vec<usize>> = of_stage
+            .map(|(_, nodes)| nodes)
+            .filter(|nodes| !nodes.is_empty())
+            .collect();
+        let nothing = Vec::new();
+        if found.is_empty() {
+            found.push(&nothing);
+        }
+        let count = found.len();
+        units.extend(found.into_iter().enumerate().map(|(part, nodes)| Unit {
+            nodes: nodes.clone(),
+            stage: Some((group, (count > 1).then_some((part + 1, count)))),
+        }));
+    }
+    let single = (0..diagram.nodes.len()).filter(|node| stage(*node).is_none());
+    units.extend(single.map(|node| Unit {
+        nodes: vec![node],
+        stage: None,
+    }));
+    units
+}
+
+/// Whether one comes from `from` to `to`.
+fn reaches(
+    count: usize,
+    pairs: impl Iterator<Item = (usize, usize)>,
+    from: usize,
+    to: usize,
+) -> bool {
+    let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
+    pairs.for_each(|(from, to)| after[from].push(to));
+    let (mut seen, mut pending) = (vec![false; count], vec![from]);
+    while let Some(unit) = pending.pop() {
+        if unit == to {
+            return true;
+        }
+        if !std::mem::replace(&mut seen[unit], true) {
+            pending.extend(&after[unit]);
+        }
+    }
+    false
+}
+
+/// By stage, the number of the circle of stages that it is part of: stages with the same number reach each other.
+fn circles(stages: usize, pairs: &[(usize, usize)]) -> Vec<usize> {
+    let (mut after, mut before) = (vec![Vec::new(); stages], vec![Vec::new(); stages]);
+    for (from, to) in pairs {
+        after[*from].push(*to);
+        before[*to].push(*from);
+    }
+    // In the order in which one leaves them for good, and then backwards: what is reached is the circle.
+    let (mut seen, mut left) = (vec![false; stages], Vec::with_capacity(stages));
+    for start in 0..stages {
+        let mut path = vec![(start, 0)];
+        if std::mem::replace(&mut seen[start], true) {
+            continue;
+        }
+        while let Some((stage, next)) = path.last_mut() {
+            match after[*stage].get(*next).copied() {
+                None => {
+                    left.push(*stage);
+                    path.pop();
+                }
+                Some(to) => {
+                    *next += 1;
+                    if !std::mem::replace(&mut seen[to], true) {
+                        path.push((to, 0));
+                    }
+                }
+            }
+        }
+    }
+    let mut circles = vec![usize::MAX; stages];
+    for start in left.into_iter().rev() {
+        let mut pending = vec![start];
+        while let Some(stage) = pending.pop() {
+            if circles[stage] == usize::MAX {
+                circles[stage] = start;
+                pending.extend(&before[stage]);
+            }
+        }
+    }
+    circles
+}
+
+/// By node, how often one has to change stages within a circle to get to it.
+fn levels(
+    count: usize,
+    edges: &[(usize, usize, usize, Net)],
+    place: &dyn Fn(usize) -> (usize, usize),
+) -> Vec<usize> {
+    let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
+    let mut open = vec![0_usize; count];
+    for (_, from, to, _) in edges {
+        after[*from].push(*to);
+        open[*to] += 1;
+    }
+    let mut ready: Vec<usize> = (0..count).filter(|node| open[*node] == 0).collect();
+    let mut levels = vec![0; count];
+    while let Some(node) = ready.pop() {
+        for next in &after[node] {
+            let least = match (place(node), place(*next)) {
+                ((from, circle), (to, other)) if circle == other => {
+                    levels[node] + usize::from(from != to)
+                }
+                _ => 0,
+            };
+            levels[*next] = levels[*next].max(least);
+            open[*next] -= 1;
+            if open[*next] == 0 {
+                ready.push(*next);
+            }
+        }
+    }
+    levels
+}

@@ -1,0 +1,349 @@
+//! A run as a diagram: what it notes while it goes on, and the drawing of that later.
+//!
+//! Law: the note is written in one pass over the tasks and is small, however many there are: all tasks of one
+//! definition are one node, and single tasks are noted only where they are few. How tasks ended is looked up when the
+//! drawing is made.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io;
+
+use headwater_enact::Enactment;
+use headwater_graph::{TaskId, Workflow};
+use headwater_remember::{RunRecord, RunStatus, RunTask, Store, TaskState};
+use serde::{Deserialize, Serialize};
+
+use super::model::{
+    Diagram, DiagramCounts, DiagramEdge, DiagramEnd, DiagramNode, EdgeKind, NodeKind, grouped,
+};
+use super::workflow::{first_tasks, workflow_diagram};
+use crate::Error;
+
+/// Where a run notes its diagram, in its folder.
+const NOTE: &str = "dag.json";
+/// Runs of at most that many tasks note each of them.
+const FEW: usize = 200;
+/// Runs of at most that many tasks are drawn task by task, unless told otherwise.
+const SMALL: usize = 40;
+
+/// Whether the tasks of a run are drawn one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DiagramDetail {
+    /// Each task where there are at most forty, else as with `Grouped`.
+    #[default]
+    Automatic,
+    /// The tasks of one definition as one node.
+    Grouped,
+    /// Each task.
+    Each,
+}
+
+/// What a run notes.
+#[derive(Debug, Serialize, Deserialize)]
+struct Noted {
+    grouped: Diagram,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    each: Option<Diagram>,
+    tasks: usize,
+}
+
+/// A part of a run: a round of a study, or all of a run.
+pub(crate) struct Part<'a> {
+    /// Its tasks.
+    pub(crate) enactment: &'a Enactment,
+    /// The position of the stage of a task, and its name in it.
+    pub(crate) definition: &'a dyn Fn(TaskId) -> Option<(usize, &'a str)>,
+    /// What a task is called.
+    pub(crate) address: &'a dyn Fn(TaskId) -> String,
+}
+
+/// Notes the diagram of a run. What it noted before is replaced.
+pub(crate) fn note(
+    store: &Store,
+    run: &str,
+    workflow: &Workflow,
+    parts: &[Part<'_>],
+) -> io::Result<()> {
+    let folder = store.run_folder(run);
+    fs::create_dir_all(&folder)?;
+    let bytes = serde_json::to_vec(&noted(workflow, parts))?;
+    let fresh = folder.join(format!("{NOTE}.new"));
+    fs::write(&fresh, bytes)?;
+    fs::rename(&fresh, folder.join(NOTE))
+}
+
+/// No node.
+const NOWHERE: u32 = u32::MAX;
+
+fn noted(workflow: &Workflow, parts: &[Part<'_>]) -> Noted {
+    let mut diagram = workflow_diagram(workflow, &[]);
+    let first = first_tasks(workflow);
+    let names: Vec<HashMap<&str, usize>> = (workflow.stages.iter())
+        .map(|stage| {
+            let tasks = stage.tasks.iter().enumerate();
+            tasks
+                .map(|(position, task)| (&*task.name, position))
+                .collect()
+        })
+        .collect();
+    let mut tasks = vec![0_u64; diagram.nodes.len()];
+    let mut edges: HashMap<(u32, u32), u64> = HashMap::new();
+    // By part and task: the node of its definition.
+    let mut homes: Vec<Vec<u32>> = Vec::with_capacity(parts.len());
+    for part in parts {
+        let graph = part.enactment.graph();
+        let home = |task: TaskId| {
+            let (stage, name) = (part.definition)(task)?;
+            let position = names.get(stage)?.get(name)?;
+            u32::try_from(first[stage] + position).ok()
+        };
+        let home: Vec<u32> = graph
+            .ids()
+            .map(|task| home(task).unwrap_or(NOWHERE))
+            .collect();
+        for task in graph.ids().filter(|task| home[task.index()] != NOWHERE) {
+            let to = home[task.index()];
+            tasks[to as usize] += 1;
+            makers(part.enactment, &home, task, &mut |maker| {
+                *edges.entry((home[maker.index()], to)).or_default() += 1;
+            });
+        }
+        homes.push(home);
+    }
+    let total = tasks.iter().sum::<u64>();
+    let each = (total <= FEW as u64 && total > 0).then(|| each(&diagram, parts, &homes));
+    for (node, tasks) in diagram.nodes.iter_mut().zip(tasks) {
+        if node.kind == NodeKind::Task && !parts.is_empty() {
+            node.tasks = Some(tasks);
+        }
+    }
+    for edge in &mut diagram.edges {
+        if let (DiagramEnd::Node(from), DiagramEnd::Node(to)) = (edge.from, edge.to) {
+            edge.count = edges.get(&(from as u32, to as u32)).copied();
+        }
+    }
+    Noted {
+        grouped: diagram,
+        each,
+        tasks: total as usize,
+    }
+}
+
+/// The tasks that a task reads from; what the engine added in between is looked through.
+fn makers(enactment: &Enactment, home: &[u32], task: TaskId, found: &mut dyn FnMut(TaskId)) {
+    let graph = enactment.graph();
+    let mut between = Vec::new();
+    graph.for_each_input_task(task, |maker| match home[maker.index()] {
+        NOWHERE => between.push(maker),
+        _ => found(maker),
+    });
+    while let Some(helper) = between.pop() {
+        graph.for_each_input_task(helper, |maker| match home[maker.index()] {
+            NOWHERE => between.push(maker),
+            _ => found(maker),
+        });
+    }
+}
+
+/// Every task by itself. `grouped` says how they hang together with inputs and outputs.
+fn each(grouped: &Diagram, parts: &[Part<'_>], homes: &[Vec<u32>]) -> Diagram {
+    let mut diagram = Diagram {
+        title: grouped.title.clone(),
+        groups: grouped.groups.clone(),
+        ..Diagram::default()
+    };
+    let is_task = |node: usize| grouped.nodes[node].kind == NodeKind::Task;
+    // By node of the grouped diagram, those that stand for it here.
+    let mut stands: Vec<Vec<usize>> = vec![Vec::new(); grouped.nodes.len()];
+    for (node, known) in grouped.nodes.iter().enumerate() {
+        if known.kind == NodeKind::Input {
+            stands[node].push(diagram.nodes.len());
+            diagram.nodes.push(known.clone());
+        }
+    }
+    let mut reads = Vec::new();
+    for (part, home) in parts.iter().zip(homes) {
+        let mut here: HashMap<TaskId, usize> = HashMap::new();
+        for task in part.enactment.graph().ids() {
+            let definition = home[task.index()] as usize;
+            let Some(known) = grouped.nodes.get(definition) else {
+                continue;
+            };
+            let node = diagram.nodes.len();
+            let address = (part.address)(task);
+            let index = address.split_once('[').map(|(_, index)| index);
+            let label = match index {
+                Some(index) => format!("{}[{index}", known.label),
+                None => known.label.clone(),
+            };
+            here.insert(task, node);
+            stands[definition].push(node);
+            diagram.nodes.push(DiagramNode {
+                label,
+                address: Some(address),
+                tasks: Some(1),
+                ..known.clone()
+            });
+            let mut read: BTreeMap<usize, u64> = BTreeMap::new();
+            makers(part.enactment, home, task, &mut |maker| {
+                if let Some(maker) = here.get(&maker) {
+                    *read.entry(*maker).or_default() += 1;
+                }
+            });
+            reads.extend(read.into_keys().map(|maker| (maker, node)));
+        }
+    }
+    for (node, known) in grouped.nodes.iter().enumerate() {
+        if known.kind == NodeKind::Output {
+            stands[node].push(diagram.nodes.len());
+            diagram.nodes.push(known.clone());
+        }
+    }
+    let data = |from, to, optional| DiagramEdge {
+        from: DiagramEnd::Node(from),
+        to: DiagramEnd::Node(to),
+        kind: EdgeKind::Data,
+        names: Vec::new(),
+        optional,
+        count: None,
+    };
+    for edge in &grouped.edges {
+        let (DiagramEnd::Node(from), DiagramEnd::Node(to)) = (edge.from, edge.to) else {
+            diagram.edges.push(edge.clone());
+            continue;
+        };
+        if is_task(from) && is_task(to) {
+            continue;
+        }
+        for one in &stands[from] {
+            diagram.edges.extend(
+                stands[to]
+                    .iter()
+                    .map(|other| data(*one, *other, edge.optional)),
+            );
+        }
+    }
+    diagram
+        .edges
+        .extend(reads.into_iter().map(|(from, to)| data(from, to, false)));
+    diagram
+}
+
+/// The diagram of a run.
+pub fn run_diagram(
+    store: &Store,
+    run: &RunRecord,
+    detail: DiagramDetail,
+) -> Result<Diagram, Error> {
+    let path = store.run_folder(&run.id).join(NOTE);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(Error::usage(
+                format!("run `{}` has left no graph", run.id),
+                Some(format!(
+                    "draw what it was a run of: headwater dag {}",
+                    run.file.display()
+                )),
+            ));
+        }
+        Err(error) => return Err(Error::io("cannot read", path, error)),
+    };
+    let noted: Noted = serde_json::from_slice(&bytes).map_err(|error| {
+        Error::usage(
+            format!("`{}` is damaged: {error}", path.display()),
+            Some(
+                "give the command of the run again: what is remembered is not made again"
+                    .to_owned(),
+            ),
+        )
+    })?;
+    let alone = match detail {
+        DiagramDetail::Grouped => false,
+        DiagramDetail::Automatic => noted.tasks <= SMALL && noted.each.is_some(),
+        DiagramDetail::Each if noted.each.is_some() => true,
+        DiagramDetail::Each => {
+            let why = match noted.tasks {
+                0 => "no tasks".to_owned(),
+                tasks => format!("{} tasks", grouped(tasks as u64)),
+            };
+            return Err(Error::usage(
+                format!("run `{}` has {why}; each task is noted up to {FEW}", run.id),
+                Some("leave --each out: tasks of one kind are drawn as one".to_owned()),
+            ));
+        }
+    };
+    let tasks = store.run_tasks(&run.id)?;
+    let mut diagram = match noted.each {
+        Some(each) if alone => each,
+        _ => noted.grouped,
+    };
+    tell(&mut diagram, &tasks, alone);
+    diagram.notes = notes(run, &tasks, noted.tasks);
+    Ok(diagram)
+}
+
+/// Says on each node what became of its tasks.
+fn tell(diagram: &mut Diagram, tasks: &[RunTask], alone: bool) {
+    let mut found: HashMap<&str, (DiagramCounts, f64)> = HashMap::new();
+    for task in tasks {
+        let address = match alone {
+            true => task.address.as_str(),
+            false => task.address.split('[').next().unwrap_or_default(),
+        };
+        let (counts, seconds) = found.entry(address).or_default();
+        *count_of(counts, task.state) += 1;
+        *seconds += task.wall as f64 / 1e9;
+    }
+    for node in &mut diagram.nodes {
+        let Some((counts, seconds)) = node
+            .address
+            .as_deref()
+            .and_then(|address| found.get(address))
+        else {
+            continue;
+        };
+        node.counts = Some(*counts);
+        node.seconds = (*seconds > 0.0).then_some(*seconds);
+    }
+}
+
+fn count_of(counts: &mut DiagramCounts, state: TaskState) -> &mut u64 {
+    match state {
+        TaskState::Executed => &mut counts.executed,
+        TaskState::Reused => &mut counts.reused,
+        TaskState::Failed => &mut counts.failed,
+        TaskState::Blocked => &mut counts.blocked,
+        TaskState::CutOff => &mut counts.cut_off,
+        TaskState::Restored => &mut counts.restored,
+    }
+}
+
+/// How the run went, in lines.
+fn notes(run: &RunRecord, tasks: &[RunTask], noted: usize) -> Vec<String> {
+    let mut all = DiagramNode {
+        tasks: Some(noted as u64),
+        ..DiagramNode::default()
+    };
+    if !tasks.is_empty() {
+        let mut counts = DiagramCounts::default();
+        tasks
+            .iter()
+            .for_each(|task| *count_of(&mut counts, task.state) += 1);
+        all.tasks = Some(all.tasks.unwrap_or(0).max(counts.total()));
+        all.counts = Some(counts);
+    }
+    let status = match run.status {
+        RunStatus::Running => "running",
+        RunStatus::Done => "done",
+        RunStatus::Failed => "failed",
+        RunStatus::Cancelled => "cancelled",
+        RunStatus::Interrupted => "interrupted",
+    };
+    let counts = all.told_counts().map(|counts| format!(": {counts}"));
+    vec![format!(
+        "run {}, {status}{}",
+        run.id,
+        counts.unwrap_or_default()
+    )]
+}
