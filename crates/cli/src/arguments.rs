@@ -3,6 +3,7 @@
 pub(crate) mod dag;
 pub(crate) mod shells;
 pub(crate) mod study;
+pub(crate) mod watching;
 
 use std::path::PathBuf;
 
@@ -33,23 +34,27 @@ pub(crate) struct Arguments {
     pub(crate) common: Common,
 }
 
+/// Where help has the flags of every command: apart from those of one.
+const EVERY: &str = "Options of every command";
+
 /// Flags of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
     /// Print one JSON object on stdout instead of text
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERY)]
     pub(crate) json: bool,
     /// The folder that products are kept in [default: the nearest .headwater in this folder or its parents]
     #[arg(
         long,
         global = true,
+        help_heading = EVERY,
         value_name = "URL",
         env = "HEADWATER_STORE",
         hide_env_values = true
     )]
     pub(crate) store: Option<String>,
     /// Use what the store remembers, but write nothing to it
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERY)]
     pub(crate) read_only: bool,
 }
 
@@ -102,7 +107,7 @@ Examples:
 Examples:
   headwater explain last 'raise.add[0]'   a task of the latest run, by its address
   headwater explain 20261116-08 3fa94c    by the beginnings of the run's name and of a recipe
-`headwater runs show RUN` lists the addresses of a run's tasks.")]
+`headwater runs show RUN --tasks` lists the addresses of a run's tasks.")]
     Explain {
         /// The run: its name, the beginning of it, or `last`
         run: String,
@@ -171,7 +176,7 @@ pub(crate) struct Run {
     /// The data: a YAML, JSON or CSV file that says what each input gets
     #[arg(long, value_name = "FILE")]
     pub(crate) inputs: Option<PathBuf>,
-    /// Give a parameter a value; wins over the data file and the default
+    /// Give a parameter a value, once for each parameter; wins over the data file and the default
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) set: Vec<String>,
     /// Only say what would run
@@ -210,6 +215,8 @@ pub(crate) struct Run {
     /// Start a stage only when the stages before it have done all items
     #[arg(long)]
     pub(crate) no_pipelining: bool,
+    #[command(flatten)]
+    pub(crate) watching: watching::Watching,
 }
 
 #[derive(Debug, Subcommand)]
@@ -286,7 +293,7 @@ Examples:
         #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
         limit: usize,
     },
-    /// Show one run: how it went, and what became of each task
+    /// Show one run: how it went, stage by stage, what took long and what failed
     #[command(after_help = "\
 Examples:
   headwater runs show                 the latest run
@@ -295,6 +302,9 @@ Examples:
         /// Its name, the beginning of it, or `last`
         #[arg(default_value = "last")]
         run: String,
+        /// List what became of every task
+        #[arg(long)]
+        tasks: bool,
     },
     /// Compare two runs, task by task, and say what changed
     ///
@@ -344,7 +354,7 @@ Example:
 Example:
   headwater products verify && echo all is well")]
     Verify,
-    /// Throw bytes away until what is kept is no larger than this
+    /// Throw bytes away until what is kept is no larger than a given size
     ///
     /// What was cheap to make, large and seldom used goes first. Records stay: a product whose bytes are gone is still
     /// known, and is made again only when something that has to run needs it.
@@ -404,7 +414,7 @@ pub(crate) struct Synthesis {
     /// Also write the nuclei as numbers of 16 bits, from 1 on in reading order, 0 elsewhere
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
-    /// How large
+    /// How large, in pixels
     #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "1024x1024", value_parser = extent)]
     pub(crate) size: (usize, usize),
     /// Which of all such images

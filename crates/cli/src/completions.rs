@@ -10,13 +10,18 @@ use clap_complete::aot;
 
 use headwater::Error;
 
-use crate::arguments::Arguments;
 use crate::arguments::shells::{Completions, Shell};
+use crate::arguments::{Arguments, Common};
 use crate::show;
 
 /// Prints the script.
-pub(crate) fn completions(options: &Completions) -> Result<ExitCode, Error> {
-    show::line(script(options.shell).trim_end());
+pub(crate) fn completions(options: &Completions, common: &Common) -> Result<ExitCode, Error> {
+    let script = script(options.shell);
+    if common.json {
+        show::line(&serde_json::json!({ "script": script }).to_string());
+    } else {
+        show::line(script.trim_end());
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,6 +8,7 @@ mod check;
 mod command_cases;
 mod completions;
 mod dag;
+mod events;
 mod explain;
 mod figures;
 mod imaging;
@@ -25,6 +26,7 @@ mod study_json;
 mod study_live;
 mod study_run;
 mod study_show;
+mod watching;
 
 use std::process::ExitCode;
 
@@ -57,7 +59,7 @@ fn main() -> ExitCode {
         Command::Study { command } => study::study(command, &arguments.common, &libraries),
         Command::Tune { study, set } => study::tune(study, set, &arguments.common, &libraries),
         Command::Imaging { command } => imaging::imaging(command, &arguments.common),
-        Command::Completions(options) => completions::completions(options),
+        Command::Completions(options) => completions::completions(options, &arguments.common),
         Command::Man(options) => man::man(options, &arguments.common),
         Command::Products { command } => products::products(command, &arguments.common),
     };

@@ -22,7 +22,12 @@ pub(crate) fn man(options: &Man, common: &Common) -> Result<ExitCode, Error> {
     let root = tree();
     let Some(folder) = &options.output else {
         let command = find(&root, &options.command)?;
-        show::line(page(command).trim_end());
+        let page = page(command);
+        if common.json {
+            show::line(&serde_json::json!({ "page": page }).to_string());
+        } else {
+            show::line(page.trim_end());
+        }
         return Ok(ExitCode::SUCCESS);
     };
     fs::create_dir_all(folder).map_err(|source| unwritable(folder, source))?;

@@ -7,25 +7,20 @@ use std::time::{Duration, Instant};
 use headwater::{Progress, Snapshot, StageSnapshot};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::show;
+use crate::arguments::watching::ProgressKind;
+use crate::{events, show};
 
 /// Shows the progress until the run is over.
-pub(crate) fn show(progress: &Progress, quiet: bool) -> Option<JoinHandle<()>> {
-    if quiet {
-        return None;
-    }
+pub(crate) fn show(progress: &Progress, kind: ProgressKind) -> Option<JoinHandle<()>> {
     let progress = progress.clone();
-    let bars = bars();
     let thread = std::thread::Builder::new().name("headwater-progress".to_owned());
-    thread
-        .spawn(move || {
-            if bars {
-                draw(&progress);
-            } else {
-                tell(&progress);
-            }
-        })
-        .ok()
+    let shown = match kind {
+        ProgressKind::None => return None,
+        ProgressKind::Json => thread.spawn(move || events::follow(|| events::of_run(&progress))),
+        ProgressKind::Bars if bars() => thread.spawn(move || draw(&progress)),
+        ProgressKind::Bars | ProgressKind::Lines => thread.spawn(move || tell(&progress)),
+    };
+    shown.ok()
 }
 
 /// How far a command is that counts its own steps.
@@ -142,7 +137,7 @@ fn draw(progress: &Progress) {
             bars.push(bar);
         }
         for line in &snapshot.news {
-            let _ = group.println(line);
+            let _ = group.println(line.to_string());
         }
         for (bar, stage) in bars.iter().zip(&snapshot.stages) {
             bar.set_length(stage.planned as u64);
@@ -189,7 +184,8 @@ fn tell(progress: &Progress) {
     let mut pause = FIRST_PAUSE;
     loop {
         let snapshot = progress.snapshot();
-        snapshot.news.iter().for_each(|line| show::talk(line));
+        let news = snapshot.news.iter();
+        news.for_each(|news| show::talk(&news.to_string()));
         let ended: usize = snapshot.stages.iter().map(|stage| stage.ended).sum();
         if snapshot.over {
             return;

@@ -6,37 +6,61 @@ use std::sync::Arc;
 use headwater::enact::Parallelism;
 use headwater::graph::{Recipe, Registry, Value};
 use headwater::{
-    Delivered, DryRun, Error, FailedTask, OutputItem, Progress, RunReport, RunRequest, Stop,
-    StorePlace,
+    Delivered, DryRun, Error, FailedTask, OutputItem, Progress, RunReport, RunRequest, RunStatus,
+    Stop, StorePlace,
 };
 use serde_json::{Map, json};
 
+use crate::arguments::watching::ProgressKind;
 use crate::arguments::{Common, Run};
+use crate::watching::Metrics;
 use crate::{progress, show, signals};
 
 pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Result<ExitCode, Error> {
+    let kind = options.watching.kind(common.json);
+    if kind == ProgressKind::Json {
+        show::as_events();
+    }
     let current = current_folder()?;
     let request = request(options, common);
     if options.dry_run {
         let plan = headwater::dry_run(&request, libraries, &current)?;
         show_plan(&plan, common.json);
+        if show::events() {
+            show::event(&json!({"event": "end", "status": "done", "exit": 0}));
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let (shown, stop) = (Progress::default(), Stop::default());
-    signals::watch(&stop, &shown, common.json);
-    let thread = progress::show(&shown, common.json);
+    let metrics = Metrics::begin(options.watching.metrics.as_deref(), &shown, {
+        let shown = shown.clone();
+        move |status| headwater::run_metrics(&shown.look(), status)
+    })?;
+    signals::watch(&stop, &shown, kind == ProgressKind::None);
+    let thread = progress::show(&shown, kind);
     let report = headwater::run(&request, libraries, &current, &shown, &stop);
     shown.finish();
     if let Some(thread) = thread {
         let _ = thread.join();
     }
+    let status = report.as_ref().map_or(RunStatus::Failed, RunReport::status);
+    if let Some(metrics) = metrics {
+        metrics.finish(status);
+    }
     let report = report?;
+    let code = u8::from(!report.succeeded());
+    if !show::events() && !common.json {
+        tell_report(&report);
+    }
     if common.json {
         show::line(&as_json(&report).to_string());
     } else {
         show_report(&report);
     }
-    Ok(ExitCode::from(u8::from(!report.succeeded())))
+    if show::events() {
+        tell_end(&report, status, code);
+    }
+    Ok(ExitCode::from(code))
 }
 
 pub(crate) fn current_folder() -> Result<std::path::PathBuf, Error> {
@@ -109,9 +133,7 @@ fn show_plan(plan: &DryRun, as_json: bool) {
     for (file, text, diagnostics) in &plan.diagnostics {
         show::diagnostics(file, text, diagnostics);
     }
-    plan.notes
-        .iter()
-        .for_each(|note| show::talk(&format!("note: {note}")));
+    plan.notes.iter().for_each(|note| show::note(note));
     let width = plan
         .stages
         .iter()
@@ -220,14 +242,36 @@ fn as_json(report: &RunReport) -> serde_json::Value {
     })
 }
 
-fn show_report(report: &RunReport) {
+/// The last events of a run. Failures have been told, and all of them are in `failures.txt`.
+fn tell_end(report: &RunReport, status: RunStatus, code: u8) {
     for (file, text, diagnostics) in &report.diagnostics {
         show::diagnostics(file, text, diagnostics);
     }
-    report
-        .notes
-        .iter()
-        .for_each(|note| show::talk(&format!("note: {note}")));
+    report.notes.iter().for_each(|note| show::note(note));
+    report.errors.iter().for_each(|error| show::trouble(error));
+    let counts = &report.counts;
+    show::event(&json!({
+        "event": "end",
+        "status": status.name(),
+        "exit": code,
+        "run": report.run,
+        "folder": report.folder,
+        "seconds": (report.seconds * 1e6).round() / 1e6,
+        "tasks": counts.tasks,
+        "executed": counts.executed,
+        "reused": counts.reused(),
+        "cut_off": counts.cut_off,
+        "failed": counts.failed,
+        "blocked": counts.blocked,
+    }));
+}
+
+/// What a person is told on stderr.
+fn tell_report(report: &RunReport) {
+    for (file, text, diagnostics) in &report.diagnostics {
+        show::diagnostics(file, text, diagnostics);
+    }
+    report.notes.iter().for_each(|note| show::note(note));
     for failed in report.failures.iter().take(5) {
         show_failure(failed);
     }
@@ -238,9 +282,11 @@ fn show_report(report: &RunReport) {
             report.folder.join("failures.txt").display()
         ));
     }
-    for error in &report.errors {
-        show::talk(&format!("{} {error}", show::paint("error:", "1;31")));
-    }
+    report.errors.iter().for_each(|error| show::trouble(error));
+}
+
+/// What a person is told on stdout.
+fn show_report(report: &RunReport) {
     let counts = &report.counts;
     let mut line = format!(
         "run {}: {}, {} executed, {} reused",

@@ -1,8 +1,13 @@
 //! `headwater runs`.
+//!
+//! Law: what is shown of a run fits a screen or two, however many tasks it has, unless all of them are asked for.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use headwater::{Error, RunRecord, RunTask, StorePlace, TaskState};
+use headwater::{
+    Error, RunOverview, RunRecord, RunStatus, RunTask, StageOverview, StorePlace, TaskState,
+};
 use serde_json::json;
 
 use crate::arguments::{Common, RunsCommand};
@@ -17,10 +22,19 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
     show::damage(&store);
     match command {
         RunsCommand::Ls { limit } => list(&store.runs(*limit)?, common.json),
-        RunsCommand::Show { run } => {
-            let found = headwater::find_run(&store, run)?;
-            let tasks = store.run_tasks(&found.id)?;
-            one(&found, &tasks, common.json);
+        RunsCommand::Show { run, tasks: all } => {
+            let run = headwater::find_run(&store, run)?;
+            let tasks = store.run_tasks(&run.id)?;
+            let found = headwater::overview(&store, &run, &tasks, SLOWEST);
+            if common.json {
+                show::line(&as_json(&run, &tasks, &found).to_string());
+            } else if *all {
+                head(&run, &found).iter().for_each(|line| show::line(line));
+                list_tasks(&tasks);
+            } else {
+                let lines = at_a_glance(&run, &tasks, &found);
+                lines.iter().for_each(|line| show::line(line));
+            }
         }
         RunsCommand::Diff { first, second } => {
             let difference = headwater::diff_runs(&store, first, second)?;
@@ -75,72 +89,273 @@ fn list(runs: &[RunRecord], as_json: bool) {
     }
 }
 
-fn one(run: &RunRecord, tasks: &[RunTask], as_json: bool) {
-    if as_json {
-        let list: Vec<serde_json::Value> = tasks
-            .iter()
-            .map(|task| {
-                json!({
-                    "task": task.address,
-                    "state": task.state.to_string(),
-                    "recipe": task.recipe.hex(),
-                    "start": task.started as f64 / 1e9,
-                    "seconds": task.wall as f64 / 1e9,
-                })
-            })
-            .collect();
-        let mut object = describe(run);
-        object["task_list"] = json!(list);
-        show::line(&object.to_string());
-        return;
-    }
-    show::line(&format!("run       {}", run.id));
-    show::line(&format!(
-        "workflow  {} ({})",
-        run.workflow,
-        run.file.display()
-    ));
-    show::line(&format!("status    {}", run.status));
-    // The tasks know better than the clock of the record, which counts whole seconds.
-    if let Some(last) = tasks
+/// How many of the slowest tasks are shown.
+const SLOWEST: usize = 10;
+/// How many failures are shown in full.
+const FAILURES: usize = 5;
+/// How many lines of one failure are shown.
+const FAILURE_LINES: usize = 12;
+
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}
+
+fn as_json(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> serde_json::Value {
+    let task = |task: &RunTask| {
+        json!({
+            "task": task.address,
+            "state": task.state.to_string(),
+            "recipe": task.recipe.hex(),
+            "start": seconds(task.started),
+            "seconds": seconds(task.wall),
+        })
+    };
+    let stage = |stage: &StageOverview| {
+        json!({
+            "stage": stage.name,
+            "tasks": stage.tasks,
+            "executed": stage.executed,
+            "reused": stage.reused,
+            "cut_off": stage.cut_off,
+            "failed": stage.failed,
+            "blocked": stage.blocked,
+            "task_seconds": seconds(stage.spent),
+        })
+    };
+    let files: serde_json::Map<String, serde_json::Value> = found
+        .files
         .iter()
-        .map(|task| task.started + task.wall)
-        .max()
-        .filter(|last| *last > 0)
-    {
-        show::line(&format!("took      {}", show::duration(last as f64 / 1e9)));
+        .map(|(what, path)| ((*what).to_owned(), json!(path)))
+        .collect();
+    let mut object = describe(run);
+    object["seconds"] = json!(found.last_end.map(seconds));
+    object["stages"] = found.stages.iter().map(stage).collect();
+    let slowest = found.slowest.iter().map(|place| task(&tasks[*place]));
+    object["slowest"] = slowest.collect();
+    object["failures"] = json!(found.failures);
+    object["files"] = json!(files);
+    object["task_list"] = tasks.iter().map(task).collect();
+    object
+}
+
+/// A run at a glance.
+fn at_a_glance(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> Vec<String> {
+    let mut lines = head(run, found);
+    if tasks.is_empty() {
+        let why = match run.status {
+            RunStatus::Running => "what became of its tasks is known when it has ended",
+            RunStatus::Interrupted => {
+                "its process ended without a word: what it finished is remembered, and the same command continues it"
+            }
+            _ => "what became of its tasks is not recorded",
+        };
+        lines.extend([String::new(), why.to_owned()]);
     }
-    show::line(&format!(
-        "tasks     {}: {} executed, {} reused, {} failed",
-        run.tasks, run.executed, run.reused, run.failed
-    ));
-    show::line(&format!("outputs   {}", run.outputs.display()));
-    show::line(&format!("command   {}", run.command.join(" ")));
+    lines.extend(stages(found));
+    lines.extend(slowest(tasks, found));
+    lines.extend(failures(run, tasks, found));
+    let path = |(what, path): &(&str, PathBuf)| vec![(*what).to_owned(), show::path(path)];
+    let rows: Vec<Vec<String>> = found.files.iter().map(path).collect();
+    if !rows.is_empty() {
+        lines.push(String::new());
+        lines.extend(show::columns(&rows, &[]));
+    }
+    lines
+}
+
+fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
+    let mut rows = vec![
+        ["run", &run.id].map(str::to_owned),
+        [
+            "workflow".to_owned(),
+            match run.file.as_os_str().is_empty() {
+                true => run.workflow.clone(),
+                false => format!("{} ({})", run.workflow, run.file.display()),
+            },
+        ],
+        ["status".to_owned(), run.status.to_string()],
+        ["started".to_owned(), headwater::date(run.started)],
+    ];
+    if let Some(ended) = run.ended {
+        // The tasks know better than the clock of the record, which counts whole seconds.
+        let took = match found.last_end {
+            Some(last) => seconds(last),
+            None => ended.saturating_sub(run.started).max(0) as f64,
+        };
+        let took = show::duration(took);
+        rows.push([
+            "ended".to_owned(),
+            format!("{}, after {took}", headwater::date(ended)),
+        ]);
+    }
+    let number = |number: u64| show::grouped(usize::try_from(number).unwrap_or(usize::MAX));
+    let mut counts = number(run.tasks);
+    if run.ended.is_some() {
+        counts.push_str(&format!(
+            ": {} executed, {} reused, {} failed",
+            number(run.executed),
+            number(run.reused),
+            number(run.failed)
+        ));
+        let blocked: usize = found.stages.iter().map(|stage| stage.blocked).sum();
+        if blocked > 0 {
+            counts.push_str(&format!(
+                ", {} not run because of that",
+                show::grouped(blocked)
+            ));
+        }
+    }
+    rows.push(["tasks".to_owned(), counts]);
+    if !run.outputs.as_os_str().is_empty() {
+        let gone = if run.outputs.exists() { "" } else { " (gone)" };
+        rows.push([
+            "outputs".to_owned(),
+            format!("{}{gone}", show::path(&run.outputs)),
+        ]);
+    }
+    rows.push(["command".to_owned(), run.command.join(" ")]);
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|row| row.to_vec()).collect();
+    show::columns(&rows, &[])
+}
+
+fn stages(found: &RunOverview) -> Vec<String> {
+    if found.stages.is_empty() {
+        return Vec::new();
+    }
+    let header = [
+        "stage",
+        "tasks",
+        "executed",
+        "reused",
+        "cut off",
+        "failed",
+        "blocked",
+        "task time",
+    ];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    for stage in &found.stages {
+        rows.push(vec![
+            stage.name.clone(),
+            show::grouped(stage.tasks),
+            show::grouped(stage.executed),
+            show::grouped(stage.reused),
+            show::grouped(stage.cut_off),
+            show::grouped(stage.failed),
+            show::grouped(stage.blocked),
+            show::duration(seconds(stage.spent)),
+        ]);
+    }
+    // Columns that say nothing in most runs.
+    let sum = |of: fn(&StageOverview) -> usize| found.stages.iter().map(of).sum::<usize>();
+    let empty = [
+        (6, sum(|stage| stage.blocked)),
+        (5, sum(|stage| stage.failed)),
+        (4, sum(|stage| stage.cut_off)),
+    ];
+    for (column, _) in empty.iter().filter(|(_, sum)| *sum == 0) {
+        rows.iter_mut().for_each(|row| drop(row.remove(*column)));
+    }
+    let mut lines = vec![String::new()];
+    lines.extend(show::columns(&rows, &[1, 2, 3, 4, 5, 6, 7]));
+    lines
+}
+
+fn slowest(tasks: &[RunTask], found: &RunOverview) -> Vec<String> {
+    // One alone is in the table above.
+    if found.slowest.len() < 2 {
+        return Vec::new();
+    }
+    let row = |place: &usize| {
+        let task = &tasks[*place];
+        vec![
+            show::duration(seconds(task.wall)),
+            show::duration(seconds(task.started)),
+            task.address.clone(),
+        ]
+    };
+    let header = ["took", "start", "slowest tasks"]
+        .map(str::to_owned)
+        .to_vec();
+    let rows: Vec<Vec<String>> = std::iter::once(header)
+        .chain(found.slowest.iter().map(row))
+        .collect();
+    let mut lines = vec![String::new()];
+    lines.extend(show::columns(&rows, &[0, 1]));
+    lines
+}
+
+fn failures(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let all = match found.failures.is_empty() {
+        false => found.failures.len(),
+        true => tasks
+            .iter()
+            .filter(|task| task.state == TaskState::Failed)
+            .count(),
+    };
+    if all == 0 {
+        return Vec::new();
+    }
+    for failure in found.failures.iter().take(FAILURES) {
+        let all: Vec<&str> = failure.lines().collect();
+        let shown = all.iter().take(FAILURE_LINES);
+        lines.push(format!("failed: {}", all[0]));
+        lines.extend(shown.skip(1).map(|line| show::shortened(line, 400)));
+        if all.len() > FAILURE_LINES {
+            lines.push("    …".to_owned());
+        }
+    }
+    if found.failures.is_empty() {
+        let failed = tasks.iter().filter(|task| task.state == TaskState::Failed);
+        lines.extend(
+            failed
+                .take(FAILURES)
+                .map(|task| format!("failed: task `{}`", task.address)),
+        );
+    }
+    if all > FAILURES {
+        let more = show::count(all - FAILURES, "more failure");
+        let place = match found.failures.is_empty() {
+            true => format!("`headwater runs show {} --tasks`", run.id),
+            false => show::path(&run.outputs.join("failures.txt")),
+        };
+        lines.push(format!("… and {more}; all of them: {place}"));
+    }
+    let told = found
+        .failures
+        .iter()
+        .any(|failure| failure.contains("\n  folder:  "));
+    if told && !found.files.iter().any(|(what, _)| *what == "work") {
+        lines.push(
+            "the folders of these tasks are gone: those of the last runs are kept".to_owned(),
+        );
+    }
+    lines
+}
+
+/// What became of every task.
+fn list_tasks(tasks: &[RunTask]) {
     let (ran, rest): (Vec<&RunTask>, Vec<&RunTask>) = tasks
         .iter()
         .partition(|task| task.state != TaskState::Reused);
-    if !ran.is_empty() {
-        show::line("");
-        show::line(&format!(
-            "{:>10} {:>10}  {:9} task",
-            "start", "took", "state"
-        ));
-    }
-    for task in ran {
-        let seconds = |nanoseconds: u64| show::duration(nanoseconds as f64 / 1e9);
+    show::line("");
+    show::line(&format!(
+        "{:>10} {:>10}  {:9} task",
+        "start", "took", "state"
+    ));
+    for task in ran.into_iter().chain(rest) {
         let (start, took) = match task.state {
-            TaskState::Blocked | TaskState::CutOff => (String::new(), String::new()),
-            _ => (seconds(task.started), seconds(task.wall)),
+            TaskState::Blocked | TaskState::CutOff | TaskState::Reused => {
+                (String::new(), String::new())
+            }
+            _ => (
+                show::duration(seconds(task.started)),
+                show::duration(seconds(task.wall)),
+            ),
         };
         show::line(&format!(
             "{start:>10} {took:>10}  {:9} {}",
             task.state, task.address
-        ));
-    }
-    if !rest.is_empty() {
-        show::line(&format!(
-            "and {} that were remembered",
-            show::count(rest.len(), "task")
         ));
     }
 }

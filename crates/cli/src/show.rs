@@ -1,11 +1,16 @@
-//! Text for people: colours where they are wanted, errors with a way out.
+//! Text for people: colours where they are wanted, errors with a way out. For programs that ask for it (`--progress
+//! json`), all of it that goes to stderr is events.
+//!
+//! Law: once events are asked for, every line on stderr is one JSON object.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use headwater::Error;
 use headwater::graph::{Diagnostic, Fault};
+use serde_json::{Value, json};
 
 /// Writes a line to stdout. A reader that went away (`| head`) is no reason to fail.
 pub(crate) fn line(text: &str) {
@@ -14,13 +19,53 @@ pub(crate) fn line(text: &str) {
 
 /// Writes a line to stderr.
 pub(crate) fn talk(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    if events() {
+        event(&json!({"event": "note", "message": text}));
+    } else {
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+}
+
+/// Tells something that is worth knowing.
+pub(crate) fn note(text: &str) {
+    if events() {
+        talk(text);
+    } else {
+        talk(&format!("note: {text}"));
+    }
+}
+
+static EVENTS: AtomicBool = AtomicBool::new(false);
+
+/// From now on what goes to stderr is events.
+pub(crate) fn as_events() {
+    EVENTS.store(true, Ordering::Relaxed);
+}
+
+/// Whether what goes to stderr is events.
+pub(crate) fn events() -> bool {
+    EVENTS.load(Ordering::Relaxed)
+}
+
+/// Writes an event, in one piece.
+pub(crate) fn event(event: &Value) {
+    let _ = std::io::stderr().write_all(format!("{event}\n").as_bytes());
+}
+
+/// Tells an error that is not the last word.
+pub(crate) fn trouble(text: &str) {
+    if events() {
+        event(&json!({"event": "error", "message": text, "hint": null}));
+    } else {
+        talk(&format!("{} {text}", paint("error:", "1;31")));
+    }
 }
 
 /// Whether stderr takes colours.
 pub(crate) fn colours() -> bool {
     let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     std::io::stderr().is_terminal()
+        && !events()
         && !unwanted
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
@@ -28,7 +73,7 @@ pub(crate) fn colours() -> bool {
 /// Says what was found damaged in a store.
 pub(crate) fn damage(store: &headwater::Store) {
     for what in store.take_damage() {
-        talk(&format!("note: damaged in the store: {what}"));
+        note(&format!("damaged in the store: {what}"));
     }
 }
 
@@ -43,7 +88,14 @@ pub(crate) fn paint(text: &str, code: &str) -> String {
 
 /// Shows what a file's readers said.
 pub(crate) fn diagnostics(file: &Path, text: &str, diagnostics: &[Diagnostic]) {
-    if !diagnostics.is_empty() {
+    if events() {
+        for diagnostic in diagnostics {
+            let mut object = crate::check::describe(diagnostic);
+            object["event"] = json!("diagnostic");
+            object["file"] = json!(file);
+            event(&object);
+        }
+    } else if !diagnostics.is_empty() {
         let shown = headwater::render(diagnostics, &file.display().to_string(), text, colours());
         talk(shown.trim_end());
     }
@@ -79,19 +131,21 @@ pub(crate) fn error(error: &Error, as_json: bool) -> ExitCode {
             .filter(|diagnostic| diagnostic.is_error())
             .count();
         let noun = if errors == 1 { "mistake" } else { "mistakes" };
-        talk(&format!(
-            "{} {} in {}",
-            paint("error:", "1;31"),
-            format_args!("{errors} {noun}"),
-            file.display()
-        ));
+        trouble(&format!("{errors} {noun} in {}", file.display()));
+    } else if events() {
+        let (message, hint) = (error.to_string(), error.hint());
+        event(&json!({"event": "error", "message": message, "hint": hint}));
     } else {
-        talk(&format!("{} {error}", paint("error:", "1;31")));
+        trouble(&error.to_string());
         if let Some(hint) = error.hint() {
             talk(&format!("  {} {hint}", paint("help:", "1;36")));
         }
     }
-    ExitCode::from(if error.fault() == Fault::User { 2 } else { 1 })
+    let code = if error.fault() == Fault::User { 2 } else { 1 };
+    if events() {
+        event(&json!({"event": "end", "status": "failed", "exit": code}));
+    }
+    ExitCode::from(code)
 }
 
 /// A time for people.

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use headwater::{LiveAnswer, StudyProgress, StudySnapshot};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::{figures, progress, show};
+use crate::arguments::watching::ProgressKind;
+use crate::{events, figures, progress, show};
 
 /// How many parameters are shown at most, drawn and in a plain line.
 const SHOWN: (usize, usize) = (5, 3);
@@ -25,22 +26,32 @@ const BAR: usize = 24;
 const USUAL: (usize, usize) = (80, 24);
 
 /// Shows the progress until the study is over.
-pub(crate) fn show(progress: &StudyProgress, quiet: bool) -> Option<JoinHandle<()>> {
-    if quiet {
-        return None;
-    }
+pub(crate) fn show(progress: &StudyProgress, kind: ProgressKind) -> Option<JoinHandle<()>> {
     let progress = progress.clone();
-    let bars = progress::bars();
     let thread = Builder::new().name("headwater-progress".to_owned());
-    thread
-        .spawn(move || {
-            if bars {
-                draw(&progress);
-            } else {
-                tell(&progress);
+    let shown = match kind {
+        ProgressKind::None => return None,
+        ProgressKind::Json => thread.spawn(move || follow(&progress)),
+        ProgressKind::Bars if progress::bars() => thread.spawn(move || draw(&progress)),
+        ProgressKind::Bars | ProgressKind::Lines => thread.spawn(move || tell(&progress)),
+    };
+    shown.ok()
+}
+
+/// For programs. The last answer is that of all that is there.
+fn follow(progress: &StudyProgress) {
+    let answers = Answers::begin(progress);
+    events::follow(|| {
+        let snapshot = progress.snapshot();
+        let answer = match snapshot.over {
+            true => {
+                answers.over.store(true, Ordering::Relaxed);
+                progress.answer()
             }
-        })
-        .ok()
+            false => answers.of(snapshot.phase.0),
+        };
+        events::of_study(snapshot, answer.as_ref())
+    });
 }
 
 /// Answers, computed on a thread of their own, so that nothing waits for them.
@@ -106,7 +117,7 @@ fn draw(progress: &StudyProgress) {
     loop {
         let snapshot = progress.snapshot();
         for line in &snapshot.news {
-            bar.println(line);
+            bar.println(line.to_string());
         }
         if snapshot.over {
             answers.over.store(true, Ordering::Relaxed);
@@ -287,7 +298,8 @@ fn tell(progress: &StudyProgress) {
     let mut pause = progress::FIRST_PAUSE;
     loop {
         let snapshot = progress.snapshot();
-        snapshot.news.iter().for_each(|line| show::talk(line));
+        let news = snapshot.news.iter();
+        news.for_each(|news| show::talk(&news.to_string()));
         if snapshot.over {
             return;
         }
@@ -349,8 +361,7 @@ mod tests {
             ended: 1640,
             running: 2,
             elapsed: Duration::from_secs(40),
-            news: Vec::new(),
-            over: false,
+            ..StudySnapshot::default()
         }
     }
 
@@ -531,9 +542,11 @@ mod tests {
     #[test]
     fn showing_ends_with_the_study() {
         let progress = StudyProgress::default();
-        assert!(show(&progress, true).is_none());
+        assert!(show(&progress, ProgressKind::None).is_none());
         progress.finish();
-        let thread = show(&progress, false).expect("a thread");
-        thread.join().expect("no panic");
+        for kind in [ProgressKind::Bars, ProgressKind::Lines, ProgressKind::Json] {
+            let thread = show(&progress, kind).expect("a thread");
+            thread.join().expect("no panic");
+        }
     }
 }

@@ -7,24 +7,35 @@ use std::sync::Arc;
 
 use headwater::graph::Registry;
 use headwater::{
-    Bucketing, Error, Stop, StudyProgress, StudyReportRequest, StudyReuse, StudyRunRequest,
+    Bucketing, Error, RunStatus, Stop, StudyProgress, StudyReportRequest, StudyReuse, StudyRun,
+    StudyRunRequest,
 };
 use serde_json::json;
 
 use crate::arguments::Common;
-use crate::arguments::study::{BucketKind, RunReuse, StudyReport, StudyRun};
+use crate::arguments::study::{self, BucketKind, RunReuse, StudyReport};
+use crate::arguments::watching::ProgressKind;
 use crate::run::{current_folder, place};
+use crate::watching::Metrics;
 use crate::{show, signals, study_json, study_live, study_show};
 
 pub(crate) fn run(
-    options: &StudyRun,
+    options: &study::StudyRun,
     common: &Common,
     libraries: &Registry,
 ) -> Result<ExitCode, Error> {
+    let kind = options.watching.kind(common.json);
+    if kind == ProgressKind::Json {
+        show::as_events();
+    }
     let current = current_folder()?;
     let (progress, stop) = (StudyProgress::default(), Stop::default());
-    signals::watch(&stop, &progress, common.json);
-    let thread = study_live::show(&progress, common.json);
+    let metrics = Metrics::begin(options.watching.metrics.as_deref(), &progress, {
+        let progress = progress.clone();
+        move |status| headwater::study_metrics(&progress.look(), status)
+    })?;
+    signals::watch(&stop, &progress, kind == ProgressKind::None);
+    let thread = study_live::show(&progress, kind);
     let done = headwater::run_study(
         &request(options, common),
         libraries,
@@ -36,25 +47,58 @@ pub(crate) fn run(
     if let Some(thread) = thread {
         let _ = thread.join();
     }
+    let status = done.as_ref().map_or(RunStatus::Failed, StudyRun::status);
+    if let Some(metrics) = metrics {
+        metrics.finish(status);
+    }
     let done = done?;
+    let code = u8::from(!done.succeeded());
+    if show::events() || !common.json {
+        for file in &done.said {
+            show::diagnostics(&file.file, &file.text, &file.diagnostics);
+        }
+    }
     if common.json {
         let mut object = study_json::summary_json(&done.summary, &done.folder);
         object["errors"] = json!(done.errors);
         show::line(&object.to_string());
     } else {
-        for file in &done.said {
-            show::diagnostics(&file.file, &file.text, &file.diagnostics);
-        }
         let folder = done.folder.strip_prefix(&current).unwrap_or(&done.folder);
         study_show::show_summary(&done.summary, folder);
-        for error in &done.errors {
-            show::talk(&format!("error: {error}"));
-        }
     }
-    Ok(ExitCode::from(u8::from(!done.succeeded())))
+    if show::events() && common.json {
+        let notes = done.summary.facts.notes.iter();
+        notes.for_each(|note| show::note(note));
+    }
+    if show::events() || !common.json {
+        done.errors.iter().for_each(|error| show::trouble(error));
+    }
+    if show::events() {
+        tell_end(&done, status, code);
+    }
+    Ok(ExitCode::from(code))
 }
 
-fn request(options: &StudyRun, common: &Common) -> StudyRunRequest {
+/// The last event of a study.
+fn tell_end(done: &StudyRun, status: RunStatus, code: u8) {
+    let (facts, counts) = (&done.summary.facts, &done.counts);
+    show::event(&json!({
+        "event": "end",
+        "status": status.name(),
+        "exit": code,
+        "run": facts.run,
+        "folder": done.folder,
+        "seconds": (facts.seconds * 1e6).round() / 1e6,
+        "tasks": counts.tasks,
+        "executed": counts.executed,
+        "reused": counts.reused(),
+        "cut_off": counts.cut_off,
+        "failed": counts.failed,
+        "blocked": counts.blocked,
+    }));
+}
+
+fn request(options: &study::StudyRun, common: &Common) -> StudyRunRequest {
     let resource = |(name, number): &(String, u64)| (Arc::from(name.as_str()), *number);
     StudyRunRequest {
         study: options.study.clone(),

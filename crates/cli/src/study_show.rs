@@ -24,7 +24,7 @@ const PAIRS: usize = 5;
 /// Tells what a study came to: results on stdout, notes on stderr.
 pub(crate) fn show_summary(summary: &StudySummary, folder: &Path) {
     for note in &summary.facts.notes {
-        show::talk(&format!("note: {note}"));
+        show::note(note);
     }
     let size = terminal_size::terminal_size_of(std::io::stdout());
     let width = size.map(|(width, _)| usize::from(width.0));

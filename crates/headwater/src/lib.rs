@@ -17,10 +17,12 @@
 //! | `plan` | from a request to a planned run; dry runs |
 //! | `run` | one run, from plan to report |
 //! | `run_page` | the report of a run as a page |
-//! | `progress` | how far a run is |
+//! | `progress` | how far a run is, and its trace |
+//! | `metrics` | the same for Prometheus |
 //! | `deliver` | writes outputs where the user finds them |
 //! | `notes` | what a run notes for those who ask later |
 //! | `dag` | workflows and runs as pictures |
+//! | `overview` | an earlier run at a glance |
 //! | `explain` | why a task ran or what it reused; two runs side by side |
 //! | `study` | studies: parameter sets, and the plan that shares what they have in common |
 //! | `products` | the products of a store: listed, shown, checked, thrown away |
@@ -38,8 +40,10 @@ mod fetch;
 mod identifier;
 mod keep;
 mod load;
+mod metrics;
 mod native;
 mod notes;
+mod overview;
 mod page;
 mod place;
 mod plan;
@@ -71,14 +75,16 @@ pub use headwater_remember::{
 pub use identifier::date;
 pub use keep::StoreKeeper;
 pub use load::{Checked, CheckedFile, Loaded, check_file, load};
+pub use metrics::{run_metrics, study_metrics};
 pub use native::{NativeRun, run_graph, run_graph_with};
+pub use overview::{RunOverview, StageOverview, overview};
 pub use place::{StorePlace, open_store};
 pub use plan::{DryRun, StagePlan, dry_run};
 pub use products::{
     Held, InputSource, Origin, Product, ProductFile, ProductInput, ProductOutput, ProductRequest,
     collect_products, list_products, show_product, verify_products,
 };
-pub use progress::{Progress, Snapshot, StageSnapshot};
+pub use progress::{MemorySnapshot, News, Progress, RunFacts, Snapshot, StageSnapshot};
 pub use report::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};
 pub use run::run;
 pub use run_page::{

@@ -1,6 +1,12 @@
-//! How far a run is: written by the workers, read by whoever shows it.
+//! How far a run is: written by the workers, read by whoever shows it; and the trace.
+//!
+//! Law: what is said here is display only; nothing is decided by it. A row of the trace is one line, whatever stands in
+//! its cells.
 
+use std::borrow::Cow;
 use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,11 +16,85 @@ use headwater_graph::{Recipe, TaskId};
 
 use headwater_enact::State;
 
+/// What run it is, once that is known.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunFacts {
+    /// Its name.
+    pub run: String,
+    /// The name of the workflow.
+    pub workflow: String,
+    /// The name of the study, where it is one.
+    pub study: Option<String>,
+    /// When it began, in seconds since 1970.
+    pub started: i64,
+    /// How many cores it uses.
+    pub cores: usize,
+    /// Where its outputs go.
+    pub folder: PathBuf,
+}
+
+/// What memory is taken for, as the engine counts it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MemorySnapshot {
+    /// Bytes of products in memory.
+    pub products: u64,
+    /// Bytes promised to tasks that run.
+    pub promised: u64,
+    /// Bytes that both may take together; `None`: any.
+    pub limit: Option<u64>,
+}
+
+impl MemorySnapshot {
+    pub(crate) fn of(enactment: &Enactment) -> MemorySnapshot {
+        let coordinator = enactment.coordinator();
+        let limit = coordinator.memory_for_tasks();
+        MemorySnapshot {
+            products: coordinator.memory_held(),
+            promised: coordinator.memory_promised(),
+            limit: (limit < u64::MAX).then_some(limit),
+        }
+    }
+}
+
+/// Something to be told while a run goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// In words.
+    Line(String),
+    /// A task failed.
+    Failed {
+        /// Its address.
+        task: String,
+        /// Why, in one line.
+        message: String,
+        /// Whether it is tried again.
+        again: bool,
+    },
+}
+
+impl std::fmt::Display for News {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            News::Line(line) => out.write_str(line),
+            News::Failed {
+                task,
+                message,
+                again,
+            } => {
+                let again = if *again { "; it is tried again" } else { "" };
+                write!(out, "task `{task}`: {message}{again}")
+            }
+        }
+    }
+}
+
 /// How far one stage is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StageSnapshot {
     /// Its name.
     pub name: Arc<str>,
+    /// All its tasks, as far as is known.
+    pub tasks: usize,
     /// Tasks that have to run, as far as is known.
     pub planned: usize,
     /// Tasks that have ended, well or not.
@@ -25,11 +105,35 @@ pub struct StageSnapshot {
     pub blocked: usize,
     /// Tasks that run now.
     pub running: usize,
+    /// Tasks that ran and ended well, each counted once.
+    pub executed: usize,
+    /// How long tasks ran, all attempts together.
+    pub spent: Duration,
+}
+
+impl StageSnapshot {
+    /// Tasks that have to run and have not ended.
+    fn open(&self) -> usize {
+        self.planned.saturating_sub(self.ended)
+    }
+
+    /// Tasks that have to run and do not run yet.
+    pub fn waiting(&self) -> usize {
+        self.open().saturating_sub(self.running)
+    }
+
+    /// Tasks that need not run: they are remembered, or equal to something that is there.
+    pub fn reused(&self) -> usize {
+        let others = self.open() + self.executed + self.failed + self.blocked;
+        self.tasks.saturating_sub(others)
+    }
 }
 
 /// How far the run is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Snapshot {
+    /// What run it is, once that is known.
+    pub facts: Option<Arc<RunFacts>>,
     /// By stage, in the order of the file.
     pub stages: Vec<StageSnapshot>,
     /// Tasks that need not run.
@@ -38,8 +142,14 @@ pub struct Snapshot {
     pub blocked: usize,
     /// Since the first task could start.
     pub elapsed: Duration,
-    /// Lines about failures since the last snapshot was taken.
-    pub news: Vec<String>,
+    /// Since the run began.
+    pub age: Duration,
+    /// What memory is taken for.
+    pub memory: MemorySnapshot,
+    /// Bytes that were written to the store.
+    pub written: u64,
+    /// What there is to tell since the last snapshot was taken.
+    pub news: Vec<News>,
     /// The run has ended.
     pub over: bool,
 }
@@ -47,12 +157,37 @@ pub struct Snapshot {
 #[derive(Debug, Default)]
 struct Inner {
     snapshot: Snapshot,
+    clock: Clock,
     began: Option<Instant>,
     failures: usize,
+    /// So many tasks of the graph have been counted.
+    counted: usize,
+    /// By task, whether it ended well before.
+    done: Vec<bool>,
+}
+
+/// Since when a run goes on, and what it has written.
+#[derive(Debug, Default)]
+pub(crate) struct Clock(Option<(Instant, Arc<AtomicU64>)>);
+
+impl Clock {
+    pub(crate) fn start(began: Instant, written: Arc<AtomicU64>) -> Clock {
+        Clock(Some((began, written)))
+    }
+
+    /// Its age, and the bytes.
+    pub(crate) fn read(&self) -> (Duration, u64) {
+        self.0.as_ref().map_or_else(Default::default, |clock| {
+            (clock.0.elapsed(), clock.1.load(Ordering::Relaxed))
+        })
+    }
 }
 
 /// So many failures are told as they happen.
-const MOST_NEWS: usize = 10;
+pub(crate) const MOST_NEWS: usize = 10;
+
+/// What is told when there are more.
+pub(crate) const MORE_FAIL: &str = "more tasks fail; they are listed at the end";
 
 /// A place where a run says how far it is. Clones are the same place.
 #[derive(Debug, Clone, Default)]
@@ -65,15 +200,32 @@ impl Progress {
 
     /// How far it is. The news are handed out once.
     pub fn snapshot(&self) -> Snapshot {
+        let news = std::mem::take(&mut self.lock().snapshot.news);
+        Snapshot {
+            news,
+            ..self.look()
+        }
+    }
+
+    /// How far it is; news are left for [`snapshot`](Self::snapshot).
+    pub fn look(&self) -> Snapshot {
         let mut inner = self.lock();
         if let Some(began) = inner.began {
             inner.snapshot.elapsed = began.elapsed();
         }
-        let news = std::mem::take(&mut inner.snapshot.news);
+        let (age, written) = inner.clock.read();
         Snapshot {
-            news,
+            age,
+            written,
             ..inner.snapshot.clone()
         }
+    }
+
+    /// Says what run it is.
+    pub(crate) fn about(&self, facts: RunFacts, clock: Clock) {
+        let mut inner = self.lock();
+        inner.snapshot.facts = Some(Arc::new(facts));
+        inner.clock = clock;
     }
 
     pub(crate) fn begin(&self, names: &[Arc<str>], enactment: &Enactment) {
@@ -84,12 +236,12 @@ impl Progress {
         };
         inner.snapshot.stages = names.iter().map(stage).collect();
         inner.began = Some(Instant::now());
-        update(&mut inner.snapshot, enactment);
+        inner.update(enactment);
     }
 
     /// Has a line shown with the next snapshot.
     pub fn tell(&self, line: &str) {
-        self.lock().snapshot.news.push(line.to_owned());
+        self.lock().snapshot.news.push(News::Line(line.to_owned()));
     }
 
     /// Says that the run is over, whether it ever began or not.
@@ -98,23 +250,64 @@ impl Progress {
     }
 }
 
-fn update(snapshot: &mut Snapshot, enactment: &Enactment) {
-    for (stage, (planned, unsettled)) in snapshot
-        .stages
-        .iter_mut()
-        .zip(enactment.coordinator().stage_progress())
-    {
-        stage.planned = planned;
-        stage.ended = planned - unsettled;
+impl Inner {
+    fn stage(&mut self, enactment: &Enactment, task: TaskId) -> Option<&mut StageSnapshot> {
+        let stage = enactment.coordinator().stage(task)?;
+        self.snapshot.stages.get_mut(stage)
     }
-    for (task, _) in enactment.blocked().iter().skip(snapshot.blocked) {
-        let stage = enactment.coordinator().stage(*task);
-        if let Some(stage) = stage.and_then(|stage| snapshot.stages.get_mut(stage)) {
-            stage.blocked += 1;
+
+    fn update(&mut self, enactment: &Enactment) {
+        for (stage, (planned, unsettled)) in self
+            .snapshot
+            .stages
+            .iter_mut()
+            .zip(enactment.coordinator().stage_progress())
+        {
+            stage.planned = planned;
+            stage.ended = planned - unsettled;
         }
+        let is_implicit = |task: TaskId| enactment.graph().operation_at(task).signature.implicit;
+        // The graph only grows.
+        let fresh = self.counted as u32..enactment.graph().len() as u32;
+        for task in fresh.map(TaskId) {
+            if !is_implicit(task)
+                && let Some(stage) = self.stage(enactment, task)
+            {
+                stage.tasks += 1;
+            }
+        }
+        self.counted = enactment.graph().len();
+        for (task, _) in enactment.blocked().iter().skip(self.snapshot.blocked) {
+            if !is_implicit(*task)
+                && let Some(stage) = self.stage(enactment, *task)
+            {
+                stage.blocked += 1;
+            }
+        }
+        self.snapshot.blocked = enactment.blocked().len();
+        self.snapshot.reused = enactment.counts().reused();
+        self.snapshot.memory = MemorySnapshot::of(enactment);
     }
-    snapshot.blocked = enactment.blocked().len();
-    snapshot.reused = enactment.counts().reused();
+
+    /// An attempt of a task ended.
+    fn ended(&mut self, enactment: &Enactment, execution: &Execution, state: &str) {
+        let place = execution.task.index();
+        let mut first = false;
+        if matches!(state, "executed" | "restored") {
+            if self.done.len() <= place {
+                self.done
+                    .resize(enactment.graph().len().max(place + 1), false);
+            }
+            first = !std::mem::replace(&mut self.done[place], true);
+        }
+        if let Some(stage) = self.stage(enactment, execution.task) {
+            stage.running = stage.running.saturating_sub(1);
+            stage.failed += usize::from(state == "failed");
+            stage.executed += usize::from(first);
+            stage.spent += execution.elapsed;
+        }
+        self.update(enactment);
+    }
 }
 
 /// Where a task stands; one that the engine added (reading a file) goes by the first task that it is for.
@@ -148,44 +341,19 @@ pub(crate) struct SeenFailure {
 /// Hears what the workers do: keeps the progress, the trace and the failures.
 pub(crate) struct Listener {
     pub(crate) progress: Progress,
+    /// The names of the stages.
+    pub(crate) stages: Vec<Arc<str>>,
     pub(crate) trace: Mutex<Option<Box<dyn Write + Send>>>,
     pub(crate) failures: Mutex<Vec<SeenFailure>>,
     pub(crate) tasks: Mutex<Vec<Ran>>,
-}
-
-/// How an execution ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
-    Executed,
-    Restored,
-    Failed,
-    Retried,
-    Cancelled,
-}
-
-impl Ending {
-    /// In a word of the trace.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Ending::Executed => "executed",
-            Ending::Restored => "restored",
-            Ending::Failed => "failed",
-            Ending::Retried => "retried",
-            Ending::Cancelled => "cancelled",
-        }
-    }
-
-    /// Whether the task is not tried again.
-    pub(crate) fn is_final(self) -> bool {
-        matches!(self, Ending::Executed | Ending::Restored | Ending::Failed)
-    }
 }
 
 /// An execution, times in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ran {
     pub(crate) task: TaskId,
-    pub(crate) ending: Ending,
+    /// How it ended, in a word of the trace.
+    pub(crate) state: &'static str,
     /// Since the run began.
     pub(crate) started: u64,
     pub(crate) wall: u64,
@@ -194,77 +362,75 @@ pub(crate) struct Ran {
     pub(crate) peak: u64,
 }
 
-pub(crate) const TRACE_HEADER: &str =
-    "task\tstate\tattempt\tstart_seconds\twall_seconds\tcpu_seconds\tpeak_bytes\trecipe";
+impl Ran {
+    /// Whether it gave what it was to give.
+    pub(crate) fn is_well(&self) -> bool {
+        matches!(self.state, "executed" | "restored")
+    }
+
+    /// Whether the task is not tried again.
+    pub(crate) fn is_final(&self) -> bool {
+        self.is_well() || self.state == "failed"
+    }
+}
+
+pub(crate) const TRACE_HEADER: &str = "task\tstate\tattempt\tstart_seconds\twall_seconds\tcpu_seconds\tpeak_bytes\trecipe\tstage\toperation\terror";
 
 impl Observer for Listener {
     fn started(&self, enactment: &Enactment, start: &Start) {
-        if let Some(stage) = enactment.coordinator().stage(start.task)
-            && let Some(stage) = self.progress.lock().snapshot.stages.get_mut(stage)
-        {
+        let mut inner = self.progress.lock();
+        if let Some(stage) = inner.stage(enactment, start.task) {
             stage.running += 1;
         }
+        inner.snapshot.memory = MemorySnapshot::of(enactment);
     }
 
     fn compared(&self, enactment: &Enactment) {
-        update(&mut self.progress.lock().snapshot, enactment);
+        self.progress.lock().update(enactment);
     }
 
     fn returned(&self, enactment: &Enactment, task: TaskId) {
         let mut inner = self.progress.lock();
-        let stage = enactment.coordinator().stage(task);
-        if let Some(stage) = stage.and_then(|stage| inner.snapshot.stages.get_mut(stage)) {
+        if let Some(stage) = inner.stage(enactment, task) {
             stage.running = stage.running.saturating_sub(1);
         }
-        update(&mut inner.snapshot, enactment);
+        inner.update(enactment);
     }
 
     fn finished(&self, enactment: &Enactment, execution: &Execution, how: &Finished<'_>) {
         let task = execution.task;
-        let stage = enactment.coordinator().stage(task);
         let implicit = enactment.graph().operation_at(task).signature.implicit;
         if implicit && matches!(how, Finished::Success(_)) {
             let mut inner = self.progress.lock();
-            if let Some(stage) = stage.and_then(|stage| inner.snapshot.stages.get_mut(stage)) {
+            if let Some(stage) = inner.stage(enactment, task) {
                 stage.running = stage.running.saturating_sub(1);
-                update(&mut inner.snapshot, enactment);
+                inner.update(enactment);
             }
             return;
         }
         let address = address_of(enactment, task);
-        let ending = outcome(enactment, task, how);
+        let state = outcome(enactment, task, how);
         {
             let mut inner = self.progress.lock();
-            let stage = stage.and_then(|stage| inner.snapshot.stages.get_mut(stage));
-            if let Some(stage) = stage {
-                stage.running = stage.running.saturating_sub(1);
-                stage.failed += usize::from(ending == Ending::Failed);
-            }
-            update(&mut inner.snapshot, enactment);
+            inner.ended(enactment, execution, state);
             if let Finished::Failure(failure) = how
-                && ending != Ending::Cancelled
+                && state != "cancelled"
             {
-                let again = if ending == Ending::Retried {
-                    "; it is tried again"
-                } else {
-                    ""
-                };
                 inner.failures += 1;
                 // Of a flood of failures the first ones tell enough.
                 if inner.failures <= MOST_NEWS {
-                    inner
-                        .snapshot
-                        .news
-                        .push(format!("task `{address}`: {}{again}", failure.message));
+                    let news = News::Failed {
+                        task: address.clone(),
+                        message: failure.message.clone(),
+                        again: state == "retried",
+                    };
+                    inner.snapshot.news.push(news);
                 } else if inner.failures == MOST_NEWS + 1 {
-                    inner
-                        .snapshot
-                        .news
-                        .push("more tasks fail; they are listed at the end".to_owned());
+                    inner.snapshot.news.push(News::Line(MORE_FAIL.to_owned()));
                 }
             }
         }
-        if let (Finished::Failure(failure), Ending::Failed) = (how, ending) {
+        if let (Finished::Failure(failure), "failed") = (how, state) {
             let seen = SeenFailure {
                 task,
                 failure: (*failure).clone(),
@@ -279,7 +445,7 @@ impl Observer for Listener {
             |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let ran = Ran {
             task,
-            ending,
+            state,
             started: nanoseconds(execution.started),
             wall: nanoseconds(execution.elapsed),
             cpu: nanoseconds(execution.usage.cpu),
@@ -295,29 +461,38 @@ impl Observer for Listener {
             .unwrap_or_else(PoisonError::into_inner)
             .as_mut()
         {
-            let recipe = enactment.graph().recipe(task);
-            trace_line(
-                trace,
-                &address,
-                ending.name(),
-                execution,
-                execution.started,
-                &recipe,
-            );
+            let stage = enactment.coordinator().stage(task);
+            let stage = stage.and_then(|stage| self.stages.get(stage));
+            let row = TraceRow {
+                task: &address,
+                state,
+                stage: stage.map_or("", |name| name),
+                operation: &enactment.graph().operation_at(task).signature.name,
+                recipe: enactment.graph().recipe(task),
+                ran: Some((execution, execution.started)),
+                error: why(how),
+            };
+            row.write(trace);
         }
     }
 }
 
-/// How a task ended.
-pub(crate) fn outcome(enactment: &Enactment, task: TaskId, how: &Finished<'_>) -> Ending {
+/// Why an attempt failed.
+pub(crate) fn why<'a>(how: &'a Finished<'_>) -> &'a str {
+    match how {
+        Finished::Success(_) => "",
+        Finished::Failure(failure) => &failure.message,
+    }
+}
+
+/// How a task ended, in a word of the trace.
+pub(crate) fn outcome(enactment: &Enactment, task: TaskId, how: &Finished<'_>) -> &'static str {
     match (how, enactment.coordinator().state(task)) {
-        (Finished::Success(_), _) if enactment.coordinator().is_restored(task) => Ending::Restored,
-        (Finished::Success(_), _) => Ending::Executed,
-        (Finished::Failure(_), State::Failed) => Ending::Failed,
-        (Finished::Failure(failure), _) if failure.kind == FailureKind::Cancelled => {
-            Ending::Cancelled
-        }
-        (Finished::Failure(_), _) => Ending::Retried,
+        (Finished::Success(_), _) if enactment.coordinator().is_restored(task) => "restored",
+        (Finished::Success(_), _) => "executed",
+        (Finished::Failure(_), State::Failed) => "failed",
+        (Finished::Failure(failure), _) if failure.kind == FailureKind::Cancelled => "cancelled",
+        (Finished::Failure(_), _) => "retried",
     }
 }
 
@@ -330,23 +505,135 @@ fn peak(execution: &Execution) -> u64 {
     }
 }
 
-/// Writes what became of a task into a trace.
-pub(crate) fn trace_line(
-    trace: &mut dyn Write,
-    address: &str,
-    state: &str,
-    execution: &Execution,
-    started: Duration,
-    recipe: &Recipe,
-) {
-    let peak = peak(execution);
-    // A trace that cannot be written is no reason to stop the run.
-    let _ = writeln!(
-        trace,
-        "{address}\t{state}\t{}\t{:.6}\t{:.6}\t{:.6}\t{peak}\t{recipe}",
-        execution.attempt,
-        started.as_secs_f64(),
-        execution.elapsed.as_secs_f64(),
-        execution.usage.cpu.as_secs_f64(),
-    );
+/// What a trace says of a task, or of one attempt at it.
+pub(crate) struct TraceRow<'a> {
+    pub(crate) task: &'a str,
+    pub(crate) state: &'a str,
+    pub(crate) stage: &'a str,
+    pub(crate) operation: &'a str,
+    pub(crate) recipe: Recipe,
+    /// How it ran, and when it began; `None` where it did not run.
+    pub(crate) ran: Option<(&'a Execution, Duration)>,
+    /// Why it failed.
+    pub(crate) error: &'a str,
+}
+
+impl TraceRow<'_> {
+    /// Writes it; a trace that cannot be written is no reason to stop the run.
+    pub(crate) fn write(&self, trace: &mut dyn Write) {
+        let _ = writeln!(trace, "{}", self.line());
+    }
+
+    fn line(&self) -> String {
+        let ran = match self.ran {
+            None => "0\t\t\t\t".to_owned(),
+            Some((execution, started)) => {
+                let peak = peak(execution);
+                format!(
+                    "{}\t{:.6}\t{:.6}\t{:.6}\t{peak}",
+                    execution.attempt,
+                    started.as_secs_f64(),
+                    execution.elapsed.as_secs_f64(),
+                    execution.usage.cpu.as_secs_f64(),
+                )
+            }
+        };
+        format!(
+            "{}\t{}\t{ran}\t{}\t{}\t{}\t{}",
+            cell(self.task),
+            self.state,
+            self.recipe,
+            cell(self.stage),
+            cell(self.operation),
+            cell(self.error)
+        )
+    }
+}
+
+/// A text without tabs and line ends: these, and the backslash, become `\\t`, `\\n`, `\\r` and `\\\\`.
+fn cell(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\t', '\n', '\r', '\\']) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for letter in text.chars() {
+        match letter {
+            '\t' => out.push_str("\\t"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\\' => out.push_str("\\\\"),
+            other => out.push(other),
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_the_trace_is_one_line_with_the_columns_of_the_header() {
+        let columns = TRACE_HEADER.split('\t').count();
+        let row = TraceRow {
+            task: "a.b[0]",
+            state: "retried",
+            stage: "a\tb",
+            operation: "tool",
+            recipe: Recipe([0; 32]),
+            ran: None,
+            error: "one\r\ntwo \\ three",
+        };
+        let line = row.line();
+        assert_eq!(line.split('\t').count(), columns);
+        assert_eq!(line.lines().count(), 1);
+        assert!(
+            line.ends_with("\ta\\tb\ttool\tone\\r\\ntwo \\\\ three"),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn every_task_of_a_stage_stands_in_one_place() {
+        let stage = StageSnapshot {
+            tasks: 20,
+            planned: 12,
+            ended: 7,
+            failed: 1,
+            blocked: 2,
+            running: 3,
+            executed: 4,
+            ..StageSnapshot::default()
+        };
+        assert_eq!((stage.waiting(), stage.reused()), (2, 8));
+        let all = stage.waiting() + stage.running + stage.reused() + stage.executed;
+        assert_eq!(all + stage.failed + stage.blocked, stage.tasks);
+    }
+
+    #[test]
+    fn news_in_words() {
+        let failed = |again| News::Failed {
+            task: "a.b[0]".to_owned(),
+            message: "ended with exit code 1".to_owned(),
+            again,
+        };
+        assert_eq!(
+            failed(false).to_string(),
+            "task `a.b[0]`: ended with exit code 1"
+        );
+        assert!(
+            failed(true)
+                .to_string()
+                .ends_with("code 1; it is tried again")
+        );
+    }
+
+    #[test]
+    fn looking_leaves_the_news() {
+        let progress = Progress::default();
+        progress.tell("a line");
+        assert_eq!(progress.look().news.len(), 1);
+        assert_eq!(progress.snapshot().news, [News::Line("a line".to_owned())]);
+        assert!(progress.snapshot().news.is_empty());
+    }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use headwater_enact::{Counts, Parallelism};
 use headwater_execute::{Failure, shell_quote};
 use headwater_graph::{Diagnostic, Index, Value};
+use headwater_remember::RunStatus;
 
 use crate::StorePlace;
 
@@ -150,6 +151,15 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// How it ended.
+    pub fn status(&self) -> RunStatus {
+        match (self.stopped, self.succeeded()) {
+            (true, _) => RunStatus::Cancelled,
+            (false, true) => RunStatus::Done,
+            (false, false) => RunStatus::Failed,
+        }
+    }
+
     /// Whether everything that was wanted is there.
     pub fn succeeded(&self) -> bool {
         let clean = self.counts.failed == 0 && self.counts.blocked == 0;

@@ -18,7 +18,7 @@ use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskSt
 use crate::deliver::{DeliveredAll, deliver, link_last, table};
 use crate::fetch::StoreFetcher;
 use crate::plan::{Prepared, prepare, recompute_lost, recompute_lost_inputs};
-use crate::progress::{Listener, TRACE_HEADER, address_of};
+use crate::progress::{Clock, Listener, RunFacts, TRACE_HEADER, TraceRow, address_of};
 use crate::{Error, FailedTask, Progress, RunReport, RunRequest, StoreKeeper};
 use crate::{budget, dag, notes, run_page};
 
@@ -87,6 +87,15 @@ pub fn run(
         outputs: folder.clone(),
         command: request.command.clone(),
     };
+    let facts = RunFacts {
+        run: run.clone(),
+        workflow: record.workflow.clone(),
+        study: None,
+        started: record.started,
+        cores: prepared.cores,
+        folder: folder.clone(),
+    };
+    progress.about(facts, Clock::start(began, store.written()));
     if !read_only {
         store.begin_run(&record)?;
         let _ = store.note_versions(&prepared.loaded.versions);
@@ -130,13 +139,7 @@ pub fn run(
     })?;
     report.seconds = began.elapsed().as_secs_f64();
     tell(&prepared, request, &mut report, &listener, record.started);
-    let status = if report.stopped {
-        RunStatus::Cancelled
-    } else if report.succeeded() {
-        RunStatus::Done
-    } else {
-        RunStatus::Failed
-    };
+    let status = report.status();
     end_run(&store, read_only, &report.run, status, report.counts);
     places.forget(report.failures.is_empty());
     Ok(report)
@@ -321,20 +324,15 @@ fn execute(
     let mut trace: Box<dyn std::io::Write + Send> = Box::new(BufWriter::new(trace));
     writeln!(trace, "{TRACE_HEADER}")
         .map_err(|source| Error::io("cannot write", &trace_path, source))?;
+    let stages = prepared.loaded.workflow.stages.iter();
     let listener = Listener {
         progress: progress.clone(),
+        stages: stages.map(|stage| Arc::clone(&stage.name)).collect(),
         trace: Mutex::new(Some(trace)),
         failures: Mutex::new(Vec::new()),
         tasks: Mutex::new(Vec::new()),
     };
-    let names: Vec<Arc<str>> = prepared
-        .loaded
-        .workflow
-        .stages
-        .iter()
-        .map(|stage| Arc::clone(&stage.name))
-        .collect();
-    progress.begin(&names, &prepared.enactment);
+    progress.begin(&listener.stages, &prepared.enactment);
     let pool = Pool {
         workers: prepared.cores,
         commands: places.commands(Arc::clone(&prepared.watched)),
@@ -478,7 +476,7 @@ fn record_tasks(
             .unwrap_or_else(PoisonError::into_inner);
         tasks
             .iter()
-            .filter(|ran| ran.ending.is_final())
+            .filter(|ran| ran.is_final())
             .map(|ran| (ran.task, (ran.started, ran.wall)))
             .collect()
     };
@@ -501,11 +499,18 @@ fn record_tasks(
             .unwrap_or_default();
         let (started, wall) = ran.get(&task).copied().unwrap_or((0, 0));
         if let Some(trace) = trace.as_mut().filter(|_| !ran.contains_key(&task)) {
-            let _ = writeln!(
-                trace,
-                "{address}\t{state}\t0\t\t\t\t\t{}",
-                enactment.graph().recipe(task)
-            );
+            let stage = enactment.coordinator().stage(task);
+            let stage = stage.and_then(|stage| listener.stages.get(stage));
+            let row = TraceRow {
+                task: &address,
+                state: state.name(),
+                stage: stage.map_or("", |name| name),
+                operation: &enactment.graph().operation_at(task).signature.name,
+                recipe: enactment.graph().recipe(task),
+                ran: None,
+                error: "",
+            };
+            row.write(trace);
         }
         rows.push(RunTask {
             address,

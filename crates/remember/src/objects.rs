@@ -209,6 +209,8 @@ impl Store {
         let bytes = total(placed.durable.iter().map(|(_, seen)| seen.size));
         self.meter()
             .wrote(placed.durable.len(), bytes, start.elapsed());
+        self.written
+            .fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
         Ok(placed)
     }
 

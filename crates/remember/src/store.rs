@@ -42,6 +42,8 @@ pub struct Store {
     /// When the latest run of this process began, in seconds since 1970; `i64::MIN` before the first.
     latest_run: AtomicI64,
     meter: Meter,
+    /// Bytes of objects that were made durable.
+    pub(crate) written: Arc<AtomicU64>,
 }
 
 impl Store {
@@ -80,6 +82,7 @@ impl Store {
             damage,
             latest_run: AtomicI64::new(i64::MIN),
             meter: Meter::default(),
+            written: Arc::default(),
         })
     }
 
@@ -87,6 +90,11 @@ impl Store {
     pub fn exists(root: &Path) -> bool {
         let place = Place::of(root);
         place.path.is_file() || place.journal.path().is_file()
+    }
+
+    /// How many bytes of objects this process has written to it: a count that goes on.
+    pub fn written(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.written)
     }
 
     /// Its folder.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::watching::Watching;
 use super::{resource, size};
 
 /// Run a study: which parameters matter, how sure that is, and what sharing saved
@@ -72,6 +73,8 @@ pub(crate) struct StudyRun {
     /// Also write this output of the workflow, of every evaluation: OUTPUT/SET-INDEX.EXT in that folder, values as OUTPUT/values.csv
     #[arg(long, value_name = "OUTPUT")]
     pub(crate) deliver: Vec<String>,
+    #[command(flatten)]
+    pub(crate) watching: Watching,
 }
 
 /// What is shared by a run.

@@ -83,6 +83,12 @@ fn scripts_and_pages_come_from_the_command() {
     ] {
         let script = place.headwater(&["completions", shell]).ended(0).stdout;
         assert!(script.contains(wanted), "{shell}");
+        let told = place.headwater(&["completions", shell, "--json"]);
+        let same = told.ended(0).report().0["script"]
+            .as_str()
+            .map(str::trim_end)
+            .map(str::to_owned);
+        assert_eq!(same.as_deref(), Some(script.trim_end()));
     }
     place
         .headwater(&["completions", "tcsh"])
@@ -93,6 +99,8 @@ fn scripts_and_pages_come_from_the_command() {
         page.contains(".TH \"HEADWATER\\-STUDY\\-RUN\" 1 "),
         "{page}"
     );
+    let told = place.headwater(&["man", "study", "run", "--json"]);
+    assert_eq!(told.ended(0).report().0["page"], page);
     let told = place
         .headwater(&["man", "-o", "pages/man1"])
         .ended(0)

@@ -45,7 +45,7 @@ dd { margin: 0; overflow-wrap: anywhere; }
 dl.words { display: block; max-width: 46rem; }
 dl.words div { margin: 0 0 .9rem; }
 dl.words dt { color: var(--ink); font-size: 1rem; font-weight: 650; }
-.figures { margin: 1.5rem 0 .5rem; padding: 1rem 1.25rem; display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: 1rem 2rem; list-style: none; background: var(--soft); border-radius: 6px; color: var(--quiet); font-size: .875rem; }
+.figures { margin: 1.5rem 0 .5rem; padding: 1rem 1.25rem; display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 1rem 2rem; list-style: none; background: var(--soft); border-radius: 6px; color: var(--quiet); font-size: .875rem; }
 .figures strong { display: block; color: var(--ink); font-size: 1.5rem; line-height: 1.25; font-weight: 600; }
 nav ul { margin: 1.25rem 0 0; padding: 0; display: flex; flex-wrap: wrap; gap: .35rem 1.25rem; list-style: none; font-size: .9375rem; }
 figure { margin: 2rem 0; }

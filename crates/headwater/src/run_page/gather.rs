@@ -22,7 +22,7 @@ use crate::dag::{self, Diagram, DiagramCounts, NodeKind};
 use crate::data::RunData;
 use crate::page::text::cut;
 use crate::plan::Prepared;
-use crate::progress::{Ending, Listener, Ran, address_of};
+use crate::progress::{Listener, Ran, address_of};
 use crate::run::fate;
 use crate::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};
 
@@ -37,7 +37,7 @@ const INPUTS: usize = 5;
 /// Longer values are cut.
 const LONGEST: usize = 200;
 /// So many lines, and letters, of what a failed task said.
-const TAIL: (usize, usize) = (40, 8000);
+const TAIL: (usize, usize) = (20, 4000);
 /// So many notes, and errors.
 const NOTES: usize = 100;
 
@@ -307,7 +307,7 @@ impl Rows {
             row: self
                 .place(enactment, ran.task)
                 .map_or(helpers, |place| place as u32),
-            well: matches!(ran.ending, Ending::Executed | Ending::Restored),
+            well: ran.is_well(),
             number,
         });
         let (bars, lanes, end) = lanes::bars(spans.collect());
@@ -353,7 +353,7 @@ fn slowest(enactment: &Enactment, ran: &[Ran]) -> Vec<RunExecution> {
     longest.sort_unstable_by_key(order);
     let execution = |ran: &&Ran| RunExecution {
         address: address_of(enactment, ran.task),
-        state: ran.ending.name().to_owned(),
+        state: ran.state.to_owned(),
         start: seconds(ran.started),
         seconds: seconds(ran.wall),
         cpu_seconds: seconds(ran.cpu),
@@ -458,10 +458,10 @@ mod tests {
         assert_eq!(tail("one\ntwo\n"), "one\ntwo");
         assert_eq!(tail(""), "");
         let many: String = (0..100).map(|line| format!("{line}\n")).collect();
-        assert_eq!(tail(&many).lines().count(), 40);
-        assert!(tail(&many).starts_with("60\n"));
-        let long = "é".repeat(9000);
-        assert_eq!(tail(&long).chars().count(), 8001);
-        assert_eq!(tail(&"é".repeat(8000)).chars().count(), 8000);
+        assert_eq!(tail(&many).lines().count(), 20);
+        assert!(tail(&many).starts_with("80\n"));
+        let long = "é".repeat(5000);
+        assert_eq!(tail(&long).chars().count(), 4001);
+        assert_eq!(tail(&"é".repeat(4000)).chars().count(), 4000);
     }
 }

@@ -194,15 +194,18 @@ fn asked(summary: &RunSummary) -> Markup {
             _ => shell_quote(word),
         })
         .collect();
-    let mut entries = vec![
+    let entries = [
         ("Run", summary.run.clone()),
         ("Begun", date(summary.started)),
         ("Workflow file", summary.file.clone()),
     ];
-    if !words.is_empty() {
-        entries.push(("Command", cut(&words.join(" "), 1000)));
+    html! {
+        (page::terms(entries))
+        @if !words.is_empty() {
+            p.label { "Command" } "\n"
+            pre { (cut(&words.join(" "), 1000)) } "\n"
+        }
     }
-    page::terms(entries)
 }
 
 /// Which sections there are: place and title.

@@ -69,6 +69,7 @@ impl Closer<'_> {
             .ground
             .run(assembled, names, &[], self.keeper.as_deref_mut())?;
         self.book.round(&ended, Part::Aside);
+        self.ground.settle(self.book);
         if let Some(keeper) = self.keeper.as_deref_mut() {
             // What lists are is read from records.
             let _ = keeper.eager_fetcher().flush();

@@ -180,6 +180,7 @@ pub(super) fn examples(
     let names = Names::new(workflow, open.stages(), &instances);
     let ended = site.ground.run(assembled, names, &[], keeper)?;
     book.round(&ended, Part::Aside);
+    site.ground.settle(book);
     if let Some(error) = ended.trouble {
         return Err(error);
     }

@@ -5,6 +5,7 @@
 //! be made again, is counted apart.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use super::names::StepName;
 use super::round::{Ended, Ran};
 use super::summary::{TaskFacts, Timeline};
 use crate::Error;
+use crate::progress::{StageSnapshot, TraceRow};
 
 /// In how many slices a timeline is shown.
 const SLICES: usize = 120;
@@ -64,6 +66,8 @@ pub(super) struct Book {
     pub(super) recomputed: usize,
     /// In the order in which they came.
     pub(super) tasks: Vec<RunTask>,
+    /// The rows of these.
+    task_rows: Vec<usize>,
     by_address: HashMap<String, usize>,
 }
 
@@ -168,6 +172,7 @@ impl Book {
                 None => {
                     self.by_address.insert(address, self.tasks.len());
                     self.tasks.push(told);
+                    self.task_rows.push(place);
                 }
             }
         }
@@ -182,6 +187,57 @@ impl Book {
                 self.rows[row].spent += ran.elapsed;
                 self.rows[row].runs += 1;
                 self.ran.push((row, ran.started, ran.elapsed));
+            }
+        }
+    }
+
+    /// Says by stage what became of the tasks of the rounds so far.
+    pub(super) fn settle(&self, stages: &mut [StageSnapshot]) {
+        for stage in stages.iter_mut() {
+            *stage = StageSnapshot {
+                name: Arc::clone(&stage.name),
+                running: stage.running,
+                spent: stage.spent,
+                ..StageSnapshot::default()
+            };
+        }
+        let mut stage_of = vec![usize::MAX; self.rows.len()];
+        for ((stage, _), row) in &self.places {
+            stage_of[*row] = *stage;
+            if let Some(stage) = stages.get_mut(*stage) {
+                stage.tasks += self.rows[*row].distinct;
+                stage.executed += self.rows[*row].executed;
+            }
+        }
+        for (row, why, _) in self.undone.values().flatten() {
+            if let Some(stage) = stages.get_mut(stage_of[*row]) {
+                match why {
+                    Undone::Failed => stage.failed += 1,
+                    Undone::Blocked => stage.blocked += 1,
+                    Undone::Left => stage.planned += 1,
+                }
+            }
+        }
+    }
+
+    /// Says in a trace what became of the tasks that did not run.
+    pub(super) fn trace(&self, trace: &mut dyn Write) {
+        for (task, row) in self.tasks.iter().zip(&self.task_rows) {
+            if matches!(
+                task.state,
+                TaskState::Reused | TaskState::CutOff | TaskState::Blocked
+            ) {
+                let row = &self.rows[*row];
+                let told = TraceRow {
+                    task: &task.address,
+                    state: task.state.name(),
+                    stage: &row.stage,
+                    operation: &row.operation.0,
+                    recipe: task.recipe,
+                    ran: None,
+                    error: "",
+                };
+                told.write(trace);
             }
         }
     }

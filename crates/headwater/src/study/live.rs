@@ -10,10 +10,13 @@ use headwater_study::analyze::Bootstrap;
 use super::answer::{Values, at_prefix};
 use super::design::Design;
 use super::summary::Indices;
+use crate::progress::{Clock, MemorySnapshot, News, RunFacts, StageSnapshot};
 
 /// How far a study is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StudySnapshot {
+    /// What run it is, once that is known.
+    pub facts: Option<Arc<RunFacts>>,
     /// Which phase, counted from 1, and of how many.
     pub phase: (usize, usize),
     /// What the phase does, in words.
@@ -30,10 +33,18 @@ pub struct StudySnapshot {
     pub ended: usize,
     /// Those that run now.
     pub running: usize,
+    /// By stage of the workflow, over all rounds. What is reused is known when a round has ended.
+    pub stages: Vec<StageSnapshot>,
     /// Since its last round began.
     pub elapsed: Duration,
-    /// Lines to be told, since the last snapshot.
-    pub news: Vec<String>,
+    /// Since it began.
+    pub age: Duration,
+    /// What memory is taken for.
+    pub memory: MemorySnapshot,
+    /// Bytes that were written to the store.
+    pub written: u64,
+    /// What there is to tell, since the last snapshot.
+    pub news: Vec<News>,
     /// It has ended.
     pub over: bool,
 }
@@ -52,6 +63,7 @@ pub struct LiveAnswer {
 #[derive(Debug, Default)]
 struct Inner {
     snapshot: StudySnapshot,
+    clock: Clock,
     began: Option<Instant>,
     /// The design of the phase, with the names of its parameters.
     design: Option<(Arc<Design>, Vec<Arc<str>>)>,
@@ -73,15 +85,42 @@ impl StudyProgress {
 
     /// How far it is. The news are handed out once.
     pub fn snapshot(&self) -> StudySnapshot {
+        let news = std::mem::take(&mut self.lock().snapshot.news);
+        StudySnapshot {
+            news,
+            ..self.look()
+        }
+    }
+
+    /// How far it is; news are left for [`snapshot`](Self::snapshot).
+    pub fn look(&self) -> StudySnapshot {
         let mut inner = self.lock();
         if let Some(began) = inner.began {
             inner.snapshot.elapsed = began.elapsed();
         }
-        let news = std::mem::take(&mut inner.snapshot.news);
+        let (age, written) = inner.clock.read();
         StudySnapshot {
-            news,
+            age,
+            written,
             ..inner.snapshot.clone()
         }
+    }
+
+    /// Says what run it is, and which stages there are.
+    pub(super) fn about(&self, facts: RunFacts, clock: Clock, stages: Vec<Arc<str>>) {
+        let mut inner = self.lock();
+        inner.snapshot.facts = Some(Arc::new(facts));
+        inner.clock = clock;
+        let stage = |name| StageSnapshot {
+            name,
+            ..StageSnapshot::default()
+        };
+        inner.snapshot.stages = stages.into_iter().map(stage).collect();
+    }
+
+    /// Has something told with the next snapshot.
+    pub(super) fn news(&self, news: News) {
+        self.lock().snapshot.news.push(news);
     }
 
     /// What the values that are there say. It costs as much as the analysis of the whole design: not to be asked for
@@ -126,7 +165,7 @@ impl StudyProgress {
 
     /// Has a line shown with the next snapshot.
     pub fn tell(&self, line: &str) {
-        self.lock().snapshot.news.push(line.to_owned());
+        self.news(News::Line(line.to_owned()));
     }
 
     /// Says that it is over, whether it ever began or not.

@@ -359,6 +359,7 @@ impl Site<'_> {
                 .ground
                 .run(assembled, names, &cells, keeper.as_deref_mut())?;
             book.round(&ended, Part::Sets);
+            self.ground.settle(book);
             for item in &mut values {
                 item.resize(varied.sets, None);
             }

@@ -15,6 +15,7 @@ use headwater_graph::{Outputs, Recipe, Registry, Source, TaskId, Value};
 use headwater_remember::Store;
 
 use super::assemble::Assembled;
+use super::facts::Book;
 use super::live::StudyProgress;
 use super::names::Names;
 use super::summary::ForecastFacts;
@@ -22,7 +23,9 @@ use crate::deliver::Deliverer;
 use crate::fetch::StoreFetcher;
 use crate::keep::{Stash, locked};
 use crate::plan::{recompute_lost, recompute_lost_inputs};
-use crate::progress::{SeenFailure, outcome, trace_line};
+use crate::progress::{
+    MORE_FAIL, MOST_NEWS, MemorySnapshot, News, SeenFailure, StageSnapshot, TraceRow, outcome, why,
+};
 use crate::run::Places;
 use crate::{Error, StoreKeeper};
 
@@ -105,9 +108,6 @@ struct Listener<'a> {
     heard: Mutex<Heard>,
 }
 
-/// So many failures are told as they happen.
-const MOST_NEWS: usize = 10;
-
 /// How often it is looked whether evaluations turned out to be equal to others.
 const LOOK: Duration = Duration::from_millis(300);
 
@@ -187,13 +187,32 @@ impl Listener<'_> {
             snapshot.ended =
                 counts.executed + counts.failed + counts.blocked + counts.cut_off + counts.found;
             snapshot.running = running;
+            snapshot.memory = MemorySnapshot::of(enactment);
+        });
+    }
+
+    /// Changes what is said of the stage of a task.
+    fn stage(&self, task: TaskId, change: impl FnOnce(&mut StageSnapshot)) {
+        if let Some(step) = self.names.step(task) {
+            self.ground.progress.count(|snapshot| {
+                if let Some(stage) = snapshot.stages.get_mut(step.stage) {
+                    change(stage);
+                }
+            });
+        }
+    }
+
+    fn left(&self, task: TaskId) {
+        self.stage(task, |stage| {
+            stage.running = stage.running.saturating_sub(1)
         });
     }
 }
 
 impl Observer for Listener<'_> {
-    fn started(&self, enactment: &Enactment, _: &Start) {
+    fn started(&self, enactment: &Enactment, start: &Start) {
         self.count(enactment);
+        self.stage(start.task, |stage| stage.running += 1);
     }
 
     fn compared(&self, enactment: &Enactment) {
@@ -201,15 +220,16 @@ impl Observer for Listener<'_> {
         self.count(enactment);
     }
 
-    fn returned(&self, enactment: &Enactment, _: TaskId) {
+    fn returned(&self, enactment: &Enactment, task: TaskId) {
         self.count(enactment);
+        self.left(task);
     }
 
     fn finished(&self, enactment: &Enactment, execution: &Execution, how: &Finished<'_>) {
         self.look(enactment);
         self.count(enactment);
         let task = execution.task;
-        let state = outcome(enactment, task, how).name();
+        let state = outcome(enactment, task, how);
         let implicit = enactment.graph().operation_at(task).signature.implicit;
         let address = || self.names.address(enactment, task);
         match how {
@@ -227,23 +247,31 @@ impl Observer for Listener<'_> {
                 }
                 if state != "cancelled" {
                     heard.told += 1;
-                    let again = match state {
-                        "retried" => "; it is tried again",
-                        _ => "",
-                    };
                     if heard.told <= MOST_NEWS {
-                        let news = format!("task `{}`: {}{again}", address(), failure.message);
-                        self.ground.progress.tell(&news);
+                        self.ground.progress.news(News::Failed {
+                            task: address(),
+                            message: failure.message.clone(),
+                            again: state == "retried",
+                        });
                     } else if heard.told == MOST_NEWS + 1 {
-                        let news = "more tasks fail; they are listed at the end";
-                        self.ground.progress.tell(news);
+                        self.ground.progress.tell(MORE_FAIL);
                     }
                 }
             }
         }
+        self.left(task);
         if implicit && state != "failed" {
             return;
         }
+        self.stage(task, |stage| {
+            let done = matches!(state, "executed" | "restored");
+            let failed = state == "failed";
+            // Until the round has ended and all are counted.
+            stage.tasks += usize::from(done || failed);
+            stage.executed += usize::from(done);
+            stage.failed += usize::from(failed);
+            stage.spent += execution.elapsed;
+        });
         if matches!(state, "executed" | "restored" | "failed") {
             locked(&self.heard).ran.push(Ran {
                 task,
@@ -253,14 +281,28 @@ impl Observer for Listener<'_> {
         }
         {
             let mut trace = locked(&self.ground.trace);
-            let recipe = enactment.graph().recipe(task);
-            let started = self.offset + execution.started;
-            trace_line(&mut **trace, &address(), state, execution, started, &recipe);
+            let step = self.names.step(task);
+            let row = TraceRow {
+                task: &address(),
+                state,
+                stage: step.map_or("", |step| self.names.stage(step.stage)),
+                operation: &enactment.graph().operation_at(task).signature.name,
+                recipe: enactment.graph().recipe(task),
+                ran: Some((execution, self.offset + execution.started)),
+                error: why(how),
+            };
+            row.write(&mut **trace);
         }
     }
 }
 
 impl Ground<'_> {
+    /// Says what became of the tasks of the rounds so far.
+    pub(super) fn settle(&self, book: &Book) {
+        self.progress
+            .count(|snapshot| book.settle(&mut snapshot.stages));
+    }
+
     /// Whether nothing more is to be started after a round.
     pub(super) fn is_over(&self, round: &Ended) -> bool {
         let failed = self.options.fail_fast && !round.failures.is_empty();

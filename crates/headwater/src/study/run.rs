@@ -29,7 +29,7 @@ use super::round::{Ended, Ground};
 use super::summary::{StudyExample, StudyFacts, StudyItem, StudySummary};
 use super::{objective, write};
 use crate::deliver::link_last;
-use crate::progress::TRACE_HEADER;
+use crate::progress::{Clock, RunFacts, TRACE_HEADER};
 use crate::run::Places;
 use crate::{CheckedFile, Error, FailedTask, Loaded, StoreKeeper, StorePlace, budget, notes};
 
@@ -88,6 +88,15 @@ pub struct StudyRun {
 }
 
 impl StudyRun {
+    /// How it ended.
+    pub fn status(&self) -> RunStatus {
+        match (self.summary.facts.stopped, self.succeeded()) {
+            (true, _) => RunStatus::Cancelled,
+            (false, true) => RunStatus::Done,
+            (false, false) => RunStatus::Failed,
+        }
+    }
+
     /// Whether every evaluation has a value.
     pub fn succeeded(&self) -> bool {
         self.summary.is_complete()
@@ -158,6 +167,20 @@ pub fn run_study(
         outputs: folder.clone(),
         command: request.command.clone(),
     };
+    let facts = RunFacts {
+        run: run.clone(),
+        workflow: record.workflow.clone(),
+        study: Some(study.name().to_string()),
+        started: record.started,
+        cores,
+        folder: folder.clone(),
+    };
+    let stages = loaded.workflow.stages.iter();
+    progress.about(
+        facts,
+        Clock::start(began, store.written()),
+        stages.map(|stage| Arc::clone(&stage.name)).collect(),
+    );
     if !read_only {
         store.begin_run(&record)?;
         // Notes are for explanations; a run does not fail for want of one.
@@ -256,6 +279,7 @@ pub fn run_study(
             found.retain(|(recipe, _)| !ended.remembers || seen.insert(*recipe));
             failures.extend(found.into_iter().map(|(_, failed)| failed));
         }
+        book.trace(&mut **crate::keep::locked(&ground.trace));
         // Where nothing is remembered there is nothing to explain either.
         if !read_only && division.remembers() {
             note(&store, &run, rounds(), current);
@@ -311,12 +335,7 @@ pub fn run_study(
         errors,
         said: std::mem::take(&mut study.said),
     };
-    let status = match (done.summary.facts.stopped, done.succeeded()) {
-        (true, _) => RunStatus::Cancelled,
-        (false, true) => RunStatus::Done,
-        (false, false) => RunStatus::Failed,
-    };
-    ended(status, counts);
+    ended(done.status(), counts);
     places.forget(done.summary.facts.failures.is_empty());
     Ok(done)
 }

@@ -1,0 +1,169 @@
+//! The file that Prometheus reads while a run goes on (`--metrics FILE`).
+//!
+//! Law: whoever reads the file finds all of one state: a new one is written under another name beside it and then takes
+//! its name. A file that cannot be written keeps a run from beginning; later it is told once, and the run goes on.
+
+use std::fs;
+use std::io::{Error as IoError, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use headwater::{Error, RunStatus};
+
+use crate::show;
+use crate::signals::Tell;
+
+/// How often the file is written.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Writes the file until it is told how the run has ended.
+pub(crate) struct Metrics {
+    path: PathBuf,
+    render: Arc<dyn Fn(RunStatus) -> String + Send + Sync>,
+    over: Arc<(Mutex<bool>, Condvar)>,
+    /// Gives whether something was told.
+    thread: Option<JoinHandle<bool>>,
+}
+
+impl Metrics {
+    /// Writes the file for the first time, and from now on; `render` says what is in it.
+    pub(crate) fn begin(
+        path: Option<&Path>,
+        progress: &impl Tell,
+        render: impl Fn(RunStatus) -> String + Send + Sync + 'static,
+    ) -> Result<Option<Metrics>, Error> {
+        let Some(path) = path else {
+            return Ok(None);
+        };
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        replace(&path, &render(RunStatus::Running)).map_err(|source| Error::Use {
+            message: said(&path, &source),
+            hint: Some("give --metrics a file in a folder that can be written to".to_owned()),
+        })?;
+        let metrics = Metrics {
+            path,
+            render: Arc::new(render),
+            over: Arc::default(),
+            thread: None,
+        };
+        let (path, render) = (metrics.path.clone(), Arc::clone(&metrics.render));
+        let (over, progress) = (Arc::clone(&metrics.over), progress.clone());
+        // Without the thread the file is written at the end.
+        let thread = std::thread::Builder::new()
+            .name("headwater-metrics".to_owned())
+            .spawn(move || {
+                let mut told = false;
+                while !is_over(&over, PAUSE) {
+                    let written = replace(&path, &render(RunStatus::Running));
+                    if let Err(source) = written.map_err(|source| said(&path, &source))
+                        && !std::mem::replace(&mut told, true)
+                    {
+                        progress.tell(&source);
+                    }
+                }
+                told
+            });
+        Ok(Some(Metrics {
+            thread: thread.ok(),
+            ..metrics
+        }))
+    }
+
+    /// Writes the file for the last time.
+    pub(crate) fn finish(self, status: RunStatus) {
+        *self.over.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.over.1.notify_all();
+        let told = self.thread.and_then(|thread| thread.join().ok());
+        if let Err(source) = replace(&self.path, &(self.render)(status))
+            && told != Some(true)
+        {
+            show::talk(&said(&self.path, &source));
+        }
+    }
+}
+
+fn said(path: &Path, source: &IoError) -> String {
+    format!("cannot write metrics to `{}`: {source}", path.display())
+}
+
+/// Waits for the end, at most so long.
+fn is_over((over, changed): &(Mutex<bool>, Condvar), pause: Duration) -> bool {
+    let over = over.lock().unwrap_or_else(PoisonError::into_inner);
+    let waited = changed.wait_timeout_while(over, pause, |over| !*over);
+    *waited.unwrap_or_else(PoisonError::into_inner).0
+}
+
+/// Puts a text in the place of a file, all at once.
+fn replace(path: &Path, text: &str) -> Result<(), IoError> {
+    if path.exists() && !path.is_file() {
+        return Err(IoError::new(ErrorKind::InvalidInput, "it is not a file"));
+    }
+    let name = path
+        .file_name()
+        .ok_or_else(|| IoError::new(ErrorKind::InvalidInput, "it has no name"))?;
+    // Collectors read files that end in `.prom`: this one does not.
+    let mut beside = std::ffi::OsString::from(".");
+    beside.push(name);
+    beside.push(format!(".{}.new", std::process::id()));
+    let beside = path.with_file_name(beside);
+    let written = fs::File::create(&beside)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater::Progress;
+
+    use super::*;
+
+    fn begin(path: &Path) -> Result<Option<Metrics>, Error> {
+        let render = |status: RunStatus| status.name().to_owned();
+        Metrics::begin(Some(path), &Progress::default(), render)
+    }
+
+    #[test]
+    fn the_file_is_there_from_the_beginning_and_says_the_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("run.prom");
+        let metrics = begin(&path).expect("written").expect("a file");
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "running");
+        metrics.finish(RunStatus::Cancelled);
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "cancelled");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_told_before_anything_begins() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for path in [
+            folder.path().join("none/run.prom"),
+            folder.path().to_owned(),
+        ] {
+            let error = begin(&path).err().expect("an error");
+            assert!(
+                error.to_string().contains("cannot write metrics to `"),
+                "{error}"
+            );
+            assert!(matches!(error, Error::Use { hint: Some(_), .. }));
+        }
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+    }
+
+    #[test]
+    fn a_folder_that_goes_away_does_not_matter() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("metrics/run.prom");
+        fs::create_dir(path.with_file_name("")).expect("a folder");
+        let metrics = begin(&path).expect("written").expect("a file");
+        fs::remove_dir_all(path.with_file_name("")).expect("removed");
+        metrics.finish(RunStatus::Done);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,216 @@
+//! An earlier run at a glance, from what was recorded of it.
+//!
+//! Law: an overview is a function of the list of tasks and of the files that lie where the run left them; what is gone is
+//! left out. Costs are linear in the number of tasks, but for the slowest ones, which are sorted.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use headwater_remember::{RunRecord, RunTask, Store, TaskState};
+
+/// What became of the tasks of a stage.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StageOverview {
+    /// Its name.
+    pub name: String,
+    /// All its tasks.
+    pub tasks: usize,
+    /// Those that ran and ended well, also those that ran once more because their bytes were gone.
+    pub executed: usize,
+    /// Those that were remembered.
+    pub reused: usize,
+    /// Those that were new, but equal to something that was there.
+    pub cut_off: usize,
+    /// Those that failed.
+    pub failed: usize,
+    /// Those that could not run because something before them failed.
+    pub blocked: usize,
+    /// How long its tasks ran, in nanoseconds.
+    pub spent: u64,
+}
+
+/// A run at a glance.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunOverview {
+    /// By stage, in the order of the list of tasks.
+    pub stages: Vec<StageOverview>,
+    /// The tasks that ran longest, longest first, as positions in the list of tasks.
+    pub slowest: Vec<usize>,
+    /// When the last task ended, in nanoseconds since the start of the run; `None` where none ran.
+    pub last_end: Option<u64>,
+    /// The failures in words, several lines each, as far as they were written down.
+    pub failures: Vec<String>,
+    /// Files that the run left and that are still there: what each is, and where.
+    pub files: Vec<(&'static str, PathBuf)>,
+}
+
+/// The files that are worth a line.
+const FILES: [(&str, &str); 6] = [
+    ("report", "report.html"),
+    ("results", "results.json"),
+    ("table", "outputs.csv"),
+    ("inputs", "inputs.yaml"),
+    ("trace", "trace.tsv"),
+    ("failures", "failures.txt"),
+];
+
+/// Looks at a run and its tasks; `slowest` says how many of the slowest ones are named.
+pub fn overview(store: &Store, run: &RunRecord, tasks: &[RunTask], slowest: usize) -> RunOverview {
+    let mut found = of_tasks(tasks, slowest);
+    if !run.outputs.as_os_str().is_empty() {
+        found.files.extend(
+            FILES
+                .iter()
+                .map(|(what, name)| (*what, run.outputs.join(name)))
+                .filter(|(_, path)| path.is_file()),
+        );
+        found.failures = failures(&run.outputs.join("failures.txt"));
+    }
+    let kept = [
+        ("logs", store.run_folder(&run.id).join("logs")),
+        ("work", store.work_folder(&run.id)),
+    ];
+    found
+        .files
+        .extend(kept.into_iter().filter(|(_, path)| has_entries(path)));
+    found
+}
+
+fn has_entries(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+/// The parts of `failures.txt`: each begins at the margin, and what belongs to it is set in.
+fn failures(path: &Path) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let text = std::fs::read(path).unwrap_or_default();
+    for line in String::from_utf8_lossy(&text).lines() {
+        let begins = line.starts_with("task `");
+        match found.last_mut() {
+            Some(last) if !begins => {
+                last.push('\n');
+                last.push_str(line);
+            }
+            _ => found.push(line.to_owned()),
+        }
+    }
+    found
+        .iter_mut()
+        .for_each(|one| one.truncate(one.trim_end().len()));
+    found.retain(|one| !one.is_empty());
+    found
+}
+
+/// The stage in an address, `stage.task[index]`.
+fn stage(address: &str) -> &str {
+    address.split_once('.').map_or("", |(stage, _)| stage)
+}
+
+fn of_tasks(tasks: &[RunTask], slowest: usize) -> RunOverview {
+    let mut found = RunOverview::default();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for task in tasks {
+        let name = stage(&task.address);
+        let place = *places.entry(name).or_insert_with(|| {
+            found.stages.push(StageOverview {
+                name: name.to_owned(),
+                ..StageOverview::default()
+            });
+            found.stages.len() - 1
+        });
+        let stage = &mut found.stages[place];
+        stage.tasks += 1;
+        stage.spent = stage.spent.saturating_add(task.wall);
+        match task.state {
+            TaskState::Executed | TaskState::Restored => stage.executed += 1,
+            TaskState::Reused => stage.reused += 1,
+            TaskState::CutOff => stage.cut_off += 1,
+            TaskState::Failed => stage.failed += 1,
+            TaskState::Blocked => stage.blocked += 1,
+        }
+    }
+    let ran = |task: &&RunTask| ran(task);
+    let ends = tasks.iter().filter(ran);
+    found.last_end = ends
+        .map(|task| task.started.saturating_add(task.wall))
+        .max();
+    let mut order: Vec<usize> = (0..tasks.len())
+        .filter(|place| ran(&&tasks[*place]))
+        .collect();
+    // Of equals the one that comes first in the list.
+    order.sort_by_key(|place| (Reverse(tasks[*place].wall), *place));
+    order.truncate(slowest);
+    found.slowest = order;
+    found
+}
+
+/// Whether a task ran in this run.
+fn ran(task: &RunTask) -> bool {
+    matches!(
+        task.state,
+        TaskState::Executed | TaskState::Restored | TaskState::Failed
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_graph::Recipe;
+
+    use super::*;
+
+    fn task(address: &str, state: TaskState, started: u64, wall: u64) -> RunTask {
+        RunTask {
+            address: address.to_owned(),
+            recipe: Recipe([0; 32]),
+            state,
+            started,
+            wall,
+        }
+    }
+
+    #[test]
+    fn stages_and_the_slowest_tasks() {
+        let tasks = [
+            task("a.x[0]", TaskState::Executed, 0, 5),
+            task("b.y[0]", TaskState::Blocked, 0, 0),
+            task("a.x[1]", TaskState::Failed, 5, 7),
+            task("a.x[2]", TaskState::Restored, 1, 7),
+            task("a.x[3]", TaskState::Reused, 0, 0),
+            task("b.y[1]", TaskState::CutOff, 0, 0),
+        ];
+        let found = of_tasks(&tasks, 2);
+        assert_eq!(found.slowest, [2, 3]);
+        assert_eq!(found.last_end, Some(12));
+        let stage = |name: &str, counts: [usize; 6], spent| StageOverview {
+            name: name.to_owned(),
+            tasks: counts[0],
+            executed: counts[1],
+            reused: counts[2],
+            cut_off: counts[3],
+            failed: counts[4],
+            blocked: counts[5],
+            spent,
+        };
+        assert_eq!(
+            found.stages,
+            [
+                stage("a", [4, 2, 1, 0, 1, 0], 19),
+                stage("b", [2, 0, 0, 1, 0, 1], 0)
+            ]
+        );
+        assert_eq!(of_tasks(&tasks, 100).slowest, [2, 3, 0]);
+        assert_eq!(of_tasks(&[], 3), RunOverview::default());
+    }
+
+    #[test]
+    fn failures_are_read_as_they_were_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("failures.txt");
+        assert!(failures(&path).is_empty());
+        let first = "task `a.x[1]`: no luck\n  it said:\n    one\n    \n    two";
+        let second = "task `a.x[2]`: no luck (tried 2 times)";
+        std::fs::write(&path, format!("{first}\n\n{second}\n")).expect("written");
+        assert_eq!(failures(&path), [first, second]);
+    }
+}
