@@ -181,7 +181,7 @@ fn note(store: &Store, run: &str, prepared: &Prepared, current: &Path) {
         definition: &definition,
         address: &address,
     };
-    let _ = dag::note(store, run, &prepared.loaded.workflow, &[part]);
+    let _ = dag::note(store, run, &prepared.loaded.workflow, &[], &[part]);
 }
 
 /// What was used within a second of the beginning of a run counts as used by it, and cannot make room. So a run

@@ -3,7 +3,7 @@
 //! Law: every line fits into its box; what is too long is cut, and whole in the text that shows when one points at it.
 
 use super::model::{DiagramGroup, DiagramNode, NodeKind};
-use super::text::{cut, plain, width};
+use super::text::{cut, plain, width, wrapped};
 
 /// The size of names.
 pub(super) const NAME: f64 = 13.0;
@@ -84,10 +84,9 @@ pub(super) fn lines(node: &DiagramNode) -> Vec<(Style, String)> {
         (counts, seconds) => counts.into_iter().chain(seconds).for_each(small),
     }
     if !node.varied.is_empty() {
-        lines.push((
-            Style::Varied,
-            plain(&format!("varies {}", node.varied.join(", "))),
-        ));
+        let varied = plain(&format!("varies {}", node.varied.join(", ")));
+        let varied = wrapped(&varied, SMALL, WIDTHS.1 - 2.0 * SIDE);
+        lines.extend(varied.into_iter().map(|line| (Style::Varied, line)));
     }
     lines
 }

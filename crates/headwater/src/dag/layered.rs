@@ -10,6 +10,8 @@ pub(super) struct Item {
     pub(super) width: f64,
     pub(super) height: f64,
     pub(super) rank: usize,
+    /// Where it stands in a row that is higher: 0 is at the top, 1 at the bottom.
+    pub(super) lean: f64,
 }
 
 /// A line, downwards. Lines of one net begin at the same place and run together as long as they can.
@@ -21,6 +23,8 @@ pub(super) struct Link {
     pub(super) from_offset: f64,
     pub(super) to: usize,
     pub(super) to_offset: f64,
+    /// It may end anywhere on its item; the offset is found.
+    pub(super) free: bool,
 }
 
 /// Distances.
@@ -51,6 +55,8 @@ pub(super) struct Arrangement {
 
 /// How often all rows are put in order, and into place.
 const ROUNDS: usize = 12;
+/// Bends that are smaller are taken out.
+const SMALL_BEND: f64 = 14.0;
 /// Beyond that many vertices neighbours are not tried the other way round.
 const SMALL: usize = 4000;
 
@@ -70,6 +76,8 @@ struct Piece {
     lower: usize,
     lower_offset: f64,
     weight: f64,
+    /// The link that it is the end of.
+    link: usize,
 }
 
 struct Rows {
@@ -95,8 +103,10 @@ pub(super) fn arrange(
 ) -> Arrangement {
     let mut rows = Rows::new(items, links, keys);
     rows.put_in_order(held);
+    let mut links = links.to_vec();
+    rows.spread_ends(&mut links);
     let x = rows.coordinates(distances);
-    rows.arrangement(items, links, &x, distances)
+    rows.arrangement(items, &links, &x, distances)
 }
 
 impl Rows {
@@ -113,7 +123,7 @@ impl Rows {
         let mut ways = Vec::with_capacity(links.len());
         // By net: the vertices that its lines pass so far, by row.
         let mut passed: std::collections::BTreeMap<(usize, usize), usize> = Default::default();
-        for link in links {
+        for (number, link) in links.iter().enumerate() {
             let mut way = vec![link.from];
             let (mut last, mut offset) = (link.from, link.from_offset);
             for rank in items[link.from].rank + 1..items[link.to].rank {
@@ -133,6 +143,7 @@ impl Rows {
                         lower: next,
                         lower_offset: 0.0,
                         weight,
+                        link: usize::MAX,
                     });
                 }
                 way.push(next);
@@ -144,6 +155,7 @@ impl Rows {
                 lower: link.to,
                 lower_offset: link.to_offset,
                 weight: if vertices[last].line { 2.0 } else { 1.0 },
+                link: number,
             });
             way.push(link.to);
             ways.push(way);
@@ -327,6 +339,30 @@ impl Rows {
         found
     }
 
+    /// Lets lines that end at one item arrive beside each other, in the order in which they come.
+    fn spread_ends(&mut self, links: &mut [Link]) {
+        for vertex in 0..self.vertices.len() {
+            let mut ends: Vec<usize> = self.above[vertex].clone();
+            ends.retain(|piece| {
+                links
+                    .get(self.pieces[*piece].link)
+                    .is_some_and(|link| link.free)
+            });
+            ends.sort_by(|a, b| {
+                self.upper_end(*a)
+                    .total_cmp(&self.upper_end(*b))
+                    .then(a.cmp(b))
+            });
+            let room = (self.vertices[vertex].width - 24.0).max(0.0);
+            let gap = (room / ends.len().max(1) as f64).min(16.0);
+            for (position, piece) in ends.iter().enumerate() {
+                let offset = gap * (position as f64 - (ends.len() - 1) as f64 / 2.0);
+                self.pieces[*piece].lower_offset = offset;
+                links[self.pieces[*piece].link].to_offset = offset;
+            }
+        }
+    }
+
     /// How far apart the middles of two neighbours are at least.
     fn apart(&self, left: usize, right: usize, distances: Distances) -> f64 {
         let (left, right) = (self.vertices[left], self.vertices[right]);
@@ -422,34 +458,117 @@ impl Rows {
         }
     }
 
-    /// Takes small bends out of lines where there is room.
+    /// How far a vertex may go to the left and to the right before it comes too near to its neighbours.
+    fn room(&self, vertex: usize, x: &[f64], distances: Distances) -> (f64, f64) {
+        let row = &self.rows[self.vertices[vertex].rank];
+        let position = self.place[vertex];
+        let left = position.checked_sub(1).map(|left| row[left]);
+        let right = row.get(position + 1).copied();
+        (
+            left.map_or(f64::NEG_INFINITY, |left| {
+                x[left] + self.apart(left, vertex, distances)
+            }),
+            right.map_or(f64::INFINITY, |right| {
+                x[right] - self.apart(vertex, right, distances)
+            }),
+        )
+    }
+
+    /// Takes bends out of lines where there is room.
     fn straighten(&self, x: &mut [f64], distances: Distances) {
-        const SMALL_BEND: f64 = 10.0;
-        for row in self.rows.iter().skip(1) {
-            for (position, vertex) in row.iter().enumerate() {
-                let nearest = self.above[*vertex].iter().map(|piece| {
-                    let piece = &self.pieces[*piece];
-                    x[piece.upper] + piece.upper_offset - piece.lower_offset
-                });
-                let by_distance =
-                    |a: &f64, b: &f64| (a - x[*vertex]).abs().total_cmp(&(b - x[*vertex]).abs());
-                let Some(wished) = nearest.min_by(by_distance) else {
-                    continue;
-                };
-                let mut wished = wished.clamp(x[*vertex] - SMALL_BEND, x[*vertex] + SMALL_BEND);
-                if position > 0 {
-                    let left = row[position - 1];
-                    wished = wished.max(x[left] + self.apart(left, *vertex, distances));
-                }
-                if let Some(right) = row.get(position + 1) {
-                    wished = wished.min(x[*right] - self.apart(*vertex, *right, distances));
-                }
-                // Halves of it would leave a smaller bend, which looks worse.
-                let free = self.above[*vertex].len() == 1 || !self.vertices[*vertex].line;
-                if free && (wished - x[*vertex]).abs() <= SMALL_BEND {
-                    x[*vertex] = wished;
-                }
+        for _ in 0..2 {
+            self.straighten_long(x, distances);
+            for row in self.rows.iter().skip(1) {
+                row.iter()
+                    .for_each(|vertex| self.straighten_end(*vertex, true, x, distances));
             }
+            for row in self.rows.iter().rev().skip(1) {
+                row.iter()
+                    .for_each(|vertex| self.straighten_end(*vertex, false, x, distances));
+            }
+        }
+    }
+
+    /// Puts the places that a long line passes below each other.
+    fn straighten_long(&self, x: &mut [f64], distances: Distances) {
+        let next = |vertex: usize| {
+            let mut below = self.below[vertex]
+                .iter()
+                .map(|piece| self.pieces[*piece].lower);
+            below.find(|lower| self.is_passed(*lower))
+        };
+        let follows = |vertex: usize| {
+            let mut above = self.above[vertex]
+                .iter()
+                .map(|piece| self.pieces[*piece].upper);
+            above.any(|upper| self.is_passed(upper))
+        };
+        for start in
+            (0..self.vertices.len()).filter(|vertex| self.is_passed(*vertex) && !follows(*vertex))
+        {
+            let mut chain = vec![start];
+            while let Some(vertex) = next(chain[chain.len() - 1]) {
+                chain.push(vertex);
+            }
+            let rooms = chain.iter().map(|vertex| self.room(*vertex, x, distances));
+            let (least, most) = rooms.fold((f64::NEG_INFINITY, f64::INFINITY), |found, room| {
+                (found.0.max(room.0), found.1.min(room.1))
+            });
+            if least <= most {
+                // Where its ends are, as far as there is room.
+                let above = self.above[start].iter().map(|piece| {
+                    let piece = &self.pieces[*piece];
+                    x[piece.upper] + piece.upper_offset
+                });
+                let below = self.below[chain[chain.len() - 1]].iter().map(|piece| {
+                    let piece = &self.pieces[*piece];
+                    x[piece.lower] + piece.lower_offset
+                });
+                let ends: Vec<f64> = above.chain(below).collect();
+                let middle =
+                    chain.iter().map(|vertex| x[*vertex]).sum::<f64>() / chain.len() as f64;
+                let near = ends.into_iter().map(|end| end.clamp(least, most));
+                let by_distance =
+                    |a: &f64, b: &f64| (a - middle).abs().total_cmp(&(b - middle).abs());
+                let wished = near
+                    .min_by(by_distance)
+                    .filter(|end| (end - middle).abs() < SMALL_BEND);
+                let wished = wished.unwrap_or(middle).clamp(least, most);
+                chain.iter().for_each(|vertex| x[*vertex] = wished);
+            }
+        }
+    }
+
+    fn is_passed(&self, vertex: usize) -> bool {
+        self.vertices[vertex].line
+            && !self.above[vertex].is_empty()
+            && !self.below[vertex].is_empty()
+    }
+
+    /// Takes a small bend out of a line that begins or ends at a vertex.
+    fn straighten_end(&self, vertex: usize, from_above: bool, x: &mut [f64], distances: Distances) {
+        let wish = |piece: &usize| {
+            let piece = &self.pieces[*piece];
+            match vertex == piece.lower {
+                true => x[piece.upper] + piece.upper_offset - piece.lower_offset,
+                false => x[piece.lower] + piece.lower_offset - piece.upper_offset,
+            }
+        };
+        let is_straight = |piece: &usize| (wish(piece) - x[vertex]).abs() < 0.5;
+        let (toward, away) = match from_above {
+            true => (&self.above[vertex], &self.below[vertex]),
+            false => (&self.below[vertex], &self.above[vertex]),
+        };
+        let others_are_straight = toward.iter().chain(away).any(is_straight);
+        let by_distance =
+            |a: &f64, b: &f64| (a - x[vertex]).abs().total_cmp(&(b - x[vertex]).abs());
+        let Some(wished) = toward.iter().map(wish).min_by(by_distance) else {
+            return;
+        };
+        let (least, most) = self.room(vertex, x, distances);
+        let fits = least <= wished && wished <= most;
+        if fits && !others_are_straight && (wished - x[vertex]).abs() <= SMALL_BEND {
+            x[vertex] = wished;
         }
     }
 
@@ -499,7 +618,7 @@ impl Rows {
         let left = if left.is_finite() { left } else { 0.0 };
         let top = |item: &Item| {
             let (top, bottom) = bands[item.rank];
-            top + (bottom - top - item.height) / 2.0
+            top + (bottom - top - item.height) * item.lean
         };
         let places = items.iter().zip(x);
         let places = places.map(|(item, x)| (x - item.width / 2.0 - left, top(item)));

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::face::{Face, Heading, SMALL};
 use super::layered::{Arrangement, Distances, Item, Link, arrange};
-use super::model::{Diagram, DiagramEnd, EdgeKind};
+use super::model::{Diagram, DiagramEnd, EdgeKind, NodeKind};
 use super::ranks::{acyclic, ranks};
 use super::text::{cut, plain, width};
 
@@ -47,6 +47,8 @@ impl Rectangle {
 pub(super) struct StageBox {
     pub(super) place: Rectangle,
     pub(super) heading: Heading,
+    /// How far from the left edge of the box the heading begins.
+    pub(super) heading_at: f64,
     /// The nodes in it.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests look whether they are"))]
     pub(super) nodes: Vec<usize>,
@@ -112,6 +114,8 @@ type Net = (usize, u8);
 /// A unit that is arranged.
 #[derive(Debug, Default)]
 struct Arranged {
+    /// Where it stands in a row that is higher.
+    lean: f64,
     width: f64,
     height: f64,
     /// By position in the unit.
@@ -121,7 +125,7 @@ struct Arranged {
     exits: BTreeMap<Net, f64>,
     /// By edge: its way inside, from a door to a task, from a task to a door, or from task to task.
     ways: BTreeMap<usize, Vec<(f64, f64)>>,
-    heading: Option<Heading>,
+    heading: Option<(Heading, f64)>,
 }
 
 struct Layout<'a> {
@@ -227,6 +231,7 @@ impl<'a> Layout<'a> {
                 width: self.faces[*node].width,
                 height: self.faces[*node].height,
                 rank: row + first,
+                lean: 0.5,
             })
             .collect();
         let mut keys: Vec<f64> = match doors {
@@ -241,6 +246,7 @@ impl<'a> Layout<'a> {
             width: 0.0,
             height,
             rank,
+            lean: 0.0,
         };
         let (entry_at, mut at) = (items.len(), items.len());
         for net in entries.keys() {
@@ -280,6 +286,7 @@ impl<'a> Layout<'a> {
                 from_offset: 0.0,
                 to: ends,
                 to_offset: 0.0,
+                free: here(*to),
             });
         }
         let distances = Distances {
@@ -296,8 +303,24 @@ impl<'a> Layout<'a> {
             doors.is_some() && is_door
         };
         let arrangement = arrange(&items, &links, &keys, &held, distances);
-        let inner_width = arrangement.width.max(heading.width);
-        let left = PADDING + (inner_width - arrangement.width) / 2.0;
+        // The heading stands left or right of all doors.
+        let door_places = (entry_at..exit_at).map(|item| arrangement.places[item].0);
+        let first_door = door_places.clone().fold(f64::INFINITY, f64::min);
+        let last_door = door_places.fold(f64::NEG_INFINITY, f64::max);
+        let wanted = heading.width + if entries.is_empty() { 0.0 } else { 8.0 };
+        let (on_left, on_right) = match entries.is_empty() {
+            true => ((wanted - arrangement.width).max(0.0), f64::INFINITY),
+            false => (
+                (wanted - first_door).max(0.0),
+                (wanted - (arrangement.width - last_door)).max(0.0),
+            ),
+        };
+        let left = PADDING + if on_left <= on_right { on_left } else { 0.0 };
+        let inner_width = arrangement.width + on_left.min(on_right);
+        let heading_at = match on_left <= on_right {
+            true => PADDING - 2.0,
+            false => PADDING + 2.0 + inner_width - heading.width,
+        };
         let top = if entries.is_empty() {
             heading.height + 6.0
         } else {
@@ -320,6 +343,7 @@ impl<'a> Layout<'a> {
             }
         });
         Arranged {
+            lean: 0.5,
             width: inner_width + 2.0 * PADDING,
             height: arrangement
                 .height
@@ -336,7 +360,7 @@ impl<'a> Layout<'a> {
                 .map(|(net, at)| (*net, middle(exit_at + at)))
                 .collect(),
             ways,
-            heading: Some(heading),
+            heading: Some((heading, heading_at)),
         }
     }
 
@@ -345,6 +369,12 @@ impl<'a> Layout<'a> {
         let face = &self.faces[node];
         let middle = face.width / 2.0;
         let mut arranged = Arranged {
+            // Near to what reads it, or to what makes it.
+            lean: match self.diagram.nodes[node].kind {
+                NodeKind::Input => 1.0,
+                NodeKind::Task => 0.5,
+                NodeKind::Output => 0.0,
+            },
             width: face.width,
             height: face.height,
             nodes: vec![Rectangle {
@@ -510,7 +540,7 @@ impl<'a> Layout<'a> {
             for (node, place) in unit.nodes.iter().zip(&arranged.nodes) {
                 picture.nodes[*node] = place.moved(*x, *y);
             }
-            if let Some(heading) = &arranged.heading {
+            if let Some((heading, heading_at)) = &arranged.heading {
                 picture.stages.push(StageBox {
                     place: Rectangle {
                         x: *x,
@@ -519,6 +549,7 @@ impl<'a> Layout<'a> {
                         height: arranged.height,
                     },
                     heading: heading.clone(),
+                    heading_at: *heading_at,
                     nodes: unit.nodes.clone(),
                 });
             }
@@ -557,9 +588,10 @@ impl<'a> Layout<'a> {
         let mut taken: Vec<Rectangle> = picture.nodes.clone();
         for stage in &picture.stages {
             taken.push(Rectangle {
-                width: stage.heading.width + PADDING,
+                x: stage.place.x + stage.heading_at,
+                y: stage.place.y,
+                width: stage.heading.width,
                 height: stage.heading.height,
-                ..stage.place
             });
         }
         for arrow in &mut picture.arrows {
@@ -569,12 +601,14 @@ impl<'a> Layout<'a> {
             }
             let text = cut(&text, SMALL, 150.0);
             let (wide, high) = (width(&text, SMALL) + 6.0, 15.0);
-            // From the end on: there, lines of one net have parted.
-            let pieces: Vec<_> = arrow
-                .corners
-                .windows(2)
+            // From the end on: there, lines of one net have parted. The tip stays free.
+            let mut pieces: Vec<_> = (arrow.corners.windows(2))
                 .map(|pair| (pair[0], pair[1]))
                 .collect();
+            if let Some((_, end)) = pieces.last_mut() {
+                end.1 -= 8.0;
+            }
+            pieces.retain(|(from, to)| to.1 - from.1 >= high);
             let places = pieces.iter().rev().flat_map(|(from, to)| {
                 let at = |part: f64| {
                     (
@@ -582,7 +616,7 @@ impl<'a> Layout<'a> {
                         from.1 + (to.1 - from.1) * part,
                     )
                 };
-                [0.5, 0.72, 0.28].map(at)
+                [0.5, 0.75, 0.25].map(at)
             });
             let free = places.into_iter().find(|(x, y)| {
                 let place = Rectangle {
@@ -625,6 +659,7 @@ fn outside(
             width: unit.width,
             height: unit.height,
             rank: *row,
+            lean: unit.lean,
         })
         .collect();
     let mut numbers: BTreeMap<Net, usize> = BTreeMap::new();
@@ -650,6 +685,7 @@ fn outside(
             from_offset: offset(exit, from),
             to,
             to_offset: offset(entry, to),
+            free: false,
         }
     });
     let links: Vec<Link> = links.collect();

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io;
+use std::sync::Arc;
 
 use headwater_enact::Enactment;
 use headwater_graph::{TaskId, Workflow};
@@ -57,16 +58,17 @@ pub(crate) struct Part<'a> {
     pub(crate) address: &'a dyn Fn(TaskId) -> String,
 }
 
-/// Notes the diagram of a run. What it noted before is replaced.
+/// Notes the diagram of a run of a workflow, of whose parameters a study varies some. What it noted before is replaced.
 pub(crate) fn note(
     store: &Store,
     run: &str,
     workflow: &Workflow,
+    varied: &[Arc<str>],
     parts: &[Part<'_>],
 ) -> io::Result<()> {
     let folder = store.run_folder(run);
     fs::create_dir_all(&folder)?;
-    let bytes = serde_json::to_vec(&noted(workflow, parts))?;
+    let bytes = serde_json::to_vec(&noted(workflow, varied, parts))?;
     let fresh = folder.join(format!("{NOTE}.new"));
     fs::write(&fresh, bytes)?;
     fs::rename(&fresh, folder.join(NOTE))
@@ -75,8 +77,8 @@ pub(crate) fn note(
 /// No node.
 const NOWHERE: u32 = u32::MAX;
 
-fn noted(workflow: &Workflow, parts: &[Part<'_>]) -> Noted {
-    let mut diagram = workflow_diagram(workflow, &[]);
+fn noted(workflow: &Workflow, varied: &[Arc<str>], parts: &[Part<'_>]) -> Noted {
+    let mut diagram = workflow_diagram(workflow, varied);
     let first = first_tasks(workflow);
     let names: Vec<HashMap<&str, usize>> = (workflow.stages.iter())
         .map(|stage| {

@@ -9,7 +9,7 @@ use super::face::{BAR, Face, Style, line_height};
 use super::format::MADE;
 use super::layout::{Arrow, Picture, Rectangle, StageBox, layout};
 use super::model::{Diagram, DiagramEdge, DiagramEnd, DiagramNode, EdgeKind, NodeKind};
-use super::text::{cut, plain, width};
+use super::text::{cut, plain, width, wrapped};
 
 /// Colours and lines. Every rule is about what is inside of a picture, so it does no harm on a page.
 const STYLE: &str = "\
@@ -29,7 +29,7 @@ font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,san
 .hw-dag .hw-title{font-size:16px;fill:var(--hw-ink);font-weight:600}\
 .hw-dag .hw-varies{fill:var(--hw-varied)}\
 .hw-dag .hw-over{paint-order:stroke;stroke:var(--hw-paper);stroke-width:4px;stroke-linejoin:round}\
-.hw-dag .hw-stage .hw-over{stroke:var(--hw-stage)}\
+.hw-dag .hw-stage .hw-over,.hw-dag .hw-within{stroke:var(--hw-stage)}\
 .hw-dag .hw-stage rect{fill:var(--hw-stage);stroke:var(--hw-stage-edge)}\
 .hw-dag .hw-task rect{fill:var(--hw-node);stroke:var(--hw-edge)}\
 .hw-dag .hw-input rect{fill:var(--hw-input);stroke:var(--hw-input-edge)}\
@@ -79,6 +79,11 @@ pub fn diagram_svg(diagram: &Diagram) -> String {
     format!("{}\n", svg.into_string())
 }
 
+/// The picture of a diagram as a part of a page: an element of HTML in which everything is escaped.
+pub fn diagram_inline(diagram: &Diagram) -> String {
+    inline(diagram).into_string()
+}
+
 /// The picture of a diagram within a page, without its title: as wide as the page lets it be, and scrolled sideways
 /// where it would become too small to read.
 pub(crate) fn inline(diagram: &Diagram) -> Markup {
@@ -119,7 +124,10 @@ impl Header {
             height: 0.0,
         };
         for note in &diagram.notes {
-            header.lines.push(("", cut(&plain(note), 11.0, room)));
+            let lines = wrapped(&plain(note), 11.0, room);
+            header
+                .lines
+                .extend(lines.into_iter().map(|line| ("", line)));
         }
         let size = |class: &str| if class.is_empty() { 11.0 } else { TITLE };
         let widths = header
@@ -151,9 +159,22 @@ fn content(diagram: &Diagram, picture: &Picture) -> Markup {
         }
         @for arrow in &picture.arrows {
             @if let Some((x, y, text)) = &arrow.label {
-                text.hw-over text-anchor="middle" x=(number(*x)) y=(number(y + 4.0)) { (text) }
+                text class=(label_class(picture, *x, *y)) text-anchor="middle" x=(number(*x)) y=(number(y + 4.0)) { (text) }
             }
         }
+    }
+}
+
+/// The space around a label has the colour of what is below it.
+fn label_class(picture: &Picture, x: f64, y: f64) -> &'static str {
+    let holds = |stage: &StageBox| {
+        let place = &stage.place;
+        (place.x..place.x + place.width).contains(&x)
+            && (place.y..place.y + place.height).contains(&y)
+    };
+    match picture.stages.iter().any(holds) {
+        true => "hw-over hw-within",
+        false => "hw-over",
     }
 }
 
@@ -165,7 +186,7 @@ fn rectangle(place: &Rectangle, round: f64) -> Markup {
 }
 
 fn heading(stage: &StageBox) -> Markup {
-    let (x, y) = (stage.place.x + 12.0, stage.place.y + 18.0);
+    let (x, y) = (stage.place.x + stage.heading_at, stage.place.y + 18.0);
     html! {
         text.hw-head.hw-over x=(number(x)) y=(number(y)) { (stage.heading.name) }
         @if !stage.heading.words.is_empty() {
@@ -199,7 +220,7 @@ fn drawn_node(node: &DiagramNode, face: &Face, place: &Rectangle) -> Markup {
         y += line_height(*style);
     }
     html! {
-        g class=(kind) .hw-failing[failing] .hw-varied[varied && !failing] .hw-optional[node.optional] {
+        g class=(classes(kind, &[("hw-failing", failing), ("hw-varied", varied && !failing), ("hw-optional", node.optional)])) {
             title { (face.title) }
             (rectangle(place, round))
             @for (class, y, text) in lines {
@@ -209,6 +230,15 @@ fn drawn_node(node: &DiagramNode, face: &Face, place: &Rectangle) -> Markup {
             @if face.bar { (bar(node, place)) }
         }
     }
+}
+
+/// A class, and those that apply.
+fn classes(always: &str, more: &[(&str, bool)]) -> String {
+    let more = more.iter().filter(|(_, applies)| *applies);
+    let all: Vec<&str> = std::iter::once(always)
+        .chain(more.map(|(class, _)| *class))
+        .collect();
+    all.join(" ")
 }
 
 /// How the tasks of a node ended, as parts of a bar.
@@ -266,7 +296,7 @@ fn line(diagram: &Diagram, arrow: &Arrow) -> Markup {
     let tip = format!("M{} {}l-3.6 -6.5h7.2z", number(*x), number(*y));
     let order = edge.kind != EdgeKind::Data;
     html! {
-        g.hw-arrow .hw-order[order] .hw-absent[edge.optional] {
+        g class=(classes("hw-arrow", &[("hw-order", order), ("hw-absent", edge.optional)])) {
             title { (told(diagram, edge)) }
             path.hw-way d=(way) {}
             path.hw-tip d=(tip) {}

@@ -38,6 +38,21 @@ pub(super) fn cut(text: &str, size: f64, most: f64) -> String {
     format!("{}…", &text[..end])
 }
 
+/// The text in lines that are no wider than `most`, broken between words.
+pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if width(line, size) + width(" ", size) + width(word, size) <= most => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(cut(word, size, most)),
+        }
+    }
+    lines
+}
+
 /// The text without what XML forbids: control characters become a sign that shows that there was one.
 pub(super) fn plain(text: &str) -> String {
     let shown = |sign: char| match sign {
@@ -62,6 +77,14 @@ mod tests {
             assert!(cut.ends_with('…') && width(&cut, 12.0) <= 100.0, "{cut}");
         }
         assert_eq!(cut("anything", 12.0, 0.0), "…");
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        let lines = wrapped("one two three fourfourfourfour", 10.0, 50.0);
+        assert_eq!(lines[..2], ["one two", "three"]);
+        assert!(lines[2].starts_with("fourf") && lines[2].ends_with('…'));
+        assert_eq!(wrapped(" ", 10.0, 50.0), [""; 0]);
     }
 
     #[test]

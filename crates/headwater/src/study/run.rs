@@ -31,7 +31,7 @@ use super::{objective, write};
 use crate::deliver::link_last;
 use crate::progress::{Clock, RunFacts, TRACE_HEADER};
 use crate::run::Places;
-use crate::{CheckedFile, Error, FailedTask, Loaded, StoreKeeper, StorePlace, budget, notes};
+use crate::{CheckedFile, Error, FailedTask, Loaded, StoreKeeper, StorePlace, budget, dag, notes};
 
 /// What study to run, and how.
 #[derive(Debug, Clone, Default)]
@@ -185,6 +185,7 @@ pub fn run_study(
         store.begin_run(&record)?;
         // Notes are for explanations; a run does not fail for want of one.
         let _ = store.note_versions(&loaded.versions);
+        let _ = dag::note(&store, &run, &loaded.workflow, &varied(&study), &[]);
     }
     let places = Places::new(&store, &run, read_only);
     let base = record
@@ -282,7 +283,7 @@ pub fn run_study(
         book.trace(&mut **crate::keep::locked(&ground.trace));
         // Where nothing is remembered there is nothing to explain either.
         if !read_only && division.remembers() {
-            note(&store, &run, rounds(), current);
+            note(&store, &run, &subject, rounds(), current);
             store.put_run_tasks(&run, &book.tasks)?;
         }
         let (delivered, said) = write::delivered(&loaded.registry, &delivered, &phases, &folder)?;
@@ -572,8 +573,20 @@ fn phases(
     }
 }
 
-/// Notes what explanations need of all rounds; a run does not fail for want of a note.
-fn note<'a>(store: &Store, run: &str, rounds: impl Iterator<Item = &'a Ended>, current: &Path) {
+/// The parameters that vary.
+fn varied(study: &Study) -> Vec<Arc<str>> {
+    let studied = study.resolved.studied.iter();
+    studied.map(|studied| Arc::clone(&studied.name)).collect()
+}
+
+/// Notes what explanations and drawings need of all rounds; a run does not fail for want of a note.
+fn note<'a>(
+    store: &Store,
+    run: &str,
+    subject: &Subject<'_>,
+    rounds: impl Iterator<Item = &'a Ended>,
+    current: &Path,
+) {
     let rounds: Vec<&Ended> = rounds.collect();
     let addresses: Vec<_> = rounds
         .iter()
@@ -585,6 +598,26 @@ fn note<'a>(store: &Store, run: &str, rounds: impl Iterator<Item = &'a Ended>, c
         .map(|(ended, address)| (&ended.enactment, address as &dyn Fn(TaskId) -> String))
         .collect();
     let _ = notes::write(store, run, &parts, current);
+    let definitions: Vec<_> = rounds
+        .iter()
+        .map(|ended| {
+            |task: TaskId| {
+                let step = ended.names.step(task)?;
+                Some((step.stage, &*step.task))
+            }
+        })
+        .collect();
+    let drawn: Vec<dag::Part<'_>> = parts
+        .iter()
+        .zip(&definitions)
+        .map(|((enactment, address), definition)| dag::Part {
+            enactment,
+            definition,
+            address: *address,
+        })
+        .collect();
+    let varied = varied(subject.study);
+    let _ = dag::note(store, run, &subject.loaded.workflow, &varied, &drawn);
 }
 
 /// The tasks that failed in a round, with their recipes.
