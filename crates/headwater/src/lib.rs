@@ -89,7 +89,7 @@ pub use report::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};
 pub use run::run;
 pub use run_page::{
     RunBar, RunEnd, RunExecution, RunFailure, RunInput, RunOutput, RunOutputItem, RunParameter,
-    RunSummary, RunTaskRow, RunTimeline, RunTotals, run_report_html,
+    RunSummary, RunTaskRow, RunTimeline, RunTotals, report_run, run_report_html,
 };
 pub use study::{
     AlgorithmPlan, Bucketing, CostSource, ExampleImage, FailedEvaluation, Forecast, ForecastFacts,

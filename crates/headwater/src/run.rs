@@ -161,6 +161,11 @@ fn tell(
         report.notes.extend(told);
     }
     let path = report.folder.join(run_page::PAGE);
+    if path.exists() {
+        let note = "there is no report: an output is called `report.html`";
+        report.notes.push(note.to_owned());
+        return;
+    }
     match run_page::write_page(&summary, &path) {
         Ok(()) => report.report = Some(path),
         Err(error) => report.notes.push(format!("there is no report: {error}")),

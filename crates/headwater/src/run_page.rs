@@ -28,6 +28,7 @@ mod tables;
 use maud::{Markup, html};
 
 pub(crate) use gather::{Given, summary};
+pub use keep::report_run;
 pub(crate) use keep::{PAGE, remember, write_page};
 pub use summary::{
     RunBar, RunEnd, RunExecution, RunFailure, RunInput, RunOutput, RunOutputItem, RunParameter,

@@ -213,7 +213,12 @@ impl Rows {
             let Some(place) = found.place(enactment, task) else {
                 continue;
             };
+            let signature = &enactment.graph().operation_at(task).signature;
             let row = &mut found.rows[place];
+            if signature.implicit {
+                row.helper = true;
+                continue;
+            }
             row.tasks += 1;
             match fate(enactment, task) {
                 Some(TaskState::Executed) => row.executed += 1,
@@ -228,7 +233,6 @@ impl Rows {
                 None => {}
             }
             if found.operations[place].is_none() {
-                let signature = &enactment.graph().operation_at(task).signature;
                 let operation = (Arc::clone(&signature.name), Arc::clone(&signature.version));
                 found.operations[place] = Some(operation);
             }
@@ -282,7 +286,8 @@ impl Rows {
             self.rows.iter().map(|row| (row.name(), row)).collect();
         for node in &mut diagram.nodes {
             let row = node.address.as_ref().and_then(|address| rows.get(address));
-            let Some(row) = row.filter(|_| node.kind == NodeKind::Task) else {
+            let is_counted = |row: &&&RunTaskRow| node.kind == NodeKind::Task && !row.helper;
+            let Some(row) = row.filter(is_counted) else {
                 continue;
             };
             node.tasks = Some(row.tasks as u64);

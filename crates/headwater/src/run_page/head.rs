@@ -42,7 +42,7 @@ fn ways(summary: &RunSummary) -> String {
     let ways = [
         (totals.executed, "executed"),
         (totals.reused, "reused"),
-        (totals.cut_off, "equal to what was there"),
+        (totals.cut_off, "cut off (same contents as before)"),
     ];
     let said = ways.iter().filter(|(many, _)| *many > 0);
     let said: Vec<String> = said
@@ -59,16 +59,13 @@ fn answer(summary: &RunSummary) -> String {
         duration(summary.seconds),
         counted(summary.cores, "core", "cores")
     );
+    let looked = format!("Finding that took {}.", duration(summary.seconds));
     if summary.end == RunEnd::Done {
         return match (totals.tasks, totals.executed) {
-            (0, _) => {
-                format!("There was nothing to do: this data makes no task. It was found {took}.")
-            }
-            (1, 0) => {
-                format!("Nothing had to run: the one task was done before. It was found {took}.")
-            }
+            (0, _) => "There was nothing to do: this data makes no task.".to_owned(),
+            (1, 0) => format!("Nothing had to run: the one task was done before. {looked}"),
             (all, 0) => format!(
-                "Nothing had to run: all {} tasks were done before. It was found {took}.",
+                "Nothing had to run: all {} tasks were done before. {looked}",
                 count(all)
             ),
             (1, _) => format!("The one task is done, {took}."),
@@ -174,7 +171,8 @@ fn took(summary: &RunSummary) -> Markup {
         figures.push((count(spared), "reused, not run again".to_owned()));
     }
     let parallel = work / summary.seconds;
-    if work > 0.0 && parallel.is_finite() {
+    // Four stand in a row.
+    if work > 0.0 && parallel.is_finite() && figures.len() < 4 {
         figures.push((
             format!("{} ×", number(parallel)),
             format!("work ÷ time: {} of work", duration(work)),
@@ -241,7 +239,7 @@ mod tests {
         summary.totals.cut_off = 1;
         assert_eq!(
             ways(&summary),
-            "12\u{202f}000 executed, 1 equal to what was there"
+            "12\u{202f}000 executed, 1 cut off (same contents as before)"
         );
     }
 }

@@ -59,6 +59,9 @@ pub struct RunTaskRow {
     pub stage: String,
     /// Its name in the stage.
     pub task: String,
+    /// Whether they only prepare data for others; such tasks are not counted.
+    #[serde(default)]
+    pub helper: bool,
     /// How many there are.
     pub tasks: usize,
     /// Those that ran.

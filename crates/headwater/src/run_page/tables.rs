@@ -68,7 +68,7 @@ const FATES: [Column; 7] = [
     ("executed", |row| row.executed),
     ("of these again", |row| row.restored),
     ("reused", |row| row.reused),
-    ("equal", |row| row.cut_off),
+    ("cut off", |row| row.cut_off),
     ("failed", |row| row.failed),
     ("blocked", |row| row.blocked),
     ("not come to", RunTaskRow::left),
@@ -76,7 +76,7 @@ const FATES: [Column; 7] = [
 
 /// All tasks by stage; empty where there are none.
 pub(super) fn stages(summary: &RunSummary) -> Markup {
-    let rows = &summary.tasks;
+    let rows: Vec<&RunTaskRow> = summary.tasks.iter().filter(|row| !row.helper).collect();
     if rows.is_empty() {
         return html! {};
     }
@@ -97,13 +97,13 @@ pub(super) fn stages(summary: &RunSummary) -> Markup {
             ("peak memory", true),
         ])
         .chain(saves.then_some(("saved", true)));
-    let sum = |of: &dyn Fn(&RunTaskRow) -> f64| rows.iter().map(of).sum::<f64>();
-    let saved: Option<f64> = rows.iter().map(RunTaskRow::seconds_saved).sum();
-    let known: f64 = rows.iter().filter_map(RunTaskRow::seconds_saved).sum();
+    let sum = |of: &dyn Fn(&RunTaskRow) -> f64| rows.iter().map(|row| of(row)).sum::<f64>();
+    let saved: Option<f64> = rows.iter().map(|row| row.seconds_saved()).sum();
+    let known: f64 = rows.iter().filter_map(|row| row.seconds_saved()).sum();
     let body = html! {
         (heads(names))
         tbody { "\n"
-            @for row in rows {
+            @for row in &rows {
                 tr {
                     th scope="row" { (cut(&row.name(), 60)) }
                     (number_cell(count(row.tasks)))
@@ -120,7 +120,7 @@ pub(super) fn stages(summary: &RunSummary) -> Markup {
             tfoot { tr {
                 th scope="row" { "all" }
                 (number_cell(count(rows.iter().map(|row| row.tasks).sum())))
-                @for (_, of) in &shown { (number_cell(some(rows.iter().map(of).sum()))) }
+                @for (_, of) in &shown { (number_cell(some(rows.iter().map(|row| of(row)).sum()))) }
                 (number_cell(measured(sum(&|row| row.seconds))))
                 (number_cell(measured(sum(&|row| row.cpu_seconds))))
                 (number_cell(measured(rows.iter().map(|row| row.longest).fold(0.0, f64::max))))
@@ -163,8 +163,8 @@ fn caption(summary: &RunSummary, shown: &[&Column]) -> String {
     if summary.tasks.iter().any(|row| row.spared() > 0) {
         said += " Reused: remembered, or needed only for what is. Saved: what those would have taken that did not run, by the mean of this run or by what is remembered of earlier ones.";
     }
-    if has("equal") {
-        said += " Equal: new, but the same operation on the same contents was there.";
+    if has("cut off") {
+        said += " Cut off: new, but the same operation on the same contents was there.";
     }
     if has("of these again") {
         said += " Again: remembered, but what they had made was gone and something needed it.";
