@@ -161,9 +161,10 @@ fn tell(
         report.notes.extend(told);
     }
     let path = report.folder.join(run_page::PAGE);
+    // The folder was empty; what a task put there by itself stays.
     if path.exists() {
-        let note = "there is no report: an output is called `report.html`";
-        report.notes.push(note.to_owned());
+        let note = format!("there is no report: `{}` is there already", path.display());
+        report.notes.push(note);
         return;
     }
     match run_page::write_page(&summary, &path) {

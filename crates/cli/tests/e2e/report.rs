@@ -158,23 +158,24 @@ fn the_report_of_a_run_can_be_made_again() {
 
 #[test]
 fn a_report_that_cannot_be_written_is_a_note() {
-    let place = pages();
-    // An output that is a folder of that name takes its place.
+    // A task that does what it should not: it writes where the outputs go.
     let flow = "
 headwater: 1
 workflow: folder
-stages: {make: {tasks: [{op: make, out: {folder: folder}}]}}
-outputs: {report.html: folder}
+parameters: {place: {type: text, default: none}}
+stages: {make: {tasks: [{op: make, params: {place: $place}, out: {made: made}}]}}
 operations:
-  make: {shell: 'mkdir {out.folder}; touch {out.folder}/a', outputs: {folder: {type: directory, path: made}}}
+  make:
+    shell: mkdir -p {param.place}/report.html/a; touch {out.made}
+    params: {place: text}
+    outputs: {made: {type: file, path: made.txt}}
 ";
-    place.write("flow.yaml", flow);
-    let report = place.run(&[], 0);
+    let place = Place::with_flow(flow);
+    let setting = format!("place={}", place.path("out").display());
+    let report = place.run(&["-o", "out", "--set", &setting], 0);
     assert!(report.0["report"].is_null());
     let notes = report.0["notes"].to_string();
-    assert!(
-        notes.contains("there is no report: an output is called `report.html`"),
-        "{notes}"
-    );
-    assert!(report.folder().join("report.html/a").exists());
+    assert!(notes.contains("there is no report: "), "{notes}");
+    assert!(place.path("out/report.html/a").exists());
+    assert!(place.path("out/made.txt").exists());
 }

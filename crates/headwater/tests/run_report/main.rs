@@ -114,7 +114,7 @@ fn failures_are_told_with_what_they_said_and_where_the_rest_is() {
 #[test]
 fn every_bar_says_what_it_is() {
     let page = run_report_html(&made_up::failed());
-    assert_eq!(page.matches("failed\" x=").count(), 3);
+    assert_eq!(page.matches(" failed\" x=").count(), 3);
     assert!(page.contains("<title>thumbnails.shrink[0]: 200 ms, not ended well</title>"));
     assert!(page.contains("<title>thumbnails.shrink[4]: 200 ms</title>"));
     let page = run_report_html(&made_up::huge());
