@@ -306,6 +306,22 @@ Examples:
         #[arg(long)]
         tasks: bool,
     },
+    /// Write the report of a run that has ended, without running anything
+    ///
+    /// Every run writes report.html beside its outputs: how it ended, failures with what they said, the graph, when what
+    /// was running, the slowest tasks, what was reused. This writes it again, from what the store knows.
+    #[command(after_help = "\
+Examples:
+  headwater runs report                       the latest run, beside its outputs
+  headwater runs report 20261116-08 -o a.html to a file of your choice")]
+    Report {
+        /// Its name, the beginning of it, or `last`
+        #[arg(default_value = "last")]
+        run: String,
+        /// Where the report goes [default: report.html in the folder of the outputs]
+        #[arg(short, long = "output", value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
     /// Compare two runs, task by task, and say what changed
     ///
     /// Tasks are matched by their addresses. Those that differ are grouped by what changed first, so that one changed

@@ -234,6 +234,7 @@ fn as_json(report: &RunReport) -> serde_json::Value {
         "seconds": (report.seconds * 1e6).round() / 1e6,
         "stopped": report.stopped,
         "folder": report.folder,
+        "report": report.report,
         "outputs": outputs,
         "failures": failures,
         "errors": report.errors,
@@ -323,25 +324,22 @@ fn show_report(report: &RunReport) {
     for (name, items) in &report.outputs {
         show::line(&format!("  {}", output_line(name, items, report)));
     }
+    if let Some(page) = &report.report {
+        show::line(&format!("report: {}", shortened(page, report)));
+    }
+}
+
+/// A path below the folder of the outputs, from where the user stands.
+fn shortened(path: &std::path::Path, report: &RunReport) -> String {
+    let current = std::env::current_dir().ok();
+    let folder = current.and_then(|current| report.folder.strip_prefix(current).ok());
+    let folder = folder.unwrap_or(&report.folder);
+    let inside = path.strip_prefix(&report.folder).unwrap_or(path);
+    folder.join(inside).display().to_string()
 }
 
 fn output_line(name: &str, items: &[OutputItem], report: &RunReport) -> String {
-    let folder = std::env::current_dir()
-        .ok()
-        .and_then(|current| {
-            report
-                .folder
-                .strip_prefix(current)
-                .ok()
-                .map(std::path::Path::to_path_buf)
-        })
-        .unwrap_or_else(|| report.folder.clone());
-    let short = |path: &std::path::Path| {
-        folder
-            .join(path.strip_prefix(&report.folder).unwrap_or(path))
-            .display()
-            .to_string()
-    };
+    let short = |path: &std::path::Path| shortened(path, report);
     match items {
         [] => format!("{name}: nothing"),
         [
@@ -367,9 +365,9 @@ fn output_line(name: &str, items: &[OutputItem], report: &RunReport) -> String {
             }
             Delivered::Value(_) => {
                 format!(
-                    "{name}: {} in {}/outputs.csv",
+                    "{name}: {} in {}",
                     show::count(several.len(), "value"),
-                    folder.display()
+                    short(&report.folder.join("outputs.csv"))
                 )
             }
         },

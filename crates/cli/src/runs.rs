@@ -36,6 +36,18 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
                 lines.iter().for_each(|line| show::line(line));
             }
         }
+        RunsCommand::Report { run, output } => {
+            let found = headwater::find_run(&store, run)?;
+            let current = run::current_folder()?;
+            let path = headwater::report_run(&store, &found, output.as_deref(), &current)?;
+            if common.json {
+                show::line(&json!({"run": found.id, "report": path}).to_string());
+            } else {
+                let path = path.strip_prefix(&current).unwrap_or(&path);
+                let (id, path) = (&found.id, path.display());
+                show::line(&format!("report of run {id}: {path}"));
+            }
+        }
         RunsCommand::Diff { first, second } => {
             let difference = headwater::diff_runs(&store, first, second)?;
             explain::difference(&difference, common.json);

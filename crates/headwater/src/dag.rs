@@ -46,6 +46,7 @@ pub use model::{
 };
 pub use record::{DiagramDetail, run_diagram};
 pub(crate) use record::{Part, note};
+pub(crate) use svg::inline;
 pub use svg::{diagram_inline, diagram_svg};
 pub use workflow::workflow_diagram;
 

@@ -28,6 +28,8 @@ use crate::Error;
 pub(crate) struct RunData {
     pub(crate) data_set: DataSet,
     pub(crate) parameters: BTreeMap<Arc<str>, Scalar>,
+    /// Those of the parameters that the data file gives.
+    pub(crate) given: Vec<Arc<str>>,
     /// What was used, written out: a data file of its own.
     pub(crate) saved: String,
     /// The text of the data file.
@@ -54,6 +56,7 @@ pub(crate) struct BoundData {
     columns: Vec<DraftColumn>,
     files: Vec<PathBuf>,
     parameters: BTreeMap<Arc<str>, Scalar>,
+    given: Vec<Arc<str>>,
     text: String,
     diagnostics: Vec<Diagnostic>,
 }
@@ -128,10 +131,12 @@ pub(crate) fn bind(
     let Binder {
         files, diagnostics, ..
     } = binder;
+    let given = data_file.parameters.into_iter();
     Ok(BoundData {
         columns,
         files,
         parameters,
+        given: given.map(|setting| setting.name).collect(),
         text,
         diagnostics,
     })
@@ -191,6 +196,7 @@ impl BoundData {
             columns,
             files,
             parameters,
+            given,
             text,
             diagnostics,
         } = self;
@@ -199,6 +205,7 @@ impl BoundData {
         Ok(RunData {
             data_set,
             parameters,
+            given,
             saved,
             text,
             diagnostics,

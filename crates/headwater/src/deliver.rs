@@ -257,7 +257,7 @@ impl<'a> Deliverer<'a> {
 /// Where an output goes, without its extension.
 fn stem(output: &str, index: &Index) -> String {
     // An output that is called like a file of ours gets a folder of its own.
-    let reserved = ["failures", "inputs", "outputs", "trace"].contains(&output);
+    let reserved = ["failures", "inputs", "outputs", "report", "trace"].contains(&output);
     match (index.0.is_empty(), reserved) {
         (true, false) => output.to_owned(),
         (true, true) => format!("{output}/{output}"),

@@ -16,6 +16,7 @@
 //! | `report` | what is asked of a run, and what it comes to |
 //! | `plan` | from a request to a planned run; dry runs |
 //! | `run` | one run, from plan to report |
+//! | `run_page` | the report of a run as a page |
 //! | `progress` | how far a run is, and its trace |
 //! | `metrics` | the same for Prometheus |
 //! | `deliver` | writes outputs where the user finds them |
@@ -50,6 +51,7 @@ mod products;
 mod progress;
 mod report;
 mod run;
+mod run_page;
 mod study;
 mod thrift;
 
@@ -85,6 +87,10 @@ pub use products::{
 pub use progress::{MemorySnapshot, News, Progress, RunFacts, Snapshot, StageSnapshot};
 pub use report::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};
 pub use run::run;
+pub use run_page::{
+    RunBar, RunEnd, RunExecution, RunFailure, RunInput, RunOutput, RunOutputItem, RunParameter,
+    RunSummary, RunTaskRow, RunTimeline, RunTotals, report_run, run_report_html,
+};
 pub use study::{
     AlgorithmPlan, Bucketing, CostSource, ExampleImage, FailedEvaluation, Forecast, ForecastFacts,
     Indices, LaterPhase, LiveAnswer, MoatRow, PhaseKind, PhaseSummary, PrefixSummary,

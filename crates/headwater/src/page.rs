@@ -18,7 +18,21 @@ pub(crate) mod svg;
 pub(crate) mod table;
 pub(crate) mod text;
 
+use std::io::Read as _;
+use std::path::Path;
+
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
+
+/// What every page of ours has in it.
+const MARK: &str = "<meta name=\"generator\" content=\"Headwater\"";
+
+/// Whether a file is a page of ours.
+pub(crate) fn is_page(path: &Path) -> bool {
+    let mut beginning = Vec::new();
+    let file = std::fs::File::open(path);
+    let read = file.and_then(|file| file.take(4096).read_to_end(&mut beginning));
+    read.is_ok() && String::from_utf8_lossy(&beginning).contains(MARK)
+}
 
 /// A whole page: `title` for the window, and what stands in the body.
 pub(crate) fn document(title: &str, body: &Markup) -> String {

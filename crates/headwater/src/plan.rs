@@ -14,6 +14,7 @@ use headwater_graph::{Diagnostic, Recipe, Records, Registry, StoredOutput, TaskI
 use headwater_remember::Store;
 
 use crate::run::Places;
+use crate::run_page::Given;
 use crate::{Error, Loaded, RunRequest, StoreKeeper, StorePlace, budget};
 
 /// What a stage would do.
@@ -61,6 +62,8 @@ pub(crate) struct Prepared {
     pub(crate) saved: String,
     pub(crate) diagnostics: Vec<(PathBuf, String, Vec<Diagnostic>)>,
     pub(crate) cores: usize,
+    /// Inputs and parameters, as they are told.
+    pub(crate) given: Given,
     /// The files of the user, as they were when they were digested.
     pub(crate) watched: Arc<Watched>,
 }
@@ -137,6 +140,7 @@ pub(crate) fn prepare(
         compares: true,
     };
     let enactment = Enactment::of_workflow(expander, options);
+    let given = Given::of(&loaded.workflow, &data, &request.settings);
     let mut diagnostics = vec![(
         loaded.file.clone(),
         loaded.text.clone(),
@@ -152,6 +156,7 @@ pub(crate) fn prepare(
         saved: data.saved,
         diagnostics,
         cores,
+        given,
         watched: Arc::new(watched),
     })
 }

@@ -345,7 +345,33 @@ pub(crate) struct Listener {
     pub(crate) stages: Vec<Arc<str>>,
     pub(crate) trace: Mutex<Option<Box<dyn Write + Send>>>,
     pub(crate) failures: Mutex<Vec<SeenFailure>>,
-    pub(crate) tasks: Mutex<Vec<(TaskId, u64, u64)>>,
+    pub(crate) tasks: Mutex<Vec<Ran>>,
+}
+
+/// An execution, times in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ran {
+    pub(crate) task: TaskId,
+    /// How it ended, in a word of the trace.
+    pub(crate) state: &'static str,
+    /// Since the run began.
+    pub(crate) started: u64,
+    pub(crate) wall: u64,
+    pub(crate) cpu: u64,
+    /// Bytes; 0 where they are not known.
+    pub(crate) peak: u64,
+}
+
+impl Ran {
+    /// Whether it gave what it was to give.
+    pub(crate) fn is_well(&self) -> bool {
+        matches!(self.state, "executed" | "restored")
+    }
+
+    /// Whether the task is not tried again.
+    pub(crate) fn is_final(&self) -> bool {
+        self.is_well() || self.state == "failed"
+    }
 }
 
 pub(crate) const TRACE_HEADER: &str = "task\tstate\tattempt\tstart_seconds\twall_seconds\tcpu_seconds\tpeak_bytes\trecipe\tstage\toperation\terror";
@@ -417,17 +443,18 @@ impl Observer for Listener {
         }
         let nanoseconds =
             |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        if matches!(state, "executed" | "restored" | "failed") {
-            let row = (
-                task,
-                nanoseconds(execution.started),
-                nanoseconds(execution.elapsed),
-            );
-            self.tasks
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(row);
-        }
+        let ran = Ran {
+            task,
+            state,
+            started: nanoseconds(execution.started),
+            wall: nanoseconds(execution.elapsed),
+            cpu: nanoseconds(execution.usage.cpu),
+            peak: peak(execution),
+        };
+        self.tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(ran);
         if let Some(trace) = self
             .trace
             .lock()
@@ -469,6 +496,15 @@ pub(crate) fn outcome(enactment: &Enactment, task: TaskId, how: &Finished<'_>) -
     }
 }
 
+/// The most memory that a task took, if that is its own.
+fn peak(execution: &Execution) -> u64 {
+    if execution.usage.peak_reliable {
+        execution.usage.peak_memory
+    } else {
+        0
+    }
+}
+
 /// What a trace says of a task, or of one attempt at it.
 pub(crate) struct TraceRow<'a> {
     pub(crate) task: &'a str,
@@ -492,11 +528,7 @@ impl TraceRow<'_> {
         let ran = match self.ran {
             None => "0\t\t\t\t".to_owned(),
             Some((execution, started)) => {
-                let peak = if execution.usage.peak_reliable {
-                    execution.usage.peak_memory
-                } else {
-                    0
-                };
+                let peak = peak(execution);
                 format!(
                     "{}\t{:.6}\t{:.6}\t{:.6}\t{peak}",
                     execution.attempt,

@@ -77,6 +77,14 @@ pub struct FailedTask {
 }
 
 impl FailedTask {
+    /// The command that runs it again alone.
+    pub(crate) fn again(&self) -> Option<String> {
+        let folder = self.failure.folder.as_ref();
+        let folder = folder.filter(|_| self.failure.command.is_some())?;
+        let script = folder.join(".again.sh").display().to_string();
+        Some(format!("sh {}", shell_quote(&script)))
+    }
+
     /// Everything a person needs: which task, why, its command, the end of what it said, where its folder is
     /// and how to run it again alone. The first line is the whole in short.
     pub fn description(&self) -> String {
@@ -98,10 +106,9 @@ impl FailedTask {
         }
         if let Some(folder) = &failure.folder {
             let _ = write!(out, "\n  folder:  {}", folder.display());
-            if failure.command.is_some() {
-                let script = folder.join(".again.sh").display().to_string();
-                let _ = write!(out, "\n  again:   sh {}", shell_quote(&script));
-            }
+        }
+        if let Some(again) = self.again() {
+            let _ = write!(out, "\n  again:   {again}");
         }
         match self.blocked {
             0 => {}
@@ -139,6 +146,8 @@ pub struct RunReport {
     pub folder: PathBuf,
     /// It was stopped before it was done.
     pub stopped: bool,
+    /// The page that tells all this, if it could be written.
+    pub report: Option<PathBuf>,
 }
 
 impl RunReport {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use headwater_enact::{Counts, State};
+use headwater_enact::{Counts, Enactment, State};
 use headwater_execute::{CommandSettings, Pool, PoolError, Stop, Watched};
 use headwater_graph::{Registry, TaskId};
 use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskState};
@@ -20,7 +20,7 @@ use crate::fetch::StoreFetcher;
 use crate::plan::{Prepared, prepare, recompute_lost, recompute_lost_inputs};
 use crate::progress::{Clock, Listener, RunFacts, TRACE_HEADER, TraceRow, address_of};
 use crate::{Error, FailedTask, Progress, RunReport, RunRequest, StoreKeeper};
-use crate::{budget, dag, notes};
+use crate::{budget, dag, notes, run_page};
 
 /// Runs `request` until everything has ended or `stop` is asked for.
 pub fn run(
@@ -116,7 +116,7 @@ pub fn run(
     let executed = execute(&mut prepared, &mut keeper, progress, stop, &places, &folder);
     let kept = keeper.close();
     let kept = kept.map_err(|error| Error::Pool(PoolError::Keeper(error)));
-    let report = executed.and_then(|(listener, trouble)| {
+    let ended = executed.and_then(|(listener, trouble)| {
         if !read_only {
             note(&store, &run, &prepared, current);
         }
@@ -131,17 +131,46 @@ pub fn run(
         )?;
         let trouble = trouble.or(kept.err());
         report.errors.extend(trouble.map(|error| error.to_string()));
-        Ok(report)
+        Ok((report, listener))
     });
-    let mut report = report.inspect_err(|_| {
+    let (mut report, listener) = ended.inspect_err(|_| {
         let counts = prepared.enactment.counts();
         end_run(&store, read_only, &run, RunStatus::Failed, counts);
     })?;
     report.seconds = began.elapsed().as_secs_f64();
+    tell(&prepared, request, &mut report, &listener, record.started);
     let status = report.status();
     end_run(&store, read_only, &report.run, status, report.counts);
     places.forget(report.failures.is_empty());
     Ok(report)
+}
+
+/// Writes the report, and what it is made from into the store. A run does not fail for want of either.
+fn tell(
+    prepared: &Prepared,
+    request: &RunRequest,
+    report: &mut RunReport,
+    listener: &Listener,
+    started: i64,
+) {
+    let summary = run_page::summary(prepared, request, report, listener, started);
+    if !request.store.read_only {
+        let folder = prepared.store.run_folder(&report.run);
+        let kept = run_page::remember(&summary, &folder);
+        let told = kept.err().map(|error| error.to_string());
+        report.notes.extend(told);
+    }
+    let path = report.folder.join(run_page::PAGE);
+    // The folder was empty; what a task put there by itself stays.
+    if path.exists() {
+        let note = format!("there is no report: `{}` is there already", path.display());
+        report.notes.push(note);
+        return;
+    }
+    match run_page::write_page(&summary, &path) {
+        Ok(()) => report.report = Some(path),
+        Err(error) => report.notes.push(format!("there is no report: {error}")),
+    }
 }
 
 /// Notes are for explanations; a run does not fail for want of one.
@@ -384,6 +413,7 @@ fn finish(
         diagnostics: std::mem::take(&mut prepared.diagnostics),
         folder,
         stopped: stop.is_stopping(),
+        report: None,
     })
 }
 
@@ -420,6 +450,23 @@ fn failures(prepared: &Prepared, listener: &Listener) -> Vec<FailedTask> {
         .collect()
 }
 
+/// What became of a task; `None` if nothing did, or it is a helper that nobody asks after.
+pub(crate) fn fate(enactment: &Enactment, task: TaskId) -> Option<TaskState> {
+    let implicit = enactment.graph().operation_at(task).signature.implicit;
+    let coordinator = enactment.coordinator();
+    match coordinator.state(task) {
+        // Helper tasks are no part of any figure, unless something is wrong with them.
+        State::Done | State::Known | State::Idle if implicit => None,
+        State::Done if coordinator.is_restored(task) => Some(TaskState::Restored),
+        State::Done => Some(TaskState::Executed),
+        State::Known if coordinator.is_cut_off(task) => Some(TaskState::CutOff),
+        State::Known | State::Idle => Some(TaskState::Reused),
+        State::Failed => Some(TaskState::Failed),
+        State::Blocked => Some(TaskState::Blocked),
+        _ => None,
+    }
+}
+
 /// Says in the trace and in the store what became of every task.
 fn record_tasks(
     prepared: &Prepared,
@@ -435,7 +482,8 @@ fn record_tasks(
             .unwrap_or_else(PoisonError::into_inner);
         tasks
             .iter()
-            .map(|(task, started, wall)| (*task, (*started, *wall)))
+            .filter(|ran| ran.is_final())
+            .map(|ran| (ran.task, (ran.started, ran.wall)))
             .collect()
     };
     let mut trace = listener
@@ -448,17 +496,8 @@ fn record_tasks(
         .ids()
         .filter(|task| enactment.coordinator().stage(*task).is_some())
     {
-        let implicit = enactment.graph().operation_at(task).signature.implicit;
-        let state = match enactment.coordinator().state(task) {
-            // Helper tasks are no part of any figure, unless something is wrong with them.
-            State::Done | State::Known | State::Idle if implicit => continue,
-            State::Done if enactment.coordinator().is_restored(task) => TaskState::Restored,
-            State::Done => TaskState::Executed,
-            State::Known if enactment.coordinator().is_cut_off(task) => TaskState::CutOff,
-            State::Known | State::Idle => TaskState::Reused,
-            State::Failed => TaskState::Failed,
-            State::Blocked => TaskState::Blocked,
-            _ => continue,
+        let Some(state) = fate(enactment, task) else {
+            continue;
         };
         let address = enactment
             .address(task)

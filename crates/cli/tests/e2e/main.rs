@@ -24,6 +24,7 @@ mod nuclei;
 mod outputs;
 mod place;
 mod protect;
+mod report;
 mod restore;
 mod reuse;
 mod study;

@@ -58,6 +58,7 @@ fn every_item_is_found_under_its_index() {
         "original/0.txt",
         "original/1.txt",
         "outputs.csv",
+        "report.html",
         "text/0-0.md",
         "text/0-1.md",
         "text/0-2.md",

@@ -333,5 +333,6 @@ pub(crate) fn delivered(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = contents(folder);
     found.remove(Path::new("trace.tsv"));
     found.remove(Path::new("inputs.yaml"));
+    found.remove(Path::new("report.html"));
     found
 }

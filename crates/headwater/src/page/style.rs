@@ -45,7 +45,7 @@ dd { margin: 0; overflow-wrap: anywhere; }
 dl.words { display: block; max-width: 46rem; }
 dl.words div { margin: 0 0 .9rem; }
 dl.words dt { color: var(--ink); font-size: 1rem; font-weight: 650; }
-.figures { margin: 1.5rem 0 .5rem; padding: 1rem 1.25rem; display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: 1rem 2rem; list-style: none; background: var(--soft); border-radius: 6px; color: var(--quiet); font-size: .875rem; }
+.figures { margin: 1.5rem 0 .5rem; padding: 1rem 1.25rem; display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 1rem 2rem; list-style: none; background: var(--soft); border-radius: 6px; color: var(--quiet); font-size: .875rem; }
 .figures strong { display: block; color: var(--ink); font-size: 1.5rem; line-height: 1.25; font-weight: 600; }
 nav ul { margin: 1.25rem 0 0; padding: 0; display: flex; flex-wrap: wrap; gap: .35rem 1.25rem; list-style: none; font-size: .9375rem; }
 figure { margin: 2rem 0; }
@@ -102,6 +102,17 @@ svg .t0 { fill: var(--s0); } svg .t1 { fill: var(--s1); } svg .t2 { fill: var(--
 .c0 { fill: var(--c0); background: var(--c0); } .c1 { fill: var(--c1); background: var(--c1); } .c2 { fill: var(--c2); background: var(--c2); }
 .c3 { fill: var(--c3); background: var(--c3); } .c4 { fill: var(--c4); background: var(--c4); } .c5 { fill: var(--c5); background: var(--c5); }
 .c6 { fill: var(--c6); background: var(--c6); } .others { fill: var(--grey); background: var(--grey); }
+rect.failed { stroke: var(--ink); stroke-width: 2; }
+.swatch.failed { background: var(--paper); border: 2px solid var(--ink); }
+.failure { margin: 1.5rem 0 2.5rem; padding-left: 1rem; border-left: 4px solid var(--c4); }
+.failure h3 { margin: 0 0 .25rem; }
+.failure .message { margin: 0 0 .5rem; font-weight: 600; }
+.failure pre { margin: .2rem 0 .8rem; }
+.label { margin: .8rem 0 0; color: var(--quiet); font-size: .8125rem; }
+ul.items { padding: 0; columns: 18rem; column-gap: 2rem; list-style: none; font-size: .9375rem; }
+ul.items li { break-inside: avoid; overflow-wrap: anywhere; }
+.index { display: inline-block; min-width: 2.5rem; color: var(--quiet); font-size: .8125rem; }
+h3 .quiet { font-weight: 400; }
 .legend { margin: .5rem 0 0; padding: 0; display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; list-style: none; font-size: .8125rem; }
 .swatch { display: inline-block; width: .75rem; height: .75rem; margin-right: .4rem; border-radius: 2px; vertical-align: -.06rem; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .for-narrow { display: none; }

@@ -238,6 +238,21 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
+/// A size in bytes.
+pub(crate) fn bytes(size: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if size < 1000 {
+        return format!("{size} B");
+    }
+    let mut scaled = size as f64 / 1000.0;
+    let mut unit = 0;
+    while scaled >= 999.5 && unit + 1 < UNITS.len() {
+        scaled /= 1000.0;
+        unit += 1;
+    }
+    format!("{} {}", number(scaled), UNITS[unit])
+}
+
 /// `a`, `a and b`, `a, b and c`.
 pub(crate) fn listed<S: AsRef<str>>(names: &[S]) -> String {
     let mut list = String::new();
@@ -319,6 +334,13 @@ mod tests {
             "3 min 12 s",
             "2 h 05 min",
         ];
+        assert_eq!(written, expected);
+    }
+
+    #[test]
+    fn sizes_have_three_digits() {
+        let written = [0, 999, 1000, 18_400_000, 999_600_000, 2_500_000_000_000].map(bytes);
+        let expected = ["0 B", "999 B", "1.00 kB", "18.4 MB", "1.00 GB", "2.50 TB"];
         assert_eq!(written, expected);
     }
 

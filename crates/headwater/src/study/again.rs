@@ -8,7 +8,7 @@ use headwater_remember::RunRecord;
 
 use super::summary::StudySummary;
 use super::{report, write};
-use crate::{Error, StorePlace};
+use crate::{Error, StorePlace, page};
 
 /// Which report is wanted.
 #[derive(Debug, Clone, Default)]
@@ -22,9 +22,6 @@ pub struct StudyReportRequest {
     /// Where the report goes; by default beside the results of the run.
     pub output: Option<PathBuf>,
 }
-
-/// What every report of ours has in it.
-const MARK: &str = "<meta name=\"generator\" content=\"Headwater\"";
 
 /// Writes the report of a study that has run; gives what the run came to, and the file.
 pub fn report_study(
@@ -84,7 +81,7 @@ pub fn report_study(
         true => path.join("report.html"),
         false => path,
     };
-    if path.exists() && !is_report(&path) {
+    if path.exists() && !page::is_page(&path) {
         return Err(Error::usage(
             format!("`{}` is there already, and is no report", path.display()),
             Some("name another file with -o".to_owned()),
@@ -106,12 +103,4 @@ fn latest(
 ) -> Option<RunRecord> {
     let mut runs = runs.into_iter();
     runs.find(|run| run.file == file && came_to_an_end(&run.id))
-}
-
-fn is_report(path: &Path) -> bool {
-    use std::io::Read as _;
-    let mut beginning = Vec::new();
-    let file = std::fs::File::open(path);
-    let read = file.and_then(|file| file.take(4096).read_to_end(&mut beginning));
-    read.is_ok() && String::from_utf8_lossy(&beginning).contains(MARK)
 }

@@ -1,0 +1,472 @@
+//! The summary of a run, from what its tasks came to.
+//!
+//! Law: linear in the tasks, but for sorting executions by time; no text is made for a task that is not shown. Times
+//! that were not measured are not made up.
+
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+
+use headwater_enact::Enactment;
+use headwater_execute::shell_quote;
+use headwater_graph::{Costs as _, Scalar, TaskId, Value, Workflow};
+use headwater_remember::TaskState;
+
+use super::lanes::{self, Span};
+use super::summary::{
+    RunBar, RunEnd, RunExecution, RunFailure, RunInput, RunOutput, RunOutputItem, RunParameter,
+    RunSummary, RunTaskRow, RunTimeline, RunTotals,
+};
+use crate::dag::{self, Diagram, DiagramCounts, NodeKind};
+use crate::data::RunData;
+use crate::page::text::cut;
+use crate::plan::Prepared;
+use crate::progress::{Listener, Ran, address_of};
+use crate::run::fate;
+use crate::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};
+
+/// So many failures are told in full.
+pub(crate) const FAILURES: usize = 20;
+/// So many of the longest executions are listed.
+const SLOWEST: usize = 15;
+/// So many items of an output are listed.
+const OUTPUTS: usize = 50;
+/// So many items of an input are named.
+const INPUTS: usize = 5;
+/// Longer values are cut.
+const LONGEST: usize = 200;
+/// So many lines, and letters, of what a failed task said.
+const TAIL: (usize, usize) = (20, 4000);
+/// So many notes, and errors.
+const NOTES: usize = 100;
+
+/// What a run was given, as far as its report tells it.
+#[derive(Debug, Default)]
+pub(crate) struct Given {
+    pub(crate) inputs: Vec<RunInput>,
+    pub(crate) parameters: Vec<RunParameter>,
+}
+
+impl Given {
+    /// From the data that is bound to a workflow.
+    pub(crate) fn of(workflow: &Workflow, data: &RunData, settings: &[String]) -> Given {
+        let input = |name: &Arc<str>| {
+            let items = data
+                .data_set
+                .column(name)
+                .map_or(&[][..], |column| &column.items);
+            let shown = items.iter().take(INPUTS);
+            let called = |value: Option<&Value>| value.map_or("nothing".to_owned(), called);
+            RunInput {
+                name: name.to_string(),
+                items: items.len(),
+                shown: shown
+                    .map(|item| called(item.as_ref().map(|item| &item.value)))
+                    .collect(),
+            }
+        };
+        let is_set = |name: &str| {
+            let mut names = settings
+                .iter()
+                .filter_map(|setting| setting.split_once('='));
+            names.any(|(set, _)| set.trim() == name)
+        };
+        let parameter = |name: &Arc<str>, default: Option<&Scalar>| {
+            let from = if is_set(name) {
+                "--set"
+            } else if data.given.contains(name) {
+                "the data file"
+            } else {
+                "the workflow"
+            };
+            let value = data.parameters.get(name).or(default);
+            let value = value.map(ToString::to_string);
+            RunParameter {
+                name: name.to_string(),
+                value: cut(&value.unwrap_or_default(), LONGEST),
+                from: from.to_owned(),
+            }
+        };
+        Given {
+            inputs: workflow.inputs.iter().map(|one| input(&one.name)).collect(),
+            parameters: workflow
+                .parameters
+                .iter()
+                .map(|one| parameter(&one.name, one.default.as_ref()))
+                .collect(),
+        }
+    }
+}
+
+/// What people call a value.
+fn called(value: &Value) -> String {
+    let place = |path: Option<&Path>| path.map(|path| path.display().to_string());
+    let text = match value {
+        Value::File(file) => place(file.handle.path().map(|path| &**path)),
+        Value::Directory(directory) => place(directory.path.as_deref()),
+        Value::List(items) => Some(format!("a list of {}", items.len())),
+        other => other.as_scalar().map(|scalar| scalar.to_string()),
+    };
+    cut(&text.unwrap_or_default(), LONGEST)
+}
+
+/// The summary of a run that has ended.
+pub(crate) fn summary(
+    prepared: &Prepared,
+    request: &RunRequest,
+    report: &RunReport,
+    listener: &Listener,
+    started: i64,
+) -> RunSummary {
+    let enactment = &prepared.enactment;
+    let mut rows = Rows::of(&prepared.loaded.workflow, enactment);
+    let ran = listener
+        .tasks
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    ran.iter().for_each(|ran| rows.add(enactment, ran));
+    rows.look_up(prepared);
+    let counts = &report.counts;
+    let file = std::path::absolute(&request.flow).unwrap_or_else(|_| request.flow.clone());
+    RunSummary {
+        run: report.run.clone(),
+        workflow: report.workflow.to_string(),
+        file: file.display().to_string(),
+        command: request.command.clone(),
+        started,
+        seconds: report.seconds,
+        cores: prepared.cores,
+        end: if report.stopped {
+            RunEnd::Stopped
+        } else if report.succeeded() {
+            RunEnd::Done
+        } else {
+            RunEnd::Failed
+        },
+        totals: RunTotals {
+            tasks: counts.tasks,
+            executed: counts.executed,
+            reused: counts.reused(),
+            cut_off: counts.cut_off,
+            failed: counts.failed,
+            blocked: counts.blocked,
+            recomputed: counts.recomputed,
+        },
+        graph: rows.graph(&prepared.loaded.workflow),
+        timeline: rows.timeline(enactment, &ran),
+        slowest: slowest(enactment, &ran),
+        failures: report.failures.iter().take(FAILURES).map(failure).collect(),
+        failed: report.failures.len(),
+        errors: bounded(&report.errors),
+        notes: bounded(&report.notes),
+        outputs: report
+            .outputs
+            .iter()
+            .map(|(name, items)| output(name, items, &report.folder))
+            .collect(),
+        inputs: prepared.given.inputs.clone(),
+        parameters: prepared.given.parameters.clone(),
+        links: Some(String::new()),
+        tasks: rows.rows,
+    }
+}
+
+fn bounded(lines: &[String]) -> Vec<String> {
+    let mut kept: Vec<String> = lines.iter().take(NOTES).cloned().collect();
+    if lines.len() > NOTES {
+        kept.push(format!("… and {} more", lines.len() - NOTES));
+    }
+    kept
+}
+
+/// The definitions of the tasks, and what became of those.
+struct Rows {
+    rows: Vec<RunTaskRow>,
+    /// By stage and name: the row of a task.
+    places: Vec<HashMap<Arc<str>, usize>>,
+    /// By row: how many executions, and the operation of its tasks.
+    runs: Vec<usize>,
+    operations: Vec<Option<(Arc<str>, Arc<str>)>>,
+}
+
+impl Rows {
+    fn of(workflow: &Workflow, enactment: &Enactment) -> Rows {
+        let mut found = Rows {
+            rows: Vec::new(),
+            places: Vec::new(),
+            runs: Vec::new(),
+            operations: Vec::new(),
+        };
+        for stage in &workflow.stages {
+            let names = stage.tasks.iter().map(|task| Arc::clone(&task.name));
+            found.places.push(names.zip(found.rows.len()..).collect());
+            found.rows.extend(stage.tasks.iter().map(|task| RunTaskRow {
+                stage: stage.name.to_string(),
+                task: task.name.to_string(),
+                ..RunTaskRow::default()
+            }));
+        }
+        found.runs = vec![0; found.rows.len()];
+        found.operations = vec![None; found.rows.len()];
+        for task in enactment.graph().ids() {
+            let Some(place) = found.place(enactment, task) else {
+                continue;
+            };
+            let signature = &enactment.graph().operation_at(task).signature;
+            let row = &mut found.rows[place];
+            if signature.implicit {
+                row.helper = true;
+                continue;
+            }
+            row.tasks += 1;
+            match fate(enactment, task) {
+                Some(TaskState::Executed) => row.executed += 1,
+                Some(TaskState::Restored) => {
+                    row.executed += 1;
+                    row.restored += 1;
+                }
+                Some(TaskState::Reused) => row.reused += 1,
+                Some(TaskState::CutOff) => row.cut_off += 1,
+                Some(TaskState::Failed) => row.failed += 1,
+                Some(TaskState::Blocked) => row.blocked += 1,
+                None => {}
+            }
+            if found.operations[place].is_none() {
+                let operation = (Arc::clone(&signature.name), Arc::clone(&signature.version));
+                found.operations[place] = Some(operation);
+            }
+        }
+        found
+    }
+
+    /// The row of a task; helpers have none.
+    fn place(&self, enactment: &Enactment, task: TaskId) -> Option<usize> {
+        let (stage, name) = enactment.definition(task)?;
+        self.places.get(stage)?.get(name).copied()
+    }
+
+    fn add(&mut self, enactment: &Enactment, ran: &Ran) {
+        let Some(place) = self.place(enactment, ran.task) else {
+            return;
+        };
+        self.runs[place] += 1;
+        let row = &mut self.rows[place];
+        row.seconds += seconds(ran.wall);
+        row.cpu_seconds += seconds(ran.cpu);
+        row.longest = row.longest.max(seconds(ran.wall));
+        row.peak_memory = row.peak_memory.max(known(ran.peak));
+    }
+
+    /// What one task takes is looked up where none ran.
+    fn look_up(&mut self, prepared: &Prepared) {
+        let mut missing = Vec::new();
+        let mut keys = Vec::new();
+        for (place, row) in self.rows.iter_mut().enumerate() {
+            match (self.runs[place], &self.operations[place]) {
+                (0, Some(operation)) if row.spared() > 0 => {
+                    missing.push(place);
+                    keys.push(operation.clone());
+                }
+                (0, _) => {}
+                (runs, _) => row.mean_seconds = Some(row.seconds / runs as f64),
+            }
+        }
+        // A report does not fail for want of a cost.
+        let costs = prepared.store.costs(&keys).unwrap_or_default();
+        for (place, cost) in missing.into_iter().zip(costs) {
+            self.rows[place].mean_seconds = cost.map(|cost| seconds(cost.wall));
+        }
+    }
+
+    /// The workflow, with what became of its tasks.
+    fn graph(&self, workflow: &Workflow) -> Diagram {
+        let mut diagram = dag::workflow_diagram(workflow, &[]);
+        let rows: HashMap<String, &RunTaskRow> =
+            self.rows.iter().map(|row| (row.name(), row)).collect();
+        for node in &mut diagram.nodes {
+            let row = node.address.as_ref().and_then(|address| rows.get(address));
+            let is_counted = |row: &&&RunTaskRow| node.kind == NodeKind::Task && !row.helper;
+            let Some(row) = row.filter(is_counted) else {
+                continue;
+            };
+            node.tasks = Some(row.tasks as u64);
+            node.seconds = (row.seconds > 0.0).then_some(row.seconds);
+            node.counts = Some(DiagramCounts {
+                executed: (row.executed - row.restored) as u64,
+                reused: row.reused as u64,
+                failed: row.failed as u64,
+                blocked: row.blocked as u64,
+                cut_off: row.cut_off as u64,
+                restored: row.restored as u64,
+            });
+        }
+        diagram
+    }
+
+    fn timeline(&self, enactment: &Enactment, ran: &[Ran]) -> RunTimeline {
+        let helpers = self.rows.len() as u32;
+        let spans = ran.iter().zip(0..).map(|(ran, number)| Span {
+            start: ran.started,
+            wall: ran.wall,
+            row: self
+                .place(enactment, ran.task)
+                .map_or(helpers, |place| place as u32),
+            well: ran.is_well(),
+            number,
+        });
+        let (bars, lanes, end) = lanes::bars(spans.collect());
+        let bar = |bar: lanes::Bar| RunBar {
+            lane: bar.lane as usize,
+            row: bar.row as usize,
+            start: seconds(bar.start),
+            end: seconds(bar.end),
+            seconds: seconds(bar.busy),
+            executions: bar.executions,
+            mixed: bar.mixed,
+            failed: bar.failed,
+            address: (bar.executions == 1).then(|| {
+                let ran = ran[bar.number as usize];
+                cut(&address_of(enactment, ran.task), LONGEST)
+            }),
+        };
+        RunTimeline {
+            seconds: seconds(end),
+            lanes,
+            executions: ran.len(),
+            bars: bars.into_iter().map(bar).collect(),
+        }
+    }
+}
+
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}
+
+fn known(bytes: u64) -> Option<u64> {
+    (bytes > 0).then_some(bytes)
+}
+
+/// The executions that took longest; of equal ones those that began first.
+fn slowest(enactment: &Enactment, ran: &[Ran]) -> Vec<RunExecution> {
+    let order = |ran: &&Ran| (std::cmp::Reverse(ran.wall), ran.started, ran.task);
+    let mut longest: Vec<&Ran> = ran.iter().collect();
+    if longest.len() > SLOWEST {
+        longest.select_nth_unstable_by_key(SLOWEST, order);
+        longest.truncate(SLOWEST);
+    }
+    longest.sort_unstable_by_key(order);
+    let execution = |ran: &&Ran| RunExecution {
+        address: address_of(enactment, ran.task),
+        state: ran.state.to_owned(),
+        start: seconds(ran.started),
+        seconds: seconds(ran.wall),
+        cpu_seconds: seconds(ran.cpu),
+        peak_memory: known(ran.peak),
+    };
+    longest.iter().map(execution).collect()
+}
+
+fn failure(failed: &FailedTask) -> RunFailure {
+    let told = &failed.failure;
+    let words = told.command.as_ref().map(|command| {
+        let words: Vec<String> = command.iter().map(|word| shell_quote(word)).collect();
+        words.join(" ")
+    });
+    RunFailure {
+        address: failed.address.clone(),
+        message: told.message.clone(),
+        command: words.map(|words| cut(&words, TAIL.1)),
+        attempts: failed.attempts,
+        blocked: failed.blocked,
+        stderr: tail(&told.stderr),
+        folder: told
+            .folder
+            .as_ref()
+            .map(|folder| folder.display().to_string()),
+        again: failed.again(),
+    }
+}
+
+/// The end of a text.
+fn tail(text: &str) -> String {
+    let (lines, letters) = TAIL;
+    let text = text.trim_end();
+    let line = text.rmatch_indices('\n').nth(lines - 1);
+    let text = line.map_or(text, |(place, _)| &text[place + 1..]);
+    let letter = text.char_indices().rev().nth(letters - 1);
+    match letter {
+        Some((place, _)) if place > 0 => format!("…{}", &text[place..]),
+        _ => text.to_owned(),
+    }
+}
+
+fn output(name: &str, items: &[OutputItem], folder: &Path) -> RunOutput {
+    let shown = |item: &OutputItem| {
+        let index = item.index.to_string();
+        match &item.what {
+            Delivered::Path(path) => {
+                let inside = path.strip_prefix(folder).ok();
+                RunOutputItem {
+                    index,
+                    path: Some(inside.unwrap_or(path).display().to_string()),
+                    link: inside.map(link),
+                    value: None,
+                }
+            }
+            Delivered::Value(value) => {
+                let text = value.as_scalar().map(|scalar| scalar.to_string());
+                RunOutputItem {
+                    index,
+                    value: Some(cut(&text.unwrap_or("nothing".to_owned()), LONGEST)),
+                    ..RunOutputItem::default()
+                }
+            }
+        }
+    };
+    RunOutput {
+        name: name.to_owned(),
+        items: items.len(),
+        shown: items.iter().take(OUTPUTS).map(shown).collect(),
+    }
+}
+
+/// A path as a link: every byte that may mean something in one stands as its number.
+pub(super) fn link(path: &Path) -> String {
+    let mut link = String::new();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                link.push(char::from(*byte));
+            }
+            other => link.push_str(&format!("%{other:02X}")),
+        }
+    }
+    link
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_a_path_and_nothing_else() {
+        assert_eq!(link(Path::new("a b/c.txt")), "a%20b/c.txt");
+        assert_eq!(
+            link(Path::new("javascript:alert(1)#?<é>")),
+            "javascript%3Aalert%281%29%23%3F%3C%C3%A9%3E"
+        );
+    }
+
+    #[test]
+    fn the_end_of_a_text_is_bounded_in_lines_and_letters() {
+        assert_eq!(tail("one\ntwo\n"), "one\ntwo");
+        assert_eq!(tail(""), "");
+        let many: String = (0..100).map(|line| format!("{line}\n")).collect();
+        assert_eq!(tail(&many).lines().count(), 20);
+        assert!(tail(&many).starts_with("80\n"));
+        let long = "é".repeat(5000);
+        assert_eq!(tail(&long).chars().count(), 4001);
+        assert_eq!(tail(&"é".repeat(4000)).chars().count(), 4000);
+    }
+}

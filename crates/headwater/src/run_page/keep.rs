@@ -1,0 +1,128 @@
+//! The files of a report: the page, and the summary that it is made from.
+//!
+//! Law: a file appears whole or not at all.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use headwater_remember::{RunRecord, Store, tables};
+
+use super::gather::link;
+use super::summary::RunSummary;
+use crate::{Error, page};
+
+/// The page, beside the outputs.
+pub(crate) const PAGE: &str = "report.html";
+
+/// What a run leaves in the store, for whoever wants its report later.
+const SUMMARY: &str = "summary.json";
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    tables::replace_file(path, |file| Ok(file.write_all(bytes)?))
+        .map_err(|error| Error::usage(format!("cannot write `{}`: {error}", path.display()), None))
+}
+
+/// Writes the page.
+pub(crate) fn write_page(summary: &RunSummary, path: &Path) -> Result<(), Error> {
+    write(path, super::run_report_html(summary).as_bytes())
+}
+
+/// Keeps the summary in the folder of the run.
+pub(crate) fn remember(summary: &RunSummary, folder: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(folder)
+        .map_err(|source| Error::io("cannot make folder", folder, source))?;
+    let text =
+        serde_json::to_string(summary).map_err(|error| Error::usage(error.to_string(), None))?;
+    write(&folder.join(SUMMARY), text.as_bytes())
+}
+
+/// Writes the report of a run that has ended, from what the run left in the store: beside its outputs, or to `output`,
+/// a file or a folder. Gives where it is.
+pub fn report_run(
+    store: &Store,
+    run: &RunRecord,
+    output: Option<&Path>,
+    current: &Path,
+) -> Result<PathBuf, Error> {
+    let mut summary = remembered(store, run)?;
+    let path = match output {
+        Some(path) => current.join(path),
+        None => run.outputs.join(PAGE),
+    };
+    let path = if path.is_dir() { path.join(PAGE) } else { path };
+    if path.exists() && !page::is_page(&path) {
+        return Err(Error::usage(
+            format!("`{}` is there already, and is no report", path.display()),
+            Some("name another file with -o".to_owned()),
+        ));
+    }
+    let folder = path.parent().unwrap_or(current);
+    std::fs::create_dir_all(folder)
+        .map_err(|source| Error::io("cannot make folder", folder, source))?;
+    summary.links = prefix(folder, &run.outputs);
+    write_page(&summary, &path)?;
+    Ok(path)
+}
+
+/// The summary that a run has left.
+fn remembered(store: &Store, run: &RunRecord) -> Result<RunSummary, Error> {
+    let path = store.run_folder(&run.id).join(SUMMARY);
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(Error::usage(
+                format!("run `{}` has left no summary", run.id),
+                Some(
+                    "runs of workflows leave one when they end; for a study: headwater study report"
+                        .to_owned(),
+                ),
+            ));
+        }
+        Err(error) => return Err(Error::io("cannot read", path, error)),
+    };
+    serde_json::from_slice(&bytes).map_err(|error| {
+        Error::usage(
+            format!("`{}` is damaged: {error}", path.display()),
+            Some(
+                "give the command of the run again: what is remembered is not made again"
+                    .to_owned(),
+            ),
+        )
+    })
+}
+
+/// What links from a page in one folder to files in another begin with; `None` if one of them is not there.
+fn prefix(page: &Path, outputs: &Path) -> Option<String> {
+    let (page, outputs) = (page.canonicalize().ok()?, outputs.canonicalize().ok()?);
+    let same = page.components().zip(outputs.components());
+    let common = same.take_while(|(one, other)| one == other).count();
+    let mut way = PathBuf::new();
+    way.extend(page.components().skip(common).map(|_| ".."));
+    way.extend(outputs.components().skip(common));
+    let way = link(&way);
+    Some(if way.is_empty() { way } else { way + "/" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_lead_from_the_page_to_the_outputs() {
+        let root = tempfile::tempdir().unwrap();
+        let outputs = root.path().join("outputs/one: two");
+        let pages = root.path().join("pages/deep");
+        std::fs::create_dir_all(&outputs).unwrap();
+        std::fs::create_dir_all(&pages).unwrap();
+        assert_eq!(prefix(&outputs, &outputs).as_deref(), Some(""));
+        assert_eq!(
+            prefix(&pages, &outputs).as_deref(),
+            Some("../../outputs/one%3A%20two/")
+        );
+        assert_eq!(
+            prefix(root.path(), &outputs).as_deref(),
+            Some("outputs/one%3A%20two/")
+        );
+        assert_eq!(prefix(&pages, &root.path().join("gone")), None);
+    }
+}
