@@ -25,6 +25,7 @@ pub struct Claims {
     name: &'static str,
     json: bool,
     rows: Vec<serde_json::Value>,
+    more: serde_json::Map<String, serde_json::Value>,
     failed: usize,
 }
 
@@ -35,6 +36,7 @@ impl Claims {
             name,
             json: std::env::args().any(|argument| argument == "--json"),
             rows: Vec::new(),
+            more: serde_json::Map::new(),
             failed: 0,
         }
     }
@@ -62,13 +64,19 @@ impl Claims {
         }
     }
 
+    /// Something that `--json` prints beside the claims.
+    pub fn attach(&mut self, name: &str, value: serde_json::Value) {
+        self.more.insert(name.to_owned(), value);
+    }
+
     /// Prints what is left to print.
     pub fn finish(self) -> ExitCode {
         if self.json {
-            println!(
-                "{}",
-                json!({"bench": self.name, "claims": self.rows, "failed": self.failed})
-            );
+            let mut told = self.more;
+            told.insert("bench".to_owned(), self.name.into());
+            told.insert("claims".to_owned(), self.rows.into());
+            told.insert("failed".to_owned(), self.failed.into());
+            println!("{}", serde_json::Value::Object(told));
         } else if self.failed > 0 {
             println!("{} of {} claims fall short", self.failed, self.rows.len());
         } else {

@@ -353,7 +353,9 @@ fn shell_words(line: &str) -> Vec<Vec<String>> {
             (None, ' ') => words.extend(word.take()),
             (None, '#') if word.is_none() => break,
             (None, '|' | '&' | ';' | '>' | '<' | '(' | ')') => {
-                words.extend(word.take());
+                // `2>` names a stream.
+                let streams = |word: &String| letter == '>' && word == "2";
+                words.extend(word.take().filter(|word| !streams(word)));
                 // What is written to or read from is no argument: it begins a command that is not headwater.
                 commands.push(std::mem::take(&mut words));
             }

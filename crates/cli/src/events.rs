@@ -95,11 +95,13 @@ fn told(news: &News) -> Value {
 }
 
 fn progress(state: &Value, (elapsed, rate, left): (f64, Option<f64>, Option<f64>)) -> Value {
-    let mut event = state.clone();
-    event["event"] = json!("progress");
-    event["elapsed"] = json!(rounded(elapsed));
-    event["rate"] = json!(rate.map(rounded));
-    event["left"] = json!(left.map(rounded));
+    let (rate, left) = (rate.map(rounded), left.map(rounded));
+    let mut event = json!({
+        "event": "progress", "elapsed": rounded(elapsed), "rate": rate, "left": left,
+    });
+    for (name, value) in state.as_object().into_iter().flatten() {
+        event[name] = value.clone();
+    }
     event
 }
 

@@ -25,6 +25,8 @@ mod model;
 mod ranks;
 mod record;
 pub(crate) mod svg;
+#[cfg(test)]
+mod tests;
 mod text;
 mod workflow;
 
@@ -33,6 +35,7 @@ use std::path::{Path, PathBuf};
 use headwater_graph::Registry;
 use headwater_remember::FoundRun;
 
+use crate::study::Studied;
 use crate::{Error, StorePlace};
 
 pub use dot::diagram_dot;
@@ -107,7 +110,11 @@ fn file_diagram(
         let parsed = crate::load::parse(path, libraries)?;
         return Ok(workflow_diagram(&parsed.workflow, &[]));
     }
-    let (name, workflow, varied) = crate::study::workflow_of(path, libraries)?;
+    let Studied {
+        name,
+        workflow,
+        varied,
+    } = crate::study::studied(path, libraries)?;
     let mut diagram = workflow_diagram(&workflow, &varied);
     diagram.title = format!("{name}: {}", diagram.title);
     let parameters = match varied.len() {

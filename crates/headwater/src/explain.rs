@@ -190,7 +190,7 @@ fn find_task(
     };
     let hint = match near(text, &tasks).as_slice() {
         [] => format!(
-            "`headwater runs show {}` lists its tasks; helpers, such as reading or splitting an image, are not recorded",
+            "`headwater runs show {} --tasks` lists its tasks; helpers, such as reading or splitting an image, are not recorded",
             run.id
         ),
         [only] => format!("did you mean `{only}`?"),
@@ -602,7 +602,7 @@ mod tests {
     #[test]
     fn a_wrong_one_gets_suggestions() {
         let none = |text: &str| format!("run `r` has no task `{text}`");
-        let none_near = "`headwater runs show r` lists its tasks; helpers, such as reading or splitting an image, are not \
+        let none_near = "`headwater runs show r --tasks` lists its tasks; helpers, such as reading or splitting an image, are not \
                          recorded";
         let expected = [
             (

@@ -42,11 +42,11 @@ pub(crate) fn document(title: &str, body: &Markup) -> String {
         (DOCTYPE) "\n"
         html lang="en" {
             head {
-                // The elements without content are closed, so that the page can be read as XML.
-                (PreEscaped("<meta charset=\"utf-8\"/>\n"))
-                (PreEscaped(format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\"/>\n")))
-                (PreEscaped("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"))
-                (PreEscaped("<meta name=\"generator\" content=\"Headwater\"/>\n<link rel=\"icon\" href=\"data:,\"/>\n"))
+                (void("meta", &[("charset", "utf-8")])) "\n"
+                (void("meta", &[("http-equiv", "Content-Security-Policy"), ("content", policy)])) "\n"
+                (void("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")])) "\n"
+                (void("meta", &[("name", "generator"), ("content", "Headwater")])) "\n"
+                (void("link", &[("rel", "icon"), ("href", "data:,")])) "\n"
                 title { (title) } "\n"
                 style { (PreEscaped(style::STYLE)) }
             }
@@ -55,6 +55,29 @@ pub(crate) fn document(title: &str, body: &Markup) -> String {
         "\n"
     };
     clean(page)
+}
+
+/// An element that has no content in HTML: closed, which `maud` does not do, so that the page can be read as XML.
+fn void(name: &'static str, attributes: &[(&'static str, &str)]) -> Markup {
+    html! {
+        (PreEscaped("<")) (name)
+        @for (key, value) in attributes { " " (key) (PreEscaped("=\"")) (value) (PreEscaped("\"")) }
+        (PreEscaped("/>"))
+    }
+}
+
+/// The end of a line within a text.
+pub(crate) const LINE_BREAK: PreEscaped<&str> = PreEscaped("<br/>");
+
+/// An image that stands in the page itself: a PNG in base 64, its width and height, and the words that are read out.
+pub(crate) fn image(png: &str, (width, height): (usize, usize), words: &str) -> Markup {
+    let attributes = [
+        ("src", &*format!("data:image/png;base64,{png}")),
+        ("width", &width.to_string()),
+        ("height", &height.to_string()),
+        ("alt", words),
+    ];
+    void("img", &attributes)
 }
 
 /// A finished page or picture without the characters that XML does not allow: each shows as the replacement character.
@@ -73,9 +96,14 @@ pub(crate) fn clean(page: Markup) -> String {
 
 /// A section with its title; the place of a link.
 pub(crate) fn section(place: &str, title: &str, body: &Markup) -> Markup {
+    section_of(None, place, title, body)
+}
+
+/// A section that may have a class.
+pub(crate) fn section_of(class: Option<&str>, place: &str, title: &str, body: &Markup) -> Markup {
     let named = format!("{place}-title");
     html! {
-        section id=(place) aria-labelledby=(named) { "\n"
+        section class=[class] id=(place) aria-labelledby=(named) { "\n"
             h2 id=(named) { (title) } "\n"
             (body)
         } "\n"
@@ -89,8 +117,20 @@ pub(crate) fn figure(drawn: &Markup, caption: impl Render) -> Markup {
 
 /// Terms and what they are.
 pub(crate) fn terms<'t>(entries: impl IntoIterator<Item = (&'t str, String)>) -> Markup {
+    terms_like(None, entries)
+}
+
+/// Words and what they mean, one below the other.
+pub(crate) fn meanings<'t>(entries: impl IntoIterator<Item = (&'t str, String)>) -> Markup {
+    terms_like(Some("words"), entries)
+}
+
+fn terms_like<'t>(
+    class: Option<&str>,
+    entries: impl IntoIterator<Item = (&'t str, String)>,
+) -> Markup {
     html! {
-        dl { "\n"
+        dl class=[class] { "\n"
             @for (term, text) in entries { div { dt { (term) } dd { (text) } } "\n" }
         } "\n"
     }
@@ -130,6 +170,9 @@ mod tests {
         let shown = "&lt;script&gt;&quot;'&amp;\u{fffd}\u{fffd}&lt;/script&gt;";
         assert_eq!(page.matches(shown).count(), 3);
         assert!(!page.contains("<script"));
+        let shown = image("QQ==", (2, 3), hostile).into_string();
+        let start = "<img src=\"data:image/png;base64,QQ==\" width=\"2\" height=\"3\" alt=\"&lt;script&gt;&quot;'&amp;";
+        assert!(shown.starts_with(start) && shown.ends_with("&lt;/script&gt;\"/>"));
         let place = section("a\"b", hostile, &html! {}).into_string();
         assert!(place.starts_with("<section id=\"a&quot;b\" aria-labelledby=\"a&quot;b-title\">"));
     }

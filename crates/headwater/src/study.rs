@@ -72,7 +72,7 @@ pub use buckets::AlgorithmPlan;
 pub use costs::CostSource;
 pub(crate) use file::{ReadStudy, load_study};
 pub use live::{LiveAnswer, StudyProgress, StudySnapshot};
-pub(crate) use load::workflow_of;
+pub(crate) use load::{Studied, studied};
 pub use phase::{Bucketing, StudyReuse};
 pub use plan::{
     Forecast, LaterPhase, ReferencePlan, Reuse, ReusePlan, StudyPlan, StudyPlanRequest,

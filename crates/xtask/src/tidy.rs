@@ -7,6 +7,7 @@
 mod architecture;
 mod decisions;
 mod edges;
+mod escaping;
 mod invariants;
 mod leftovers;
 mod paths;
@@ -57,7 +58,7 @@ impl fmt::Display for Problem {
 }
 
 /// Every rule.
-const RULES: [fn(&Workspace) -> Vec<Problem>; 8] = [
+const RULES: [fn(&Workspace) -> Vec<Problem>; 9] = [
     edges::check,
     purity::check,
     shape::check,
@@ -66,6 +67,7 @@ const RULES: [fn(&Workspace) -> Vec<Problem>; 8] = [
     paths::check,
     decisions::check,
     invariants::check,
+    escaping::check,
 ];
 
 /// Runs the command.

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod cutoff;
+mod dag;
 mod docs;
 mod examples;
 mod explain;
@@ -33,3 +34,4 @@ mod study_run;
 mod study_settings;
 mod study_troubles;
 mod traps;
+mod watching;

@@ -74,7 +74,8 @@ fn tasks_go_by_the_first_set_that_asks_for_them() {
     assert_eq!(found["last.sum[3-1]"], "blocked");
     assert_eq!(in_state(&found, "executed"), count(&report, "executed"));
     // They are listed set after set.
-    let shown = place.headwater(&["runs", "show", "last"]).ended(0).stdout;
+    let shown = ["runs", "show", "last", "--tasks"];
+    let shown = place.headwater(&shown).ended(0).stdout;
     let at = |address: &str| shown.find(address).unwrap_or_else(|| panic!("{shown}"));
     assert!(at("first.tens[0-0]") < at("last.sum[0-0]"), "{shown}");
     assert!(at("last.sum[0-0]") < at("first.tens[2-0]"), "{shown}");

@@ -4,6 +4,8 @@
 //! down, at a place of their own. So nothing covers anything, whatever the order turned out to be. The same things give
 //! the same picture.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 /// Something that takes room. One without width is a place that lines pass.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Item {
@@ -14,7 +16,7 @@ pub(super) struct Item {
     pub(super) lean: f64,
 }
 
-/// A line, downwards. Lines of one net begin at the same place and run together as long as they can.
+/// A line, downwards. Lines of one net run together as long as they can.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Link {
     pub(super) net: usize,
@@ -25,6 +27,8 @@ pub(super) struct Link {
     pub(super) to_offset: f64,
     /// It may end anywhere on its item; the offset is found.
     pub(super) free: bool,
+    /// It pulls at nothing: one of so many that what it joins cannot stand below each other.
+    pub(super) loose: bool,
 }
 
 /// Distances.
@@ -55,6 +59,9 @@ pub(super) struct Arrangement {
 
 /// How often all rows are put in order, and into place.
 const ROUNDS: usize = 12;
+/// How strongly a loose line pulls at what it joins, and a thing that nothing pulls at keeps its place.
+const LOOSE: f64 = 0.0002;
+const STAY: f64 = 0.05;
 /// Bends that are smaller are taken out.
 const SMALL_BEND: f64 = 14.0;
 /// Beyond that many vertices neighbours are not tried the other way round.
@@ -63,6 +70,8 @@ const SMALL: usize = 4000;
 /// A thing in a row: an item, or the place where a line passes.
 #[derive(Debug, Clone, Copy)]
 struct Vertex {
+    /// Loose lines pass here.
+    loose: bool,
     rank: usize,
     width: f64,
     line: bool,
@@ -113,6 +122,7 @@ impl Rows {
     fn new(items: &[Item], links: &[Link], keys: &[f64]) -> Rows {
         let count = items.iter().map(|item| item.rank + 1).max().unwrap_or(0);
         let vertex = |item: &Item| Vertex {
+            loose: false,
             rank: item.rank,
             width: item.width,
             line: item.width == 0.0,
@@ -122,7 +132,8 @@ impl Rows {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut ways = Vec::with_capacity(links.len());
         // By net: the vertices that its lines pass so far, by row.
-        let mut passed: std::collections::BTreeMap<(usize, usize), usize> = Default::default();
+        let mut passed: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        let mut joined = BTreeSet::new();
         for (number, link) in links.iter().enumerate() {
             let mut way = vec![link.from];
             let (mut last, mut offset) = (link.from, link.from_offset);
@@ -131,12 +142,19 @@ impl Rows {
                 let next = *passed.entry((link.net, rank)).or_insert(fresh);
                 if next == fresh {
                     vertices.push(Vertex {
+                        loose: link.loose,
                         rank,
                         width: 0.0,
                         line: true,
                     });
                     keys.push((keys[link.from] + keys[link.to]) / 2.0);
-                    let weight = if vertices[last].line { 8.0 } else { 2.0 };
+                }
+                if joined.insert((last, next)) {
+                    let weight = match vertices[last].line {
+                        true => 8.0,
+                        false if link.loose => LOOSE,
+                        false => 2.0,
+                    };
                     pieces.push(Piece {
                         upper: last,
                         upper_offset: offset,
@@ -154,7 +172,11 @@ impl Rows {
                 upper_offset: offset,
                 lower: link.to,
                 lower_offset: link.to_offset,
-                weight: if vertices[last].line { 2.0 } else { 1.0 },
+                weight: match vertices[last].line {
+                    _ if link.loose => LOOSE,
+                    true => 2.0,
+                    false => 1.0,
+                },
                 link: number,
             });
             way.push(link.to);
@@ -174,6 +196,12 @@ impl Rows {
         }
         for row in &mut rows {
             row.sort_by(|a, b| keys[*a].total_cmp(&keys[*b]).then(a.cmp(b)));
+            // Loose lines go down the middle.
+            let (loose, mut others): (Vec<usize>, Vec<usize>) =
+                row.iter().partition(|vertex| vertices[**vertex].loose);
+            let middle = others.len() / 2;
+            others.splice(middle..middle, loose);
+            *row = others;
         }
         let place = vec![0; vertices.len()];
         let mut rows = Rows {
@@ -437,8 +465,9 @@ impl Rows {
                     );
                 }
             }
-            if weight == 0.0 {
-                (sum, weight) = (x[*vertex] * 0.05, 0.05);
+            if weight < STAY {
+                sum += x[*vertex] * STAY;
+                weight += STAY;
             }
             blocks.push((sum - shift * weight, weight, 1));
             while let [.., left, right] = blocks.as_slice()

@@ -108,7 +108,7 @@ struct Unit {
     stage: Option<(usize, Option<(usize, usize)>)>,
 }
 
-/// Lines that begin at the same node and look alike.
+/// Lines that begin at the same node, or in the same stage where its rows had to be broken, and look alike.
 type Net = (usize, u8);
 
 /// A unit that is arranged.
@@ -136,6 +136,10 @@ struct Layout<'a> {
     units: Vec<Unit>,
     /// By node: its unit, and its position there.
     home: Vec<(usize, usize)>,
+    /// By unit: the rows of its nodes.
+    rows: Vec<Vec<usize>>,
+    /// By unit: whether its rows had to be broken.
+    broken: Vec<bool>,
 }
 
 /// Arranges a diagram.
@@ -169,12 +173,41 @@ impl<'a> Layout<'a> {
                 home[*node] = (number, position);
             }
         }
-        Layout {
+        let mut layout = Layout {
             diagram,
-            faces: diagram.nodes.iter().map(Face::of).collect(),
+            faces: faces(diagram),
             edges,
             units,
             home,
+            rows: Vec::new(),
+            broken: Vec::new(),
+        };
+        layout.find_rows();
+        layout
+    }
+
+    /// Finds the rows of each stage. What leaves one whose rows are broken does so as one line: there is no room for many
+    /// between the rows below.
+    fn find_rows(&mut self) {
+        let mut inside: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.units.len()];
+        for (_, from, to, _) in &self.edges {
+            let ((unit, from), (other, to)) = (self.home[*from], self.home[*to]);
+            if unit == other {
+                inside[unit].push((from, to));
+            }
+        }
+        for (unit, inside) in self.units.iter().zip(inside) {
+            let widths = unit.nodes.iter().map(|node| self.faces[*node].width);
+            let widths: Vec<f64> = widths.collect();
+            let (rows, is_broken) = ranks(&widths, &inside, STAGE_ROW, INSIDE.items);
+            self.rows.push(rows);
+            self.broken.push(is_broken);
+        }
+        for (_, from, to, net) in &mut self.edges {
+            let unit = self.home[*from].0;
+            if self.broken[unit] && unit != self.home[*to].0 {
+                net.0 = self.home.len() + unit;
+            }
         }
     }
 
@@ -190,16 +223,7 @@ impl<'a> Layout<'a> {
         };
         let heading = Heading::of(&self.diagram.groups[group], part);
         let here = |node: usize| self.unit_of(node) == number;
-        let inner: Vec<(usize, usize)> = (self.edges.iter())
-            .filter(|(_, from, to, _)| here(*from) && here(*to))
-            .map(|(_, from, to, _)| (self.home[*from].1, self.home[*to].1))
-            .collect();
-        let widths: Vec<f64> = unit
-            .nodes
-            .iter()
-            .map(|node| self.faces[*node].width)
-            .collect();
-        let rows = ranks(&widths, &inner, STAGE_ROW, INSIDE.items);
+        let rows = &self.rows[number];
         let entering = |(_, from, to, _): &&(usize, usize, usize, Net)| !here(*from) && here(*to);
         let leaving = |(_, from, to, _): &&(usize, usize, usize, Net)| here(*from) && !here(*to);
         let nets = |edges: Vec<Net>| -> BTreeMap<Net, usize> {
@@ -226,7 +250,7 @@ impl<'a> Layout<'a> {
         );
         let first = usize::from(!entries.is_empty());
         let last = rows.iter().max().map_or(0, |row| row + 1) + first;
-        let mut items: Vec<Item> = (unit.nodes.iter().zip(&rows))
+        let mut items: Vec<Item> = (unit.nodes.iter().zip(rows))
             .map(|(node, row)| Item {
                 width: self.faces[*node].width,
                 height: self.faces[*node].height,
@@ -268,12 +292,12 @@ impl<'a> Layout<'a> {
                 (true, true) => (self.home[*from].1, self.home[*to].1),
                 (false, true) => (entry_at + entries[net], self.home[*to].1),
                 (true, false) => {
-                    // All lines of a net leave by one door.
-                    if let Some(known) = exit_link.get(net) {
+                    // All lines of a node leave by one door.
+                    if let Some(known) = exit_link.get(&(*net, *from)) {
                         of_edge.push((*edge, *known));
                         continue;
                     }
-                    exit_link.insert(*net, links.len());
+                    exit_link.insert((*net, *from), links.len());
                     (self.home[*from].1, exit_at + exits[net])
                 }
                 (false, false) => continue,
@@ -287,6 +311,7 @@ impl<'a> Layout<'a> {
                 to: ends,
                 to_offset: 0.0,
                 free: here(*to),
+                loose: self.broken[number] && (!here(*from) || !here(*to)),
             });
         }
         let distances = Distances {
@@ -453,7 +478,7 @@ impl<'a> Layout<'a> {
             .collect();
         let widths: Vec<f64> = units.iter().map(|unit| unit.width).collect();
         let edges: Vec<(usize, usize)> = drawn.iter().map(|pair| pairs[*pair]).collect();
-        let rows = ranks(&widths, &edges, ROW, OUTSIDE.items);
+        let (rows, _) = ranks(&widths, &edges, ROW, OUTSIDE.items);
         let mut outside = outside(&units, &rows, &pairs, &nets, &drawn, None);
         for _ in 0..2 {
             let doors = self.doors(&units, &pairs, &nets, &drawn, &outside);
@@ -665,12 +690,12 @@ fn outside(
     let mut numbers: BTreeMap<Net, usize> = BTreeMap::new();
     let links = drawn.iter().map(|pair| {
         let ((from, to), net) = (pairs[*pair], nets[*pair]);
-        let (exit, entry) = match net {
-            Some(net) => (units[from].exits.get(&net), units[to].entries.get(&net)),
-            None => (None, None),
+        let offset = |unit: usize, doors: &BTreeMap<Net, f64>| match net {
+            Some(net) => doors
+                .get(&net)
+                .map_or(0.0, |at| at - units[unit].width / 2.0),
+            None => beside(units[unit].width, doors),
         };
-        let offset =
-            |door: Option<&f64>, unit: usize| door.map_or(0.0, |at| at - units[unit].width / 2.0);
         // Orders are nets of their own, numbered from the other end.
         let number = match net {
             Some(net) => {
@@ -682,16 +707,51 @@ fn outside(
         Link {
             net: number,
             from,
-            from_offset: offset(exit, from),
+            from_offset: offset(from, &units[from].exits),
             to,
-            to_offset: offset(entry, to),
+            to_offset: offset(to, &units[to].entries),
             free: false,
+            loose: false,
         }
     });
     let links: Vec<Link> = links.collect();
     let natural: Vec<f64> = (0..items.len()).map(|position| position as f64).collect();
     let held = |_: usize| keys.is_some();
     arrange(&items, &links, keys.unwrap_or(&natural), &held, OUTSIDE)
+}
+
+/// A place on the edge of a unit that is not at one of its doors, seen from its middle.
+fn beside(width: f64, doors: &BTreeMap<Net, f64>) -> f64 {
+    let is_free = |offset: &f64| {
+        let at = width / 2.0 + offset;
+        doors.values().all(|door| (door - at).abs() > 14.0)
+    };
+    let places = [0.0, 0.25, -0.25, 0.35, -0.35, 0.42].map(|part| part * width);
+    places.into_iter().find(is_free).unwrap_or(0.0)
+}
+
+/// What stands on the nodes. Where a stage has many, they are of one width, which makes columns of them.
+fn faces(diagram: &Diagram) -> Vec<Face> {
+    const MANY: usize = 6;
+    let mut faces: Vec<Face> = diagram.nodes.iter().map(Face::of).collect();
+    let mut stages: BTreeMap<usize, (usize, f64)> = BTreeMap::new();
+    let alone = |position: usize| {
+        let node = &diagram.nodes[position];
+        node.group.filter(|_| node.tasks == Some(1))
+    };
+    for (position, face) in faces.iter().enumerate() {
+        if let Some(group) = alone(position) {
+            let (count, width) = stages.entry(group).or_default();
+            *count += 1;
+            *width = width.max(face.width);
+        }
+    }
+    for (position, face) in faces.iter_mut().enumerate() {
+        if let Some((MANY.., width)) = alone(position).and_then(|group| stages.get(&group)) {
+            face.width = *width;
+        }
+    }
+    faces
 }
 
 fn without_repeats(mut corners: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
@@ -714,9 +774,9 @@ fn units(diagram: &Diagram, edges: &[(usize, usize, usize, Net)]) -> Vec<Unit> {
     let level = levels(count, edges, &|node| (place(node), circles[place(node)]));
     let mut parts: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     (0..stages).for_each(|stage| drop(parts.insert((stage, usize::MAX), Vec::new())));
-    for node in 0..diagram.nodes.len() {
+    for (node, level) in level.into_iter().enumerate() {
         if let Some(stage) = stage(node) {
-            parts.entry((stage, level[node])).or_default().push(node);
+            parts.entry((stage, level)).or_default().push(node);
         }
     }
     let mut units = Vec::new();

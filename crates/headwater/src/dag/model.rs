@@ -205,6 +205,7 @@ impl DiagramNode {
         let tasks = self.tasks.unwrap_or(0);
         if told.is_empty() {
             return self.tasks.map(|tasks| match tasks {
+                // Equal tasks are one, and that is where it was first asked for.
                 0 => "no tasks".to_owned(),
                 1 => "1 task".to_owned(),
                 several => format!("{} tasks", grouped(several)),

@@ -2,23 +2,34 @@
 //!
 //! Law: whatever reads stands below what it reads. A row is not wider than it may be, unless one node alone is.
 
-/// A row for each of `widths.len()` nodes, counted from 0. Edges that close a circle have to be gone already; a row
-/// takes `most` of width, `gap` between two nodes included.
-pub(super) fn ranks(widths: &[f64], edges: &[(usize, usize)], most: f64, gap: f64) -> Vec<usize> {
+/// A row for each of `widths.len()` nodes, counted from 0, and whether rows had to be broken. Edges that close a circle
+/// have to be gone already; a row takes `most` of width, or a little more, `gap` between two nodes included.
+pub(super) fn ranks(
+    widths: &[f64],
+    edges: &[(usize, usize)],
+    most: f64,
+    gap: f64,
+) -> (Vec<usize>, bool) {
     let around = Around::new(widths.len(), edges);
-    let mut ranks = longest_paths(&around);
+    let ranks = longest_paths(&around);
     let mut rows: Vec<f64> = Vec::new();
     for (node, rank) in ranks.iter().enumerate() {
         if rows.len() <= *rank {
-            rows.resize(rank + 1, 0.0);
+            rows.resize(rank + 1, -gap);
         }
         rows[*rank] += widths[node] + gap;
     }
-    if rows.iter().any(|row| *row > most + gap) {
-        ranks = in_rows(&around, widths, most, gap);
+    let widest = rows.into_iter().fold(0.0, f64::max);
+    if widest <= most * TOLERANCE {
+        return (ranks, false);
     }
-    ranks
+    // Rows of about the same width, rather than full ones and a rest.
+    let even = (widest + gap) / ((widest + gap) / (most + gap)).ceil();
+    (in_rows(&around, widths, even + 1.0, gap), true)
 }
+
+/// By how much a row may be too wide before it is broken.
+const TOLERANCE: f64 = 1.3;
 
 /// Who comes before whom.
 struct Around {
@@ -155,7 +166,10 @@ mod tests {
     #[test]
     fn readers_stand_below_and_lonely_sources_come_down() {
         let edges = [(0, 1), (1, 2), (3, 2)];
-        assert_eq!(ranks(&[10.0; 4], &edges, 100.0, 0.0), [0, 1, 2, 1]);
+        assert_eq!(
+            ranks(&[10.0; 4], &edges, 100.0, 0.0),
+            (vec![0, 1, 2, 1], false)
+        );
     }
 
     #[test]
@@ -163,7 +177,7 @@ mod tests {
         // Six chains of two.
         let edges: Vec<_> = (0..6).map(|chain| (chain, chain + 6)).collect();
         let found = ranks(&[10.0; 12], &edges, 30.0, 0.0);
-        assert_eq!(found, [0, 0, 0, 2, 2, 2, 1, 1, 1, 3, 3, 3]);
+        assert_eq!(found, (vec![0, 0, 0, 2, 2, 2, 1, 1, 1, 3, 3, 3], true));
     }
 
     #[test]

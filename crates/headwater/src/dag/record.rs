@@ -4,13 +4,13 @@
 //! definition are one node, and single tasks are noted only where they are few. How tasks ended is looked up when the
 //! drawing is made.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io;
 use std::sync::Arc;
 
 use headwater_enact::Enactment;
-use headwater_graph::{TaskId, Workflow};
+use headwater_graph::{Source, TaskId, Workflow};
 use headwater_remember::{RunRecord, RunStatus, RunTask, Store, TaskState};
 use serde::{Deserialize, Serialize};
 
@@ -133,17 +133,23 @@ fn noted(workflow: &Workflow, varied: &[Arc<str>], parts: &[Part<'_>]) -> Noted 
 
 /// The tasks that a task reads from; what the engine added in between is looked through.
 fn makers(enactment: &Enactment, home: &[u32], task: TaskId, found: &mut dyn FnMut(TaskId)) {
-    let graph = enactment.graph();
+    for (_, source) in enactment.graph().inputs(task) {
+        makers_of(enactment, home, source, found);
+    }
+}
+
+/// The tasks that something comes from.
+fn makers_of(enactment: &Enactment, home: &[u32], source: &Source, found: &mut dyn FnMut(TaskId)) {
     let mut between = Vec::new();
-    graph.for_each_input_task(task, |maker| match home[maker.index()] {
-        NOWHERE => between.push(maker),
-        _ => found(maker),
-    });
+    let mut sort = |maker: TaskId, between: &mut Vec<TaskId>| match home.get(maker.index()) {
+        None | Some(&NOWHERE) => between.push(maker),
+        Some(_) => found(maker),
+    };
+    source.for_each_task(&mut |maker| sort(maker, &mut between));
     while let Some(helper) = between.pop() {
-        graph.for_each_input_task(helper, |maker| match home[maker.index()] {
-            NOWHERE => between.push(maker),
-            _ => found(maker),
-        });
+        enactment
+            .graph()
+            .for_each_input_task(helper, |maker| sort(maker, &mut between));
     }
 }
 
@@ -155,6 +161,7 @@ fn each(grouped: &Diagram, parts: &[Part<'_>], homes: &[Vec<u32>]) -> Diagram {
         ..Diagram::default()
     };
     let is_task = |node: usize| grouped.nodes[node].kind == NodeKind::Task;
+    let mut given = BTreeSet::new();
     // By node of the grouped diagram, those that stand for it here.
     let mut stands: Vec<Vec<usize>> = vec![Vec::new(); grouped.nodes.len()];
     for (node, known) in grouped.nodes.iter().enumerate() {
@@ -184,6 +191,7 @@ fn each(grouped: &Diagram, parts: &[Part<'_>], homes: &[Vec<u32>]) -> Diagram {
                 label,
                 address: Some(address),
                 tasks: Some(1),
+                operation: known.told_operation().map(str::to_owned),
                 ..known.clone()
             });
             let mut read: BTreeMap<usize, u64> = BTreeMap::new();
@@ -194,11 +202,21 @@ fn each(grouped: &Diagram, parts: &[Part<'_>], homes: &[Vec<u32>]) -> Diagram {
             });
             reads.extend(read.into_keys().map(|maker| (maker, node)));
         }
+        for requested in part.enactment.requested() {
+            makers_of(part.enactment, home, &requested.source, &mut |maker| {
+                if let Some(maker) = here.get(&maker) {
+                    given.insert((Arc::clone(&requested.output), *maker));
+                }
+            });
+        }
     }
     for (node, known) in grouped.nodes.iter().enumerate() {
         if known.kind == NodeKind::Output {
-            stands[node].push(diagram.nodes.len());
+            let here = diagram.nodes.len();
+            stands[node].push(here);
             diagram.nodes.push(known.clone());
+            let makers = given.iter().filter(|(output, _)| **output == *known.label);
+            reads.extend(makers.map(|(_, maker)| (*maker, here)));
         }
     }
     let data = |from, to, optional| DiagramEdge {
@@ -214,7 +232,8 @@ fn each(grouped: &Diagram, parts: &[Part<'_>], homes: &[Vec<u32>]) -> Diagram {
             diagram.edges.push(edge.clone());
             continue;
         };
-        if is_task(from) && is_task(to) {
+        // What tasks give is known task by task.
+        if is_task(from) {
             continue;
         }
         for one in &stands[from] {

@@ -3,6 +3,8 @@
 //! Law: one element that needs nothing but itself: no script, no font, no address, no id. Everything that a user named
 //! is text in it and nothing else. It follows the reader's choice of light or dark.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, PreEscaped, html};
 
 use super::face::{BAR, Face, Style, line_height};
@@ -62,9 +64,8 @@ pub fn diagram_svg(diagram: &Diagram) -> String {
     let left = MARGIN + (wide - 2.0 * MARGIN - picture.width) / 2.0;
     let sheet = format!(".hw-paper{{fill:var(--hw-paper)}}{STYLE}");
     let svg = html! {
-        svg xmlns="http://www.w3.org/2000/svg" class="hw-dag" role="img" width=(number(wide)) height=(number(high))
+        svg xmlns="http://www.w3.org/2000/svg" class="hw-dag" data-note=(MADE) role="img" width=(number(wide)) height=(number(high))
             viewBox=(format!("0 0 {} {}", number(wide), number(high))) {
-            (PreEscaped(format!("<!-- {MADE} -->")))
             title { (plain(&diagram.title)) }
             style { (PreEscaped(sheet)) }
             rect.hw-paper width="100%" height="100%" {}
@@ -141,6 +142,7 @@ impl Header {
 }
 
 fn content(diagram: &Diagram, picture: &Picture) -> Markup {
+    let mut drawn = BTreeSet::new();
     html! {
         @for stage in &picture.stages {
             g.hw-stage {
@@ -149,7 +151,7 @@ fn content(diagram: &Diagram, picture: &Picture) -> Markup {
             }
         }
         @for arrow in &picture.arrows {
-            (line(diagram, arrow))
+            (line(diagram, arrow, &mut drawn))
         }
         @for stage in &picture.stages {
             g.hw-stage { (heading(stage)) }
@@ -265,40 +267,50 @@ fn bar(node: &DiagramNode, place: &Rectangle) -> Markup {
     }
 }
 
+/// A piece of a line that is drawn: its ends in tenths of a pixel, and how it looks.
+type Drawn = ([i64; 4], bool, bool);
+
 /// An arrow: straight down through rows, bent between them, with a tip.
-fn line(diagram: &Diagram, arrow: &Arrow) -> Markup {
+fn line(diagram: &Diagram, arrow: &Arrow, drawn: &mut BTreeSet<Drawn>) -> Markup {
     let edge = &diagram.edges[arrow.edge];
     let Some(((x, y), before)) = arrow.corners.split_last() else {
         return html! {};
     };
+    let order = edge.kind != EdgeKind::Data;
     let mut way = String::new();
-    let mut last: Option<(f64, f64)> = None;
+    let (mut last, mut pen): (Option<(f64, f64)>, bool) = (None, false);
     // The line ends where the tip begins.
-    for (to_x, to_y) in before.iter().copied().chain([(*x, y - 5.0)]) {
-        match last {
-            None => way.push_str(&format!("M{} {}", number(to_x), number(to_y))),
-            Some((from_x, _)) if (from_x - to_x).abs() < 0.05 => {
-                way.push_str(&format!("V{}", number(to_y)))
-            }
-            Some((from_x, from_y)) => {
-                let middle = number((from_y + to_y) / 2.0);
-                way.push_str(&format!(
-                    "C{} {middle} {} {middle} {} {}",
-                    number(from_x),
-                    number(to_x),
-                    number(to_x),
-                    number(to_y)
-                ));
-            }
+    for to in before.iter().copied().chain([(*x, y - 5.0)]) {
+        let Some(from) = last.replace(to) else {
+            continue;
+        };
+        // What several lines share is drawn once, or it would look thicker.
+        let tenth = |value: f64| (value * 10.0).round() as i64;
+        let ends = [from.0, from.1, to.0, to.1].map(tenth);
+        if !drawn.insert((ends, order, edge.optional)) {
+            pen = false;
+            continue;
         }
-        last = Some((to_x, to_y));
+        if !pen {
+            way.push_str(&format!("M{} {}", number(from.0), number(from.1)));
+            pen = true;
+        }
+        if (from.0 - to.0).abs() < 0.05 {
+            way.push_str(&format!("V{}", number(to.1)));
+        } else {
+            let middle = number((from.1 + to.1) / 2.0);
+            let (begins, ends) = (number(from.0), number(to.0));
+            way.push_str(&format!(
+                "C{begins} {middle} {ends} {middle} {ends} {}",
+                number(to.1)
+            ));
+        }
     }
     let tip = format!("M{} {}l-3.6 -6.5h7.2z", number(*x), number(*y));
-    let order = edge.kind != EdgeKind::Data;
     html! {
         g class=(classes("hw-arrow", &[("hw-order", order), ("hw-absent", edge.optional)])) {
             title { (told(diagram, edge)) }
-            path.hw-way d=(way) {}
+            @if !way.is_empty() { path.hw-way d=(way) {} }
             path.hw-tip d=(tip) {}
         }
     }

@@ -5,7 +5,7 @@
 
 use maud::{Markup, html};
 
-use super::text::ticks as written;
+use super::text::{cut, ticks as written};
 
 /// How many colours there are to tell things apart by.
 pub(crate) const COLOURS: usize = 7;
@@ -46,6 +46,16 @@ impl Scale {
         } else {
             Scale::linear(low, high)
         }
+    }
+
+    /// The same scale, and where a number is below zero so far down that it has room; the low end is round, of about so
+    /// many steps.
+    pub(crate) fn down_to(self, least: f64, about: usize) -> Scale {
+        if least >= 0.0 {
+            return self;
+        }
+        let step = round_step((self.high - least) / about.max(1) as f64);
+        Scale::linear((least / step).floor() * step, self.high)
     }
 
     /// Where a number lies between the ends of the scale: from 0 to 1.
@@ -150,6 +160,38 @@ pub(crate) fn name_room<'n>(names: impl IntoIterator<Item = &'n str>) -> (usize,
     (letters * 15 / 2 + 10, MOST)
 }
 
+/// The name of a row, at the left of the chart, with at most so many letters.
+pub(crate) fn row_name(name: &str, most: usize, y: usize) -> Markup {
+    html! { text.name x="0" dx="-8" y=(y) text-anchor="end" { (cut(name, most)) } "\n" }
+}
+
+/// A bar: where it begins along the width and how wide it is, in parts of the width; where its top is and how tall it is,
+/// in pixels; and the words that show when it is pointed at.
+pub(crate) fn bar(
+    class: &str,
+    (from, wide): (f64, f64),
+    (top, tall): (f64, f64),
+    words: Option<&str>,
+) -> Markup {
+    html! {
+        rect.(class) x=(percent(from)) width=(percent(wide)) y=(length(top)) height=(length(tall)) {
+            @if let Some(words) = words { title { (words) } }
+        } "\n"
+    }
+}
+
+/// Parts that follow each other: each with how much lies before it and how much it is. What is nothing is left out.
+pub(crate) fn stacked<T>(parts: impl IntoIterator<Item = (T, f64)>) -> Vec<(T, f64, f64)> {
+    let mut before = 0.0;
+    let mut place = |(part, size): (T, f64)| {
+        let from = before;
+        before += size;
+        (part, from, size)
+    };
+    let parts = parts.into_iter().filter(|(_, size)| *size > 0.0);
+    parts.map(&mut place).collect()
+}
+
 /// How much room the numbers at the left of a chart need.
 pub(crate) fn tick_room(ticks: &[f64]) -> usize {
     let longest = written(ticks)
@@ -213,6 +255,12 @@ mod tests {
         assert_eq!(Scale::linear(7.0, 7.0).at(7.0), 0.5);
         assert_eq!(from_zero([0.37, f64::NAN]).percent(0.4), "100%");
         assert_eq!(from_zero([0.0]).percent(0.5), "50%");
+        let scale = from_zero([0.9]);
+        assert_eq!(scale.down_to(0.1, 5).percent(0.5), "50%");
+        assert_eq!(
+            scale.down_to(-0.1, 5).ticks(5),
+            [-0.25, 0.0, 0.25, 0.5, 0.75, 1.0]
+        );
     }
 
     #[test]
@@ -220,6 +268,27 @@ mod tests {
         let scale = Scale::logarithmic(10.0, 1000.0);
         assert_eq!(percent(scale.at(100.0)), "50%");
         assert_eq!(percent(Scale::logarithmic(0.0, 4.0).at(1.0)), "25%");
+    }
+
+    #[test]
+    fn parts_follow_each_other() {
+        let parts = [("a", 0.5), ("none", 0.0), ("b", 0.25), ("not", f64::NAN)];
+        assert_eq!(stacked(parts), [("a", 0.0, 0.5), ("b", 0.5, 0.25)]);
+        assert!(stacked::<&str>([]).is_empty());
+    }
+
+    #[test]
+    fn what_a_bar_says_is_text() {
+        let drawn = bar("c1", (0.5, 0.25), (2.0, 16.0), Some("<a>")).into_string();
+        let start = "<rect class=\"c1\" x=\"50%\" width=\"25%\" y=\"2\" height=\"16\">";
+        assert_eq!(drawn, format!("{start}<title>&lt;a&gt;</title></rect>\n"));
+        let mute = bar("c1", (0.5, 0.25), (2.0, 16.0), None).into_string();
+        assert_eq!(mute, format!("{start}</rect>\n"));
+        assert!(
+            row_name("a<bcd", 4, 15)
+                .into_string()
+                .contains(">a&lt;b…</text>")
+        );
     }
 
     #[test]

@@ -212,15 +212,26 @@ impl Study {
     }
 }
 
-/// The name of a study, its workflow, and the parameters that vary.
-pub(crate) fn workflow_of(
-    path: &Path,
-    libraries: &Registry,
-) -> Result<(Arc<str>, Arc<Workflow>, Vec<Arc<str>>), Error> {
+/// What a study is about.
+pub(crate) struct Studied {
+    /// Its name.
+    pub(crate) name: Arc<str>,
+    /// Its workflow.
+    pub(crate) workflow: Arc<Workflow>,
+    /// The parameters that vary.
+    pub(crate) varied: Vec<Arc<str>>,
+}
+
+/// Reads what a study is about.
+pub(crate) fn studied(path: &Path, libraries: &Registry) -> Result<Studied, Error> {
     let (study, parsed) = Study::read(path, &[], libraries)?;
     let varied = study.resolved.studied.iter();
     let varied = varied.map(|studied| Arc::clone(&studied.name));
-    Ok((Arc::clone(study.name()), parsed.workflow, varied.collect()))
+    Ok(Studied {
+        name: Arc::clone(study.name()),
+        workflow: parsed.workflow,
+        varied: varied.collect(),
+    })
 }
 
 /// `name`, as `file` calls it, seen from here: a path that is short to read.

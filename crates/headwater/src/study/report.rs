@@ -21,14 +21,13 @@ mod convergence;
 mod examples;
 mod head;
 mod indices;
-mod raw;
 mod reading;
 mod say;
 mod scatter;
 mod sharing;
 mod timeline;
 
-use maud::{PreEscaped, html};
+use maud::html;
 
 use super::summary::StudySummary;
 use crate::page;
@@ -41,12 +40,12 @@ pub fn study_report_html(summary: &StudySummary) -> String {
     let body = html! {
         (head::section(summary))
         main { "\n"
-            (PreEscaped(indices::sections(summary)))
-            (PreEscaped(examples::section(summary)))
+            (indices::sections(summary))
+            (examples::section(summary))
             (sharing::section(summary))
             (timeline::section(summary))
-            (PreEscaped(reading::notes(summary)))
-            (PreEscaped(reading::section(summary)))
+            (reading::notes(summary))
+            (reading::section(summary))
         } "\n"
     };
     let title = format!("{} – study report", summary.study);

@@ -143,10 +143,11 @@ impl Listener<'_> {
         }
     }
 
-    /// Evaluations that turned out to be equal to others have their value.
-    fn look(&self, enactment: &Enactment) {
+    /// Evaluations that turned out to be equal to others have their value. That is not looked for all the time, but
+    /// once more at the end of the round.
+    fn look(&self, enactment: &Enactment, at_end: bool) {
         let mut heard = locked(&self.heard);
-        if heard.looked.elapsed() < LOOK {
+        if heard.looked.elapsed() < LOOK && !at_end {
             return;
         }
         let mut pending = std::mem::take(&mut heard.pending);
@@ -204,7 +205,7 @@ impl Listener<'_> {
 
     fn left(&self, task: TaskId) {
         self.stage(task, |stage| {
-            stage.running = stage.running.saturating_sub(1)
+            stage.running = stage.running.saturating_sub(1);
         });
     }
 }
@@ -216,7 +217,7 @@ impl Observer for Listener<'_> {
     }
 
     fn compared(&self, enactment: &Enactment) {
-        self.look(enactment);
+        self.look(enactment, false);
         self.count(enactment);
     }
 
@@ -226,7 +227,7 @@ impl Observer for Listener<'_> {
     }
 
     fn finished(&self, enactment: &Enactment, execution: &Execution, how: &Finished<'_>) {
-        self.look(enactment);
+        self.look(enactment, false);
         self.count(enactment);
         let task = execution.task;
         let state = outcome(enactment, task, how);
@@ -408,6 +409,8 @@ impl Ground<'_> {
                 fetcher = StoreFetcher::of_stash(Arc::clone(self.store), self.run, stash);
             }
         }
+        listener.look(&enactment, true);
+        listener.count(&enactment);
         let Heard {
             ran,
             mut failures,

@@ -2,16 +2,16 @@
 //!
 //! Law: a chart shows what the tables beside it say, and nothing that they do not; what is not known is not drawn.
 
-use super::raw::{axis_below, axis_left, chart, cut, escape, figure, legend};
-use std::fmt::Write;
+use maud::{Markup, html};
 
 use super::super::summary::{Indices, PhaseKind, PhaseSummary, StudyExample};
-use super::say::{ends, ranking, size_name, values};
-use crate::page::svg::{Room, Scale, from_zero, length, name_room, percent, round_step, tick_room};
+use super::say::{Size, ends, ranking, size_name, values};
+use crate::page::figure;
+use crate::page::svg::{
+    Room, Scale, axis_below, axis_left, bar, chart, from_zero, legend, length, name_room, percent,
+    round_step, row_name, tick_room,
+};
 use crate::page::text::{at_step, count, counted, number, short, with_interval};
-
-/// An index with half the width of its interval.
-pub(super) type Size = (Option<f64>, Option<f64>);
 
 /// What is drawn side by side for each parameter: the name of the index, the class of its bars, and the sizes.
 struct Series<'s> {
@@ -21,9 +21,9 @@ struct Series<'s> {
 }
 
 /// Horizontal bars with the intervals of what they show: one bar for effects, two for shares.
-pub(super) fn bars(phase: &PhaseSummary) -> String {
+pub(super) fn bars(phase: &PhaseSummary) -> Markup {
     let series = match &phase.pooled {
-        Indices::None => return String::new(),
+        Indices::None => return html! {},
         Indices::Moat(_) => vec![Series {
             name: "μ*",
             class: "c0",
@@ -49,14 +49,14 @@ pub(super) fn bars(phase: &PhaseSummary) -> String {
     let whiskers = phase.confidence.map_or_else(String::new, |share| {
         format!(" Whiskers: {} % intervals.", short(share * 100.0))
     });
-    let mut drawn = horizontal(phase, &series);
-    if series.len() > 1 {
-        drawn += &legend(series.iter().map(|series| (series.class, series.name)));
-    }
-    figure(&drawn, &format!("{caption}{whiskers}"))
+    let drawn = html! {
+        (horizontal(phase, &series))
+        @if series.len() > 1 { (legend(series.iter().map(|series| (series.class, series.name)))) }
+    };
+    figure(&drawn, format!("{caption}{whiskers}"))
 }
 
-fn horizontal(phase: &PhaseSummary, series: &[Series]) -> String {
+fn horizontal(phase: &PhaseSummary, series: &[Series]) -> Markup {
     // A mean of sizes is never below zero, whatever half the width of its interval.
     let floor = match phase.kind {
         PhaseKind::Moat => 0.0,
@@ -72,77 +72,46 @@ fn horizontal(phase: &PhaseSummary, series: &[Series]) -> String {
             .flat_map(|series| &series.sizes)
             .filter_map(ends)
     };
-    let upper = from_zero(all().map(|(_, high)| high));
-    let least = all().map(|(low, _)| low).fold(0.0, f64::min);
     // Estimated shares may lie below zero; so may the ends of intervals.
-    let largest = upper.ticks(5).last().copied().unwrap_or(1.0);
-    let scale = if least < 0.0 {
-        let step = round_step((largest - least) / 6.0);
-        Scale::linear((least / step).floor() * step, largest)
-    } else {
-        upper
+    let least = all().map(|(low, _)| low).fold(0.0, f64::min);
+    let scale = from_zero(all().map(|(_, high)| high)).down_to(least, 6);
+    let axis = match series {
+        [only] => only.name,
+        _ => "share of the variance",
     };
-    let ticks = scale.ticks(5);
-    let bar = if series.len() > 1 { 9 } else { 13 };
-    let row = bar * series.len() + 10;
+    let tall = if series.len() > 1 { 9 } else { 13 };
+    let row = tall * series.len() + 10;
     let ranked = ranking(phase);
     let height = row * ranked.len() + 6;
-    let mut marks = axis_below(
-        scale,
-        &ticks,
-        height,
-        series.last().map_or("", |last| {
-            if series.len() > 1 {
-                "share of the variance"
-            } else {
-                last.name
-            }
-        }),
-    );
     let zero = scale.at(0.0);
     let names = ranked
         .iter()
         .map(|position| phase.parameters[*position].name.as_str());
-    let (left, most) = name_room(names);
-    for (rank, position) in ranked.iter().enumerate() {
-        let name = &phase.parameters[*position].name;
-        let top = rank * row + 8;
-        let _ = writeln!(
-            marks,
-            "<text class=\"name\" x=\"0\" dx=\"-8\" y=\"{}\" text-anchor=\"end\">{}</text>",
-            top + (row - 10) / 2 + 4,
-            cut(name, most)
-        );
-        for (place, series) in series.iter().enumerate() {
-            let size = series.sizes[*position];
-            let (Some(value), top) = (size.0, top + place * bar) else {
-                continue;
-            };
-            let at = scale.at(value);
-            let (from, to) = (at.min(zero), at.max(zero));
-            let _ = writeln!(
-                marks,
-                "<rect class=\"{}\" x=\"{}\" y=\"{top}\" width=\"{}\" height=\"{}\"><title>{}: {} {}</title></rect>",
-                series.class,
-                percent(from),
-                percent(to - from),
-                bar - 1,
-                escape(name),
-                escape(series.name),
-                escape(&with_interval(size.0, size.1))
-            );
-            if let (Some(_), Some((low, high))) = (size.1, ends(&size)) {
-                marks += &whisker(scale, low, high, top as f64 + (bar - 1) as f64 / 2.0);
+    let (left, most) = name_room(names.clone());
+    let sized = |name: &str, series: &Series, size: Size, top: f64| {
+        let tall = (tall - 1) as f64;
+        let at = scale.at(size.0.unwrap_or(0.0));
+        let words = format!("{name}: {} {}", series.name, with_interval(size.0, size.1));
+        html! {
+            @if let Some((low, high)) = ends(&size) {
+                (bar(series.class, (at.min(zero), (at - zero).abs()), (top, tall), Some(&words)))
+                @if size.1.is_some() { (whisker(scale, low, high, top + tall / 2.0)) }
             }
         }
-    }
-    if least < 0.0 {
-        let zero = percent(zero);
-        let _ = writeln!(
-            marks,
-            "<line class=\"axis\" x1=\"{zero}\" x2=\"{zero}\" y1=\"0\" y2=\"{height}\"/>"
-        );
-    }
+    };
+    let marks = html! {
+        (axis_below(scale, &scale.ticks(5), height, axis))
+        @for (rank, (position, name)) in ranked.iter().zip(names).enumerate() {
+            @let top = rank * row + 8;
+            (row_name(name, most, top + (row - 10) / 2 + 4))
+            @for (place, series) in series.iter().enumerate() {
+                (sized(name, series, series.sizes[*position], (top + place * tall) as f64))
+            }
+        }
+        @if least < 0.0 {
+            line.axis x1=(percent(zero)) x2=(percent(zero)) y1="0" y2=(height) {} "\n"
+        }
+    };
     let title = format!(
         "Bar chart of {} by parameter, the largest first; the table has the numbers",
         size_name(phase.kind)
@@ -157,14 +126,14 @@ fn horizontal(phase: &PhaseSummary, series: &[Series]) -> String {
 }
 
 /// An interval as a line with ends.
-fn whisker(scale: Scale, low: f64, high: f64, y: f64) -> String {
+fn whisker(scale: Scale, low: f64, high: f64, y: f64) -> Markup {
     let (x1, x2) = (scale.percent(low), scale.percent(high));
     let (y, top, bottom) = (length(y), length(y - 3.0), length(y + 3.0));
-    format!(
-        "<line class=\"whisker\" x1=\"{x1}\" x2=\"{x2}\" y1=\"{y}\" y2=\"{y}\"/>\
-         <line class=\"whisker\" x1=\"{x1}\" x2=\"{x1}\" y1=\"{top}\" y2=\"{bottom}\"/>\
-         <line class=\"whisker\" x1=\"{x2}\" x2=\"{x2}\" y1=\"{top}\" y2=\"{bottom}\"/>\n"
-    )
+    html! {
+        line.whisker x1=(x1) x2=(x2) y1=(y) y2=(y) {}
+        line.whisker x1=(x1) x2=(x1) y1=(top) y2=(bottom) {}
+        line.whisker x1=(x2) x2=(x2) y1=(top) y2=(bottom) {} "\n"
+    }
 }
 
 /// How the values of the objective are spread, with the examples marked.
@@ -172,11 +141,11 @@ pub(super) fn distribution(
     phase: &PhaseSummary,
     objective: &str,
     examples: &[StudyExample],
-) -> String {
+) -> Markup {
     const HEIGHT: usize = 160;
     let values = values(phase);
     let Some((low, high)) = ends(&values).filter(|(low, high)| low < high) else {
-        return String::new();
+        return html! {};
     };
     let own = phase.first_set..phase.first_set + phase.sets;
     let of_phase = |example: &&StudyExample| example.set.is_none_or(|set| own.contains(&set));
@@ -203,45 +172,34 @@ pub(super) fn distribution(
         });
     let x = Scale::linear(left, right);
     let y = from_zero(bins.iter().map(|bin| *bin as f64));
-    // The name of the axis stands above the marks, a line for each.
-    let mut marks = axis_left(
-        y,
-        &y.ticks(5),
-        HEIGHT,
-        "evaluations",
-        10 + 15 * marked.len(),
-    );
-    marks += &axis_below(x, &x.ticks(5), HEIGHT, objective);
-    for (bin, many) in bins.iter().enumerate().filter(|(_, many)| **many > 0) {
+    let column = |bin: usize, many: usize| {
         let (from, to) = (x.at(edge(bin)), x.at(edge(bin + 1)));
-        let tall = HEIGHT as f64 * y.at(*many as f64);
-        let _ = writeln!(
-            marks,
-            "<rect class=\"c0\" x=\"{}\" width=\"{}\" y=\"{}\" height=\"{}\"><title>{} to {}: {}</title></rect>",
-            percent(from + (to - from) * 0.04),
-            percent((to - from) * 0.92),
-            length(HEIGHT as f64 - tall),
-            length(tall),
-            at_step(edge(bin), step),
-            at_step(edge(bin + 1), step),
-            count(*many)
-        );
-    }
-    for (row, (name, value)) in marked.iter().enumerate() {
-        let at = x.at(*value);
+        let tall = HEIGHT as f64 * y.at(many as f64);
+        let [low, high] = [bin, bin + 1].map(|bin| at_step(edge(bin), step));
+        bar(
+            "c0",
+            (from + (to - from) * 0.04, (to - from) * 0.92),
+            (HEIGHT as f64 - tall, tall),
+            Some(&format!("{low} to {high}: {}", count(many))),
+        )
+    };
+    let mark = |row: usize, name: &str, value: f64| {
+        let (at, y) = (x.at(value), -10.0 - 15.0 * row as f64);
         let (anchor, dx) = if at < 0.5 { ("start", 5) } else { ("end", -5) };
-        let y = -10.0 - 15.0 * row as f64;
-        let _ = writeln!(
-            marks,
-            "<line class=\"mark\" x1=\"{0}\" x2=\"{0}\" y1=\"{1}\" y2=\"{HEIGHT}\"/>\
-             <text class=\"name\" x=\"{0}\" dx=\"{dx}\" y=\"{2}\" text-anchor=\"{anchor}\">{3} {4}</text>",
-            percent(at),
-            length(y - 9.0),
-            length(y),
-            escape(name),
-            number(*value)
-        );
-    }
+        html! {
+            line.mark x1=(percent(at)) x2=(percent(at)) y1=(length(y - 9.0)) y2=(HEIGHT) {}
+            text.name x=(percent(at)) dx=(dx) y=(length(y)) text-anchor=(anchor) {
+                (name) " " (number(value))
+            } "\n"
+        }
+    };
+    let marks = html! {
+        // The name of the axis stands above the marks, a line for each.
+        (axis_left(y, &y.ticks(5), HEIGHT, "evaluations", 10 + 15 * marked.len()))
+        (axis_below(x, &x.ticks(5), HEIGHT, objective))
+        @for (bin, many) in bins.iter().enumerate().filter(|(_, many)| **many > 0) { (column(bin, *many)) }
+        @for (row, (name, value)) in marked.iter().enumerate() { (mark(row, name, *value)) }
+    };
     let top = 30 + 15 * marked.len();
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let mut sorted = values.clone();
@@ -255,13 +213,12 @@ pub(super) fn distribution(
         left: tick_room(&y.ticks(5)),
     };
     let caption = format!(
-        "How {} is spread over {}: from {} to {}, median {}, mean {}.",
-        escape(objective),
+        "How {objective} is spread over {}: from {} to {}, median {}, mean {}.",
         counted(values.len(), "evaluation", "evaluations"),
         number(low),
         number(high),
         number(middle),
         number(mean)
     );
-    figure(&chart(&title, HEIGHT, room, &marks), &caption)
+    figure(&chart(&title, HEIGHT, room, &marks), caption)
 }

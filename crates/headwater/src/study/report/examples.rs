@@ -2,28 +2,26 @@
 //!
 //! Law: images stand in the page itself; what differs from the default is marked by more than a colour.
 
-use super::raw::{escape, heads, wide_table};
-use std::fmt::Write;
+use maud::{Markup, html};
 
 use super::super::summary::{StudyExample, StudySummary};
 use super::indices::item_name;
+use crate::page;
+use crate::page::table::{heads, wide_table};
 use crate::page::text::{ABSENT, count, known};
 
 /// The section; empty where there are no examples.
-pub(super) fn section(summary: &StudySummary) -> String {
+pub(super) fn section(summary: &StudySummary) -> Markup {
     if summary.examples.is_empty() {
-        return String::new();
+        return html! {};
     }
-    let mut page = String::from(
-        "<section id=\"examples\" aria-labelledby=\"examples-title\">\n<h2 id=\"examples-title\">Examples</h2>\n<div class=\"examples\">\n",
-    );
-    for example in &summary.examples {
-        page += &figure(summary, example);
-    }
-    page += "</div>\n";
-    page += &parameters(summary);
-    page += "</section>\n";
-    page
+    let body = html! {
+        div.examples { "\n"
+            @for example in &summary.examples { (figure(summary, example)) }
+        } "\n"
+        (parameters(summary))
+    };
+    page::section("examples", "Examples", &body)
 }
 
 fn where_it_is(summary: &StudySummary, example: &StudyExample) -> String {
@@ -37,50 +35,26 @@ fn where_it_is(summary: &StudySummary, example: &StudyExample) -> String {
     parts.join(", ")
 }
 
-fn figure(summary: &StudySummary, example: &StudyExample) -> String {
-    let place = where_it_is(summary, example);
-    let mut drawn = String::from("<figure>\n");
-    for image in &example.images {
-        let _ = writeln!(
-            drawn,
-            "<img src=\"data:image/png;base64,{}\" width=\"{}\" height=\"{}\" alt=\"{} at the {} parameter set\"/>",
-            escape(&image.png),
-            image.width,
-            image.height,
-            escape(&image.output),
-            escape(&example.name)
-        );
-    }
-    let outputs: Vec<&str> = example
-        .images
-        .iter()
-        .map(|image| image.output.as_str())
-        .collect();
-    let _ = writeln!(
-        drawn,
-        "<figcaption><strong>{}</strong>: {} {}{}{}</figcaption>\n</figure>",
-        escape(&example.name),
-        escape(&summary.objective),
-        known(example.value),
-        if place.is_empty() {
-            String::new()
-        } else {
-            format!(" <span class=\"quiet\">({})</span>", escape(&place))
-        },
-        if outputs.is_empty() {
-            String::new()
-        } else {
-            format!(
-                "<br/><span class=\"quiet\">shown: {}</span>",
-                escape(&outputs.join(", "))
-            )
+fn figure(summary: &StudySummary, example: &StudyExample) -> Markup {
+    let StudyExample { name, images, .. } = example;
+    let drawn = html! {
+        @for image in images {
+            @let words = format!("{} at the {name} parameter set", image.output);
+            (page::image(&image.png, (image.width, image.height), &words)) "\n"
         }
-    );
-    drawn
+    };
+    let place = where_it_is(summary, example);
+    let outputs: Vec<&str> = images.iter().map(|image| image.output.as_str()).collect();
+    let caption = html! {
+        strong { (name) } ": " (summary.objective) " " (known(example.value))
+        @if !place.is_empty() { " " span.quiet { "(" (place) ")" } }
+        @if !outputs.is_empty() { (page::LINE_BREAK) span.quiet { "shown: " (outputs.join(", ")) } }
+    };
+    page::figure(&drawn, caption)
 }
 
 /// One column per example, one row per parameter.
-fn parameters(summary: &StudySummary) -> String {
+fn parameters(summary: &StudySummary) -> Markup {
     let default = |name: &str| -> Option<&str> {
         let example = summary
             .examples
@@ -106,29 +80,32 @@ fn parameters(summary: &StudySummary) -> String {
         }
     }
     if names.is_empty() {
-        return String::new();
+        return html! {};
     }
     let columns = summary
         .examples
         .iter()
         .map(|example| (example.name.as_str(), true));
-    let mut rows = heads([("parameter", false)].into_iter().chain(columns)) + "<tbody>\n";
-    for name in names {
-        let _ = write!(rows, "<tr><th scope=\"row\">{}</th>", escape(name));
-        for example in &summary.examples {
-            let value = value(example, name);
-            let differs =
-                matches!((value, default(name)), (Some(value), Some(default)) if value != default);
-            let text = escape(value.unwrap_or(ABSENT));
-            if differs {
-                let _ = write!(rows, "<td class=\"n differs\"><strong>{text}</strong></td>");
-            } else {
-                let _ = write!(rows, "<td class=\"n\">{text}</td>");
-            }
+    let cell = |name: &str, example| {
+        let value = value(example, name);
+        let differs =
+            matches!((value, default(name)), (Some(value), Some(default)) if value != default);
+        let text = value.unwrap_or(ABSENT);
+        html! {
+            @if differs { td.n.differs { strong { (text) } } } @else { td.n { (text) } }
         }
-        rows += "</tr>\n";
-    }
-    rows += "</tbody>\n";
+    };
+    let rows = html! {
+        (heads([("parameter", false)].into_iter().chain(columns)))
+        tbody { "\n"
+            @for name in names {
+                tr {
+                    th scope="row" { (name) }
+                    @for example in &summary.examples { (cell(name, example)) }
+                } "\n"
+            }
+        } "\n"
+    };
     wide_table(
         "Parameters of the examples",
         "The parameters of the examples; bold and shaded where they differ from the default.",

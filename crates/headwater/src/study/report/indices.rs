@@ -3,16 +3,21 @@
 //! Law: this part of the page is a function of the phases, the items and the examples; nothing in it depends on how the
 //! run went.
 
-use super::raw::{escape, heads, number_cell, wide_table};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use maud::{Markup, Render, html};
+
 use super::super::summary::{
-    Indices, MoatRow, PhaseKind, PhaseSummary, StudyItem, StudyParameter, StudySummary, VbdRows,
+    Indices, MoatRow, PhaseKind, PhaseSummary, StudyItem, StudyParameter, StudySummary, VbdRow,
+    VbdRows,
 };
 use super::charts;
 use super::convergence;
 use super::say::{answer, group_names, ranking, size_name};
 use super::scatter;
+use crate::page;
+use crate::page::table::{heads, number_cell, wide_table};
 use crate::page::text::{ABSENT, Column, count, counted, listed, short};
 
 /// How many failed evaluations are listed.
@@ -22,12 +27,10 @@ const FAILED: usize = 20;
 const ITEMS: usize = 200;
 
 /// The sections of all phases.
-pub(super) fn sections(summary: &StudySummary) -> String {
-    let mut page = String::new();
-    for (position, phase) in summary.phases.iter().enumerate() {
-        page += &section(summary, position, phase);
+pub(super) fn sections(summary: &StudySummary) -> Markup {
+    html! {
+        @for (position, phase) in summary.phases.iter().enumerate() { (section(summary, position, phase)) }
     }
-    page
 }
 
 /// What a phase is called.
@@ -45,38 +48,26 @@ pub(super) fn title(summary: &StudySummary, position: usize) -> String {
     }
 }
 
-fn section(summary: &StudySummary, position: usize, phase: &PhaseSummary) -> String {
+fn section(summary: &StudySummary, position: usize, phase: &PhaseSummary) -> Markup {
     let number = position + 1;
-    let mut page = format!(
-        "<section class=\"indices\" id=\"phase-{number}\" aria-labelledby=\"phase-{number}-title\">\n\
-         <h2 id=\"phase-{number}-title\">{}</h2>\n<p class=\"quiet\">{}. {}</p>\n",
-        escape(&title(summary, position)),
-        escape(&phase.method),
-        evaluated(summary, phase)
-    );
-    // The answer of the last phase stands at the head of the page.
-    if number < summary.phases.len() {
-        let _ = writeln!(
-            page,
-            "<p>{}</p>",
-            escape(&answer(phase, &summary.objective))
-        );
-    }
-    page += &stop_rule(phase);
-    page += &ranked(phase);
-    page += &charts::bars(phase);
-    page += &scatter::effects(phase);
-    if let Indices::Vbd(found) = &phase.pooled {
-        page += &pairs(phase, found);
-    }
-    page += &convergence::convergence(phase);
-    page += &charts::distribution(phase, &summary.objective, &summary.examples);
-    page += &each(summary, phase);
-    page += &failed(summary, phase);
-    page += &stuck(phase);
-    page += &fixed(phase);
-    page += "</section>\n";
-    page
+    let body = html! {
+        p.quiet { (phase.method) ". " (evaluated(summary, phase)) } "\n"
+        // The answer of the last phase stands at the head of the page.
+        @if number < summary.phases.len() { p { (answer(phase, &summary.objective)) } "\n" }
+        (stop_rule(phase))
+        (ranked(phase))
+        (charts::bars(phase))
+        (scatter::effects(phase))
+        @if let Indices::Vbd(found) = &phase.pooled { (pairs(phase, found)) }
+        (convergence::convergence(phase))
+        (charts::distribution(phase, &summary.objective, &summary.examples))
+        (each(summary, phase))
+        (failed(summary, phase))
+        (stuck(phase))
+        (fixed(phase))
+    };
+    let place = format!("phase-{number}");
+    page::section_of(Some("indices"), &place, &title(summary, position), &body)
 }
 
 /// How much of the design was evaluated.
@@ -112,9 +103,9 @@ fn evaluated(summary: &StudySummary, phase: &PhaseSummary) -> String {
     said
 }
 
-fn stop_rule(phase: &PhaseSummary) -> String {
+fn stop_rule(phase: &PhaseSummary) -> Markup {
     let Some(rule) = phase.rule else {
-        return String::new();
+        return html! {};
     };
     let (_, many) = group_names(phase.kind);
     let (unit, asked) = match phase.kind {
@@ -140,14 +131,15 @@ fn stop_rule(phase: &PhaseSummary) -> String {
     } else {
         "That was not reached: more samples would narrow the intervals.".to_owned()
     };
-    format!(
-        "<p class=\"rule\"><strong>Stop rule.</strong> Asked for: {asked} at most {}; {reached}. {ended}</p>\n",
-        shown(rule.ci)
-    )
+    html! {
+        p.rule {
+            strong { "Stop rule." } " Asked for: " (asked) " at most " (shown(rule.ci)) "; " (reached) ". " (ended)
+        } "\n"
+    }
 }
 
 /// The ranked table.
-fn ranked(phase: &PhaseSummary) -> String {
+fn ranked(phase: &PhaseSummary) -> Markup {
     let interval = phase.confidence.map_or_else(String::new, |share| {
         format!(
             " ± is half the width of the {} % interval.",
@@ -165,137 +157,125 @@ fn ranked(phase: &PhaseSummary) -> String {
             format!("Parameters by their total share of the variance (ST).{interval}"),
         ),
     };
-    wide_table("Ranked table", &caption, &rows)
+    wide_table("Ranked table", caption, &rows)
 }
 
 /// Where there is nothing to rank by: what varied.
-fn parameters(phase: &PhaseSummary) -> String {
-    let mut rows =
-        heads([("parameter", false), ("values", false), ("default", true)]) + "<tbody>\n";
-    for parameter in &phase.parameters {
-        let _ = writeln!(
-            rows,
-            "<tr><th scope=\"row\">{}</th>{}",
-            escape(&parameter.name),
-            ending(parameter).trim_end()
-        );
-    }
-    rows += "</tbody>\n";
+fn parameters(phase: &PhaseSummary) -> Markup {
+    let rows = html! {
+        (heads([("parameter", false)].into_iter().chain(ENDING)))
+        tbody { "\n"
+            @for parameter in &phase.parameters {
+                tr { th scope="row" { (parameter.name) } (ending(parameter)) } "\n"
+            }
+        } "\n"
+    };
     wide_table("Parameters", "The parameters that vary.", &rows)
 }
 
-/// The beginning of a row of a ranked table.
-fn leading(rank: usize, parameter: &StudyParameter) -> String {
-    format!(
-        "<tr><td class=\"n rank\">{rank}</td><th scope=\"row\">{}</th>",
-        escape(&parameter.name)
-    )
-}
-
-/// The end of a row of a ranked table.
-fn ending(parameter: &StudyParameter) -> String {
-    format!(
-        "<td class=\"values\">{}</td>{}</tr>\n",
-        escape(&parameter.range),
-        number_cell(parameter.default.as_deref().unwrap_or(ABSENT))
-    )
-}
-
+/// The first columns of a ranked table.
 const LEADING: [(&str, bool); 2] = [("", true), ("parameter", false)];
+
+/// Its last columns.
 const ENDING: [(&str, bool); 2] = [("values", false), ("default", true)];
 
-fn ranked_effects(phase: &PhaseSummary, rows: &[MoatRow]) -> String {
-    let lost = rows.iter().any(|row| row.lost > 0);
-    let mut columns = LEADING.to_vec();
-    columns.extend([("μ*", true), ("±", true), ("σ", true), ("μ", true)]);
-    if lost {
-        columns.extend([("effects", true), ("lost", true)]);
+/// The last cells of a row.
+fn ending(parameter: &StudyParameter) -> Markup {
+    html! {
+        td.values { (parameter.range) }
+        (number_cell(parameter.default.as_deref().unwrap_or(ABSENT)))
     }
-    columns.extend(ENDING);
+}
+
+/// The rows of a ranked table: `columns` between the first and the last, and `cells` below them by parameter.
+fn ranked_rows(phase: &PhaseSummary, columns: &[&str], cells: impl Fn(usize) -> Markup) -> Markup {
+    let columns = columns.iter().map(|name| (*name, true));
+    html! {
+        (heads(LEADING.into_iter().chain(columns).chain(ENDING)))
+        tbody { "\n"
+            @for (rank, position) in ranking(phase).into_iter().enumerate() {
+                @let parameter = &phase.parameters[position];
+                tr {
+                    td.n.rank { (rank + 1) }
+                    th scope="row" { (parameter.name) }
+                    (cells(position))
+                    (ending(parameter))
+                } "\n"
+            }
+        } "\n"
+    }
+}
+
+/// The cell that a table is ranked by.
+fn size_cell(text: String) -> Markup {
+    html! { td.n.size { (text) } }
+}
+
+fn ranked_effects(phase: &PhaseSummary, rows: &[MoatRow]) -> Markup {
+    let lost = rows.iter().any(|row| row.lost > 0);
+    let mut columns = vec!["μ*", "±", "σ", "μ"];
+    if lost {
+        columns.extend(["effects", "lost"]);
+    }
     let (sizes, sigmas, means) = (
         Column::of(rows.iter().flat_map(|row| [row.mu_star, row.mu_star_conf])),
         Column::of(rows.iter().map(|row| row.sigma)),
         Column::of(rows.iter().map(|row| row.mu)),
     );
-    let mut table = heads(columns) + "<tbody>\n";
-    for (rank, position) in ranking(phase).into_iter().enumerate() {
+    ranked_rows(phase, &columns, |position| {
         let row = &rows[position];
-        table += &leading(rank + 1, &phase.parameters[position]);
-        table += &format!(
-            "<td class=\"n size\">{}</td>",
-            escape(&sizes.show(row.mu_star))
-        );
-        for (column, value) in [
-            (sizes, row.mu_star_conf),
-            (sigmas, row.sigma),
-            (means, row.mu),
-        ] {
-            table += &number_cell(&column.show(value));
+        html! {
+            (size_cell(sizes.show(row.mu_star)))
+            (number_cell(sizes.show(row.mu_star_conf)))
+            (number_cell(sigmas.show(row.sigma)))
+            (number_cell(means.show(row.mu)))
+            @if lost { (number_cell(count(row.used))) (number_cell(count(row.lost))) }
         }
-        if lost {
-            table += &number_cell(&count(row.used));
-            table += &number_cell(&count(row.lost));
-        }
-        table += &ending(&phase.parameters[position]);
-    }
-    table + "</tbody>\n"
+    })
 }
 
-fn ranked_shares(phase: &PhaseSummary, found: &VbdRows) -> String {
-    let mut columns = LEADING.to_vec();
-    columns.extend([("S1", true), ("±", true), ("ST", true), ("±", true)]);
-    columns.extend(ENDING);
+fn ranked_shares(phase: &PhaseSummary, found: &VbdRows) -> Markup {
     let shares = Column::of(
         found
             .rows
             .iter()
             .flat_map(|row| [row.s1, row.st, row.s1_conf, row.st_conf]),
     );
-    let mut table = heads(columns) + "<tbody>\n";
-    for (rank, position) in ranking(phase).into_iter().enumerate() {
+    let rows = ranked_rows(phase, &["S1", "±", "ST", "±"], |position| {
         let row = &found.rows[position];
-        table += &leading(rank + 1, &phase.parameters[position]);
-        table += &number_cell(&shares.show(row.s1));
-        table += &number_cell(&shares.show(row.s1_conf));
-        table += &format!("<td class=\"n size\">{}</td>", escape(&shares.show(row.st)));
-        table += &number_cell(&shares.show(row.st_conf));
-        table += &ending(&phase.parameters[position]);
+        html! {
+            (number_cell(shares.show(row.s1)))
+            (number_cell(shares.show(row.s1_conf)))
+            (size_cell(shares.show(row.st)))
+            (number_cell(shares.show(row.st_conf)))
+        }
+    });
+    let sum = |share: fn(&VbdRow) -> Option<f64>| found.rows.iter().map(share).sum();
+    html! {
+        (rows)
+        tfoot { tr {
+            td.n {}
+            th scope="row" { "sum" }
+            (number_cell(shares.show(sum(|row| row.s1))))
+            td {}
+            (number_cell(shares.show(sum(|row| row.st))))
+            td colspan="3" {}
+        } } "\n"
     }
-    table += "</tbody>\n";
-    let sum = |share: &dyn Fn(usize) -> Option<f64>| {
-        let all: Option<Vec<f64>> = (0..found.rows.len()).map(share).collect();
-        all.map(|all| all.into_iter().sum::<f64>())
-    };
-    let (alone, total) = (
-        sum(&|row| found.rows[row].s1),
-        sum(&|row| found.rows[row].st),
-    );
-    let _ = writeln!(
-        table,
-        "<tfoot><tr><td class=\"n\"></td><th scope=\"row\">sum</th>{}<td></td>{}<td colspan=\"3\"></td></tr></tfoot>",
-        number_cell(&shares.show(alone)),
-        number_cell(&shares.show(total))
-    );
-    table
 }
 
-/// A cell whose shade shows how large its number is, from 0 to 1.
-fn shaded(text: &str, part: f64) -> String {
-    let part = if part.is_finite() {
-        part.clamp(0.0, 1.0)
-    } else {
-        0.0
-    };
-    format!(
-        "<td class=\"n heat\" style=\"--heat:{:.2}\">{text}</td>",
-        part * 0.6
-    )
+/// A cell whose shade shows how large its number is beside the largest.
+fn shaded(content: impl Render, size: Option<f64>, largest: f64) -> Markup {
+    let part = size.map_or(0.0, |size| size / largest.max(f64::MIN_POSITIVE));
+    let part = if part.is_finite() { part } else { 0.0 };
+    let heat = format!("--heat:{:.2}", part.clamp(0.0, 1.0) * 0.6);
+    html! { td.n.heat style=(heat) { (content) } }
 }
 
 /// What pairs do together.
-fn pairs(phase: &PhaseSummary, found: &VbdRows) -> String {
+fn pairs(phase: &PhaseSummary, found: &VbdRows) -> Markup {
     if found.pairs.is_empty() {
-        return String::new();
+        return html! {};
     }
     let ranked = ranking(phase);
     let largest = found
@@ -304,60 +284,42 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> String {
         .filter_map(|pair| pair.s2)
         .fold(0.0, f64::max);
     let column = Column::of(found.pairs.iter().map(|pair| pair.s2));
-    let pair = |one: usize, other: usize| {
-        let wanted = (one.min(other), one.max(other));
-        found.pairs.iter().find(|pair| pair.parameters == wanted)
-    };
-    let mut rows = String::from("<thead><tr><td></td>");
-    for position in ranked.iter().skip(1) {
-        let _ = write!(
-            rows,
-            "<th scope=\"col\" class=\"n\">{}</th>",
-            escape(&phase.parameters[*position].name)
-        );
-    }
-    rows += "</tr></thead>\n<tbody>\n";
-    for (rank, one) in ranked
+    let by_parameters: BTreeMap<_, _> = found
+        .pairs
         .iter()
-        .enumerate()
-        .take(ranked.len().saturating_sub(1))
-    {
-        let _ = write!(
-            rows,
-            "<tr><th scope=\"row\">{}</th>",
-            escape(&phase.parameters[*one].name)
-        );
-        for (other_rank, other) in ranked.iter().enumerate().skip(1) {
-            let found = if other_rank > rank {
-                pair(*one, *other)
-            } else {
-                None
-            };
-            let Some(found) = found else {
-                rows += "<td></td>";
-                continue;
-            };
-            let sure = matches!((found.s2, found.s2_conf), (Some(share), Some(half)) if share - half > 0.0);
-            let text = escape(&column.show(found.s2));
-            let text = if sure {
-                format!("<strong>{text}</strong>")
-            } else {
-                text
-            };
-            let half = found.s2_conf.map_or_else(String::new, |half| {
-                format!(
-                    "<br/><small>±\u{a0}{}</small>",
-                    escape(&column.show(Some(half)))
-                )
-            });
-            let part = found
-                .s2
-                .map_or(0.0, |share| share / largest.max(f64::MIN_POSITIVE));
-            rows += &shaded(&format!("{text}{half}"), part);
-        }
-        rows += "</tr>\n";
-    }
-    rows += "</tbody>\n";
+        .map(|pair| (pair.parameters, pair))
+        .collect();
+    let name = |position: usize| phase.parameters[position].name.as_str();
+    let cell = |one: usize, other: usize| {
+        let pair = by_parameters.get(&(one.min(other), one.max(other)))?;
+        let share = column.show(pair.s2);
+        let sure =
+            matches!((pair.s2, pair.s2_conf), (Some(share), Some(half)) if share - half > 0.0);
+        let content = html! {
+            @if sure { strong { (share) } } @else { (share) }
+            @if let Some(half) = pair.s2_conf {
+                (page::LINE_BREAK) small { "±\u{a0}" (column.show(Some(half))) }
+            }
+        };
+        Some(shaded(content, pair.s2, largest))
+    };
+    let rows = html! {
+        thead { tr {
+            td {}
+            @for other in ranked.iter().skip(1) { th scope="col" class="n" { (name(*other)) } }
+        } } "\n"
+        tbody { "\n"
+            @for (rank, one) in ranked.iter().enumerate().take(ranked.len().saturating_sub(1)) {
+                tr {
+                    th scope="row" { (name(*one)) }
+                    @for (other_rank, other) in ranked.iter().enumerate().skip(1) {
+                        @let cell = (other_rank > rank).then(|| cell(*one, *other)).flatten();
+                        @if let Some(cell) = cell { (cell) } @else { td {} }
+                    }
+                } "\n"
+            }
+        } "\n"
+    };
     wide_table(
         "Pairs of parameters",
         "What two parameters do together, beyond what each does by itself (S2): shares of the variance. Bold where the \
@@ -384,9 +346,9 @@ pub(super) fn item_name(item: &StudyItem) -> String {
 }
 
 /// What each item says.
-fn each(summary: &StudySummary, phase: &PhaseSummary) -> String {
+fn each(summary: &StudySummary, phase: &PhaseSummary) -> Markup {
     if phase.each.is_empty() {
-        return String::new();
+        return html! {};
     }
     let ranked = ranking(phase);
     let all: Vec<Vec<Option<f64>>> = phase
@@ -398,33 +360,31 @@ fn each(summary: &StudySummary, phase: &PhaseSummary) -> String {
     let column = Column::of(all.iter().flatten().copied());
     let largest = all.iter().flatten().flatten().copied().fold(0.0, f64::max);
     let row = |name: &str, sizes: &[Option<f64>]| {
-        let mut row = format!("<tr><th scope=\"row\">{}</th>", escape(name));
-        for position in &ranked {
-            let size = sizes.get(*position).copied().flatten();
-            let part = size.map_or(0.0, |size| size / largest.max(f64::MIN_POSITIVE));
-            row += &shaded(&escape(&column.show(size)), part);
+        let sizes = ranked
+            .iter()
+            .map(|position| sizes.get(*position).copied().flatten());
+        html! {
+            tr {
+                th scope="row" { (name) }
+                @for size in sizes { (shaded(column.show(size), size, largest)) }
+            } "\n"
         }
-        row + "</tr>\n"
     };
-    let mut rows = String::from("<thead><tr><th scope=\"col\">item</th>");
-    for position in &ranked {
-        let _ = write!(
-            rows,
-            "<th scope=\"col\" class=\"n\">{}</th>",
-            escape(&phase.parameters[*position].name)
-        );
-    }
-    rows += "</tr></thead>\n<tbody>\n";
-    for (position, sizes) in all.iter().take(phase.each.len()).enumerate().take(ITEMS) {
-        let name = summary
-            .items
-            .get(position)
-            .map_or_else(|| format!("item {position}"), item_name);
-        rows += &row(&name, sizes);
-    }
-    rows += "</tbody>\n<tfoot>\n";
-    rows += &row("all together", &all[phase.each.len()]);
-    rows += "</tfoot>\n";
+    let called = |position: usize| {
+        let item = summary.items.get(position);
+        item.map_or_else(|| format!("item {position}"), item_name)
+    };
+    let names = ranked
+        .iter()
+        .map(|position| (phase.parameters[*position].name.as_str(), true));
+    let (items, together) = all.split_at(phase.each.len());
+    let rows = html! {
+        (heads([("item", false)].into_iter().chain(names)))
+        tbody { "\n"
+            @for (position, sizes) in items.iter().enumerate().take(ITEMS) { (row(&called(position), sizes)) }
+        } "\n"
+        tfoot { "\n" @for sizes in together { (row("all together", sizes)) } } "\n"
+    };
     let more = if phase.each.len() > ITEMS {
         format!(
             " The first {ITEMS} of {}; results.json has all.",
@@ -437,13 +397,13 @@ fn each(summary: &StudySummary, phase: &PhaseSummary) -> String {
         "{} by item: whether the same parameters matter everywhere. The darker, the larger.{more}",
         size_name(phase.kind)
     );
-    wide_table("Indices by item", &caption, &rows)
+    wide_table("Indices by item", caption, &rows)
 }
 
 /// What has no value, and what that costs.
-fn failed(summary: &StudySummary, phase: &PhaseSummary) -> String {
+fn failed(summary: &StudySummary, phase: &PhaseSummary) -> Markup {
     if phase.failed.is_empty() {
-        return String::new();
+        return html! {};
     }
     let items = summary.items.len().max(1);
     let rule = match &phase.pooled {
@@ -469,44 +429,31 @@ fn failed(summary: &StudySummary, phase: &PhaseSummary) -> String {
     } else {
         "have no value and are left out."
     };
-    let mut page = format!(
-        "<h3>Evaluations without a value</h3>\n<p>{} of {} {left_out}{rule}</p>\n",
-        count(phase.failed.len()),
-        counted(phase.sets * items, "evaluation", "evaluations"),
-    );
     let several = items > 1;
-    let mut rows = heads(
-        [("set", true)]
-            .into_iter()
-            .chain(several.then_some(("item", false)))
-            .chain([("why", false)]),
-    );
-    rows += "<tbody>\n";
+    let called = |position: usize| {
+        let item = summary.items.get(position);
+        item.map_or_else(|| position.to_string(), item_name)
+    };
+    let columns = [("set", true)]
+        .into_iter()
+        .chain(several.then_some(("item", false)))
+        .chain([("why", false)]);
     let listed = &phase.failed[..phase.failed.len().min(FAILED)];
-    // What several in a row have in common is said once.
-    for alike in listed.chunk_by(|one, other| one.why == other.why) {
-        for (position, failed) in alike.iter().enumerate() {
-            rows += "<tr>";
-            rows += &number_cell(&count(failed.set));
-            if several {
-                let name = summary
-                    .items
-                    .get(failed.item)
-                    .map_or_else(|| failed.item.to_string(), item_name);
-                let _ = write!(rows, "<td class=\"values\">{}</td>", escape(&name));
+    let rows = html! {
+        (heads(columns))
+        tbody { "\n"
+            // What several in a row have in common is said once.
+            @for alike in listed.chunk_by(|one, other| one.why == other.why) {
+                @for (position, failed) in alike.iter().enumerate() {
+                    tr {
+                        (number_cell(count(failed.set)))
+                        @if several { td.values { (called(failed.item)) } }
+                        @if position == 0 { td.why rowspan=(alike.len()) { (failed.why) } }
+                    } "\n"
+                }
             }
-            if position == 0 {
-                let _ = write!(
-                    rows,
-                    "<td class=\"why\" rowspan=\"{}\">{}</td>",
-                    alike.len(),
-                    escape(&failed.why)
-                );
-            }
-            rows += "</tr>\n";
-        }
-    }
-    rows += "</tbody>\n";
+        } "\n"
+    };
     let caption = if phase.failed.len() > FAILED {
         format!(
             "The first {FAILED} of {}; results.json has all. Sets are numbered from 0.",
@@ -515,40 +462,42 @@ fn failed(summary: &StudySummary, phase: &PhaseSummary) -> String {
     } else {
         "Which, and why. Sets are numbered from 0.".to_owned()
     };
-    page += &wide_table("Evaluations without a value", &caption, &rows);
-    page
+    html! {
+        h3 { "Evaluations without a value" } "\n"
+        p {
+            (count(phase.failed.len())) " of " (counted(phase.sets * items, "evaluation", "evaluations")) " "
+            (left_out) (rule)
+        } "\n"
+        (wide_table("Evaluations without a value", caption, &rows))
+    }
 }
 
 /// Steps that landed on the value that they started from.
-fn stuck(phase: &PhaseSummary) -> String {
+fn stuck(phase: &PhaseSummary) -> Markup {
     let stuck: Vec<String> = phase
         .parameters
         .iter()
         .filter(|parameter| parameter.stuck > 0)
         .map(|parameter| format!("{} ({})", parameter.name, count(parameter.stuck)))
         .collect();
-    if stuck.is_empty() {
-        return String::new();
+    html! {
+        @if !stuck.is_empty() {
+            p.quiet {
+                "Steps that landed on the value that they started from, because the levels of the design are finer than \
+                 the parameter’s own, and count as effects of zero: " (listed(&stuck)) "."
+            } "\n"
+        }
     }
-    format!(
-        "<p class=\"quiet\">Steps that landed on the value that they started from, because the levels of the design are \
-         finer than the parameter’s own, and count as effects of zero: {}.</p>\n",
-        escape(&listed(&stuck))
-    )
 }
 
 /// What did not vary.
-fn fixed(phase: &PhaseSummary) -> String {
-    if phase.fixed.is_empty() {
-        return String::new();
-    }
+fn fixed(phase: &PhaseSummary) -> Markup {
     let fixed: Vec<String> = phase
         .fixed
         .iter()
         .map(|(name, value)| format!("{name} = {value}"))
         .collect();
-    format!(
-        "<p class=\"quiet\">Held fixed: {}.</p>\n",
-        escape(&fixed.join(", "))
-    )
+    html! {
+        @if !fixed.is_empty() { p.quiet { "Held fixed: " (fixed.join(", ")) "." } "\n" }
+    }
 }

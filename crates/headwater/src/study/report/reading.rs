@@ -2,35 +2,25 @@
 //!
 //! Law: only what the study shows is explained.
 
-use super::raw::escape;
-use std::fmt::Write;
+use maud::{Markup, html};
 
 use super::super::summary::{Indices, PhaseKind, StudySummary};
+use crate::page;
 use crate::page::text::short;
 
 /// Notes and failures; empty where there are none.
-pub(super) fn notes(summary: &StudySummary) -> String {
+pub(super) fn notes(summary: &StudySummary) -> Markup {
     let facts = &summary.facts;
-    let mut page = String::new();
-    if !facts.notes.is_empty() {
-        page += "<section id=\"notes\" aria-labelledby=\"notes-title\">\n<h2 id=\"notes-title\">Notes</h2>\n<ul>\n";
-        for note in &facts.notes {
-            let _ = writeln!(page, "<li>{}</li>", escape(note));
-        }
-        page += "</ul>\n</section>\n";
+    let notes = html! { ul { "\n" @for note in &facts.notes { li { (note) } "\n" } } "\n" };
+    let failures = html! { @for failure in &facts.failures { pre { (failure) } "\n" } };
+    html! {
+        @if !facts.notes.is_empty() { (page::section("notes", "Notes", &notes)) }
+        @if !facts.failures.is_empty() { (page::section("failures", "What failed", &failures)) }
     }
-    if !facts.failures.is_empty() {
-        page += "<section id=\"failures\" aria-labelledby=\"failures-title\">\n<h2 id=\"failures-title\">What failed</h2>\n";
-        for failure in &facts.failures {
-            let _ = writeln!(page, "<pre>{}</pre>", escape(failure));
-        }
-        page += "</section>\n";
-    }
-    page
 }
 
 /// What the indices mean, and how to get them again.
-pub(super) fn section(summary: &StudySummary) -> String {
+pub(super) fn section(summary: &StudySummary) -> Markup {
     let has = |kind: PhaseKind| summary.phases.iter().any(|phase| phase.kind == kind);
     let mut terms: Vec<(&str, &str)> = Vec::new();
     if has(PhaseKind::Moat) {
@@ -95,34 +85,32 @@ pub(super) fn section(summary: &StudySummary) -> String {
         .rev()
         .find_map(|phase| phase.confidence);
     let interval = share.map(|share| {
-        format!(
+        let text = format!(
             "Effects or base points are drawn again from those that there are, many times, and the index is computed each \
              time. The interval is as wide as the normal distribution with the same spread needs to cover {} %. It says how much \
              the index would move with other samples; it does not say whether the ranges were well chosen. If the intervals of \
              two parameters overlap, their order may be chance.",
             short(share * 100.0)
-        )
+        );
+        ("Interval (±)", text)
     });
-    let mut page = String::from(
-        "<section id=\"reading\" aria-labelledby=\"reading-title\">\n<h2 id=\"reading-title\">How to read this</h2>\n",
-    );
-    if !terms.is_empty() {
-        page += "<dl class=\"words\">\n";
-        let interval = interval.as_deref().map(|text| ("Interval (±)", text));
-        for (term, text) in terms.into_iter().chain(interval) {
-            let _ = writeln!(page, "<div><dt>{term}</dt><dd>{}</dd></div>", escape(text));
-        }
-        page += "</dl>\n";
-    }
-    let _ = writeln!(
-        page,
-        "<p>All of this holds within the ranges that the study gives its parameters, and for {} alone.</p>\n\
-         <h3>To get this again</h3>\n<p><code>headwater study run FILE</code>, where FILE is the file of the study <em>{}</em>, gives the same \
-         tables and charts of indices: its parameter sets follow from seed {}. What has been computed once is remembered and \
-         not computed again. The numbers stand in <code>results.json</code> beside this file, in the shapes of SALib.</p>\n</section>",
-        escape(&summary.objective),
-        escape(&summary.study),
-        summary.seed
-    );
-    page
+    let explained = !terms.is_empty();
+    let terms = terms
+        .into_iter()
+        .map(|(term, text)| (term, text.to_owned()));
+    let body = html! {
+        @if explained { (page::meanings(terms.chain(interval))) }
+        p {
+            "All of this holds within the ranges that the study gives its parameters, and for " (summary.objective)
+            " alone."
+        } "\n"
+        h3 { "To get this again" } "\n"
+        p {
+            code { "headwater study run FILE" } ", where FILE is the file of the study " em { (summary.study) }
+            ", gives the same tables and charts of indices: its parameter sets follow from seed " (summary.seed)
+            ". What has been computed once is remembered and not computed again. The numbers stand in "
+            code { "results.json" } " beside this file, in the shapes of SALib."
+        } "\n"
+    };
+    page::section("reading", "How to read this", &body)
 }

@@ -16,7 +16,7 @@ const STANDS_OUT: f64 = 0.1;
 const PAIRS: usize = 3;
 
 /// An index with half the width of its interval.
-type Size = (Option<f64>, Option<f64>);
+pub(super) type Size = (Option<f64>, Option<f64>);
 
 /// What the parameters of a phase are ranked by.
 pub(super) fn size_name(kind: PhaseKind) -> &'static str {

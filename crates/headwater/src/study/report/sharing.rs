@@ -3,20 +3,21 @@
 //! Law: each task that the sets ask for is counted once among what became of it; times that were not measured are not made
 //! up.
 
-use super::raw::{chart, cut, escape, heads, legend, number_cell, wide_table};
 use std::fmt::Write;
 
-use maud::{Markup, PreEscaped, html};
-
-use crate::page;
+use maud::{Markup, html};
 
 use super::super::summary::{StudySummary, TaskFacts};
-
-use crate::page::svg::{Room, name_room, percent};
+use crate::page;
+use crate::page::svg::{Room, bar, chart, legend, name_room, row_name, stacked};
+use crate::page::table::{heads, number_cell, wide_table};
 use crate::page::text::{ABSENT, count, counted, duration, number};
 
+/// How many tasks something became of.
+type Many = fn(&TaskFacts) -> usize;
+
 /// What became of tasks: words, class, and how many.
-type Fate = (&'static str, &'static str, fn(&TaskFacts) -> usize);
+type Fate = (&'static str, &'static str, Many);
 
 /// All that may become of a task.
 const FATES: [Fate; 5] = [
@@ -68,8 +69,8 @@ pub(super) fn section(summary: &StudySummary) -> Markup {
     }
     let body = html! {
         p { (in_words(summary)) } "\n"
-        (PreEscaped(bars(tasks)))
-        (PreEscaped(table(tasks)))
+        (bars(tasks))
+        (table(tasks))
     };
     page::section("sharing", "What sharing saved", &body)
 }
@@ -122,123 +123,79 @@ fn name(task: &TaskFacts) -> String {
     format!("{}.{}", task.stage, task.task)
 }
 
-/// The fates that anything met.
-fn met(tasks: &[TaskFacts]) -> impl Iterator<Item = &'static Fate> {
-    FATES
-        .iter()
-        .filter(|(_, _, many)| tasks.iter().any(|task| many(task) > 0))
+/// Whether any task met a fate.
+fn met(tasks: &[TaskFacts], (_, _, many): &Fate) -> bool {
+    tasks.iter().any(|task| many(task) > 0)
 }
 
-fn bars(tasks: &[TaskFacts]) -> String {
-    let names: Vec<String> = tasks.iter().map(|task| task.task.clone()).collect();
-    let (left, most) = name_room(names.iter().map(String::as_str));
-    let row = 22;
-    let height = row * tasks.len();
-    let mut marks = String::new();
-    for (position, task) in tasks.iter().enumerate() {
-        let top = position * row;
-        let _ = writeln!(
-            marks,
-            "<text class=\"name\" x=\"0\" dx=\"-8\" y=\"{}\" text-anchor=\"end\">{}</text>",
-            top + 15,
-            cut(&task.task, most)
-        );
+fn bars(tasks: &[TaskFacts]) -> Markup {
+    const ROW: usize = 22;
+    let (left, most) = name_room(tasks.iter().map(|task| task.task.as_str()));
+    let parts = |task: &TaskFacts| {
         let all: usize = FATES.iter().map(|(_, _, many)| many(task)).sum();
-        let mut from = 0.0;
-        for (words, class, many) in FATES {
-            let many = many(task);
-            if many == 0 {
-                continue;
+        stacked(FATES.map(|fate @ (_, _, many)| (fate, many(task) as f64 / all as f64)))
+    };
+    let marks = html! {
+        @for (position, task) in tasks.iter().enumerate() {
+            @let top = position * ROW;
+            (row_name(&task.task, most, top + 15))
+            @for ((words, class, many), from, part) in parts(task) {
+                @let words = format!("{}: {words} {}", name(task), count(many(task)));
+                (bar(class, (from, part), ((top + 2) as f64, 16.0), Some(&words)))
             }
-            let part = many as f64 / all as f64;
-            let _ = writeln!(
-                marks,
-                "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"16\"><title>{}: {words} {}</title></rect>",
-                percent(from),
-                top + 2,
-                percent(part),
-                escape(&name(task)),
-                count(many)
-            );
-            from += part;
         }
-    }
+    };
     let room = Room {
         top: 2,
         right: 4,
         bottom: 6,
         left,
     };
-    let drawn = chart(
-        "What became of the tasks that the parameter sets ask for, by task; the table has the numbers",
-        height,
-        room,
-        &marks,
-    );
-    let legend = legend(met(tasks).map(|(words, class, _)| (*class, *words)));
-    format!(
-        "<figure>\n{drawn}{legend}<figcaption>What became of the tasks that the sets ask for, in parts of all of them.</figcaption>\n</figure>\n"
+    let title = "What became of the tasks that the parameter sets ask for, by task; the table has the numbers";
+    let colours = FATES.iter().filter(|fate| met(tasks, fate));
+    let drawn = html! {
+        (chart(title, ROW * tasks.len(), room, &marks))
+        (legend(colours.map(|(words, class, _)| (*class, *words))))
+    };
+    page::figure(
+        &drawn,
+        "What became of the tasks that the sets ask for, in parts of all of them.",
     )
 }
 
-fn table(tasks: &[TaskFacts]) -> String {
-    // Of those that are rarely met, the columns stand only where there is something in them.
-    let rare: Vec<&Fate> = FATES[4..]
-        .iter()
-        .filter(|(_, _, many)| tasks.iter().any(|task| many(task) > 0))
-        .collect();
-    let mut columns = vec![
-        ("task", false),
-        ("asked for", true),
-        ("distinct", true),
-        ("executed", true),
-        ("equal by content", true),
-        ("remembered", true),
+fn table(tasks: &[TaskFacts]) -> Markup {
+    let mut counts: Vec<(&str, Many)> = vec![
+        ("asked for", |task| task.planned),
+        ("distinct", |task| task.distinct),
+        ("executed", |task| task.executed),
+        ("equal by content", |task| task.cut_off),
+        ("remembered", |task| task.remembered),
     ];
-    columns.extend(rare.iter().map(|(words, _, _)| (*words, true)));
-    columns.extend([("time spent", true), ("time saved", true)]);
-    let mut rows = heads(columns) + "<tbody>\n";
-    for task in tasks {
-        let _ = write!(rows, "<tr><th scope=\"row\">{}</th>", escape(&name(task)));
-        for many in [
-            task.planned,
-            task.distinct,
-            task.executed,
-            task.cut_off,
-            task.remembered,
-        ] {
-            rows += &number_cell(&count(many));
-        }
-        for (_, _, many) in &rare {
-            rows += &number_cell(&count(many(task)));
-        }
-        rows += &number_cell(&duration(task.seconds));
-        rows += &number_cell(
-            &task
-                .seconds_saved()
-                .map_or_else(|| ABSENT.to_owned(), duration),
-        );
-        rows += "</tr>\n";
-    }
+    // Of those that are rarely met, the columns stand only where there is something in them.
+    let rare = FATES[4..].iter().filter(|fate| met(tasks, fate));
+    counts.extend(rare.map(|(words, _, many)| (*words, *many)));
+    let columns = counts.iter().map(|(words, _)| (*words, true));
+    let columns = [("task", false)].into_iter().chain(columns);
     let totals = Totals::of(tasks);
-    let sum = |many: &dyn Fn(&TaskFacts) -> usize| count(tasks.iter().map(many).sum());
-    rows += "</tbody>\n<tfoot><tr><th scope=\"row\">all</th>";
-    rows += &number_cell(&sum(&|task| task.planned));
-    rows += &number_cell(&sum(&|task| task.distinct));
-    rows += &number_cell(&sum(&|task| task.executed));
-    rows += &number_cell(&sum(&|task| task.cut_off));
-    rows += &number_cell(&sum(&|task| task.remembered));
-    for (_, _, many) in &rare {
-        rows += &number_cell(&sum(&|task| many(task)));
-    }
-    rows += &number_cell(&duration(totals.seconds));
-    let saved = duration(totals.saved);
-    rows += &number_cell(&if totals.complete {
-        saved
-    } else {
-        format!("≥ {saved}")
-    });
-    rows += "</tr></tfoot>\n";
+    let rows = html! {
+        (heads(columns.chain([("time spent", true), ("time saved", true)])))
+        tbody { "\n"
+            @for task in tasks {
+                tr {
+                    th scope="row" { (name(task)) }
+                    @for (_, many) in &counts { (number_cell(count(many(task)))) }
+                    (number_cell(duration(task.seconds)))
+                    (number_cell(task.seconds_saved().map_or_else(|| ABSENT.to_owned(), duration)))
+                } "\n"
+            }
+        } "\n"
+        tfoot { tr {
+            th scope="row" { "all" }
+            @for (_, many) in &counts { (number_cell(count(tasks.iter().map(many).sum()))) }
+            (number_cell(duration(totals.seconds)))
+            td.n { @if !totals.complete { "≥ " } (duration(totals.saved)) }
+        } } "\n"
+    };
     wide_table(
         "Reuse by task",
         "Reuse by task of the workflow. Asked for: by all sets and items. Distinct: those that differ in what they are given. \

@@ -3,17 +3,15 @@
 //! Law: a timeline adds up: cores at work times time is the work of the tasks. It is made coarser for display, never
 //! smoother.
 
-use super::raw::{axis_below, axis_left, chart, escape, heads, legend, number_cell, wide_table};
-use std::fmt::Write;
-
-use maud::{Markup, PreEscaped, html};
-
-use crate::page;
+use maud::{Markup, html};
 
 use super::super::summary::{StudyFacts, StudySummary};
-
-use crate::page::svg::{COLOURS, Room, Scale, from_zero, length, percent};
-use crate::page::text::{count, duration, number, short};
+use crate::page;
+use crate::page::svg::{
+    COLOURS, Room, Scale, axis_below, axis_left, bar, chart, from_zero, legend, length, stacked,
+};
+use crate::page::table::{heads, number_cell, wide_table};
+use crate::page::text::{ABSENT, count, duration, number, short};
 
 /// At most so many slices are drawn.
 const SLICES: usize = 120;
@@ -21,7 +19,7 @@ const SLICES: usize = 120;
 /// The section.
 pub(super) fn section(summary: &StudySummary) -> Markup {
     let facts = &summary.facts;
-    let body = html! { (PreEscaped(drawn(facts))) (PreEscaped(forecast(facts))) };
+    let body = html! { (drawn(facts)) (forecast(facts)) };
     page::section("run", "How the run went", &body)
 }
 
@@ -41,7 +39,7 @@ fn coarse(facts: &StudyFacts) -> (f64, Vec<Vec<f64>>) {
     (timeline.slice * together as f64, slices.collect())
 }
 
-fn drawn(facts: &StudyFacts) -> String {
+fn drawn(facts: &StudyFacts) -> Markup {
     const HEIGHT: usize = 170;
     let (slice, slices) = coarse(facts);
     let end = slice * slices.len() as f64;
@@ -50,7 +48,7 @@ fn drawn(facts: &StudyFacts) -> String {
         .filter(|task| total(*task) > 0.0)
         .collect();
     if ran.is_empty() || !(end.is_finite() && end > 0.0) {
-        return "<p>There is no timeline: no task ran.</p>\n".to_owned();
+        return html! { p { "There is no timeline: no task ran." } "\n" };
     }
     // Those that took longest have a colour of their own, in the order of the workflow.
     let mut longest = ran.clone();
@@ -65,75 +63,52 @@ fn drawn(facts: &StudyFacts) -> String {
     let x = Scale::linear(0.0, end / unit);
     let highest = slices.iter().map(|cores| cores.iter().sum::<f64>());
     let y = from_zero(highest.chain([facts.cores as f64]));
-    let mut marks = axis_left(y, &whole(y.ticks(5)), HEIGHT, "cores at work", 10);
-    marks += &axis_below(x, &x.ticks(5), HEIGHT, name);
     let wide = 1.0 / slices.len() as f64;
-    for (position, cores) in slices.iter().enumerate() {
-        let mut under = 0.0;
-        let mut bar = |class: &str, many: f64| {
-            if many <= 0.0 {
-                return;
-            }
-            let (low, high) = (y.at(under), y.at(under + many));
-            under += many;
-            let _ = writeln!(
-                marks,
-                "<rect class=\"{class}\" x=\"{}\" width=\"{}\" y=\"{}\" height=\"{}\"/>",
-                percent(position as f64 * wide),
-                percent(wide * 1.01),
-                length(HEIGHT as f64 * (1.0 - high)),
-                length(HEIGHT as f64 * (high - low))
-            );
-        };
-        for (colour, task) in ran.iter().enumerate() {
-            bar(&format!("c{colour}"), cores[*task]);
+    let classes: Vec<String> = (0..ran.len()).map(|colour| format!("c{colour}")).collect();
+    let stack = |cores: &[f64]| {
+        let own = classes.iter().zip(&ran);
+        let own = own.map(|(class, task)| (class.as_str(), cores[*task]));
+        let others = cores.iter().enumerate();
+        let others = others.filter(|(task, _)| !ran.contains(task));
+        let others = others.map(|(_, many)| many).sum();
+        stacked(own.chain([("others", others)]))
+    };
+    let block = |position: usize, class: &str, under: f64, many: f64| {
+        let (low, high) = (y.at(under), y.at(under + many));
+        let down = |part: f64| HEIGHT as f64 * part;
+        let along = (position as f64 * wide, wide * 1.01);
+        bar(class, along, (down(1.0 - high), down(high - low)), None)
+    };
+    let marks = html! {
+        (axis_left(y, &whole(y.ticks(5)), HEIGHT, "cores at work", 10))
+        (axis_below(x, &x.ticks(5), HEIGHT, name))
+        @for (position, cores) in slices.iter().enumerate() {
+            @for (class, under, many) in stack(cores) { (block(position, class, under, many)) }
         }
-        let others = cores
-            .iter()
-            .enumerate()
-            .filter(|(task, _)| !ran.contains(task));
-        bar("others", others.map(|(_, many)| many).sum());
-    }
-    if facts.cores > 0 {
-        let top = length(HEIGHT as f64 * (1.0 - y.at(facts.cores as f64)));
-        let _ = writeln!(
-            marks,
-            "<line class=\"mark\" x1=\"0\" x2=\"100%\" y1=\"{top}\" y2=\"{top}\"/>"
-        );
-    }
+        @if facts.cores > 0 {
+            @let top = length(HEIGHT as f64 * (1.0 - y.at(facts.cores as f64)));
+            line.mark x1="0" x2="100%" y1=(top) y2=(top) {} "\n"
+        }
+    };
     let room = Room {
         top: 30,
         right: 14,
         bottom: 42,
         left: 46,
     };
-    let drawn = chart(
-        "Cores at work by task over the time of the run",
-        HEIGHT,
-        room,
-        &marks,
-    );
-    let classes: Vec<(String, String)> = ran
+    let names: Vec<String> = ran
         .iter()
-        .enumerate()
-        .map(|(colour, task)| {
-            let task = &facts.tasks[*task];
-            (
-                format!("c{colour}"),
-                format!("{}.{}", task.stage, task.task),
-            )
-        })
-        .chain(
-            (0..facts.tasks.len())
-                .any(|task| total(task) > 0.0 && !ran.contains(&task))
-                .then(|| ("others".to_owned(), "others".to_owned())),
-        )
+        .map(|task| &facts.tasks[*task])
+        .map(|task| format!("{}.{}", task.stage, task.task))
         .collect();
-    let legend = legend(
-        classes
-            .iter()
-            .map(|(class, words)| (class.as_str(), words.as_str())),
-    );
+    let entries = classes.iter().zip(&names);
+    let entries = entries.map(|(class, name)| (class.as_str(), name.as_str()));
+    let more = (0..facts.tasks.len()).any(|task| total(task) > 0.0 && !ran.contains(&task));
+    let title = "Cores at work by task over the time of the run";
+    let drawn = html! {
+        (chart(title, HEIGHT, room, &marks))
+        (legend(entries.chain(more.then_some(("others", "others")))))
+    };
     let work: f64 = facts.tasks.iter().map(|task| task.seconds).sum();
     let busy = work / (facts.running_seconds * facts.cores as f64);
     let busy = if busy.is_finite() && busy > 0.0 {
@@ -145,11 +120,12 @@ fn drawn(facts: &StudyFacts) -> String {
     } else {
         String::new()
     };
-    format!(
-        "<figure>\n{drawn}{legend}<figcaption>What was running when, in slices of {}; the line is the number of cores ({}).{busy}</figcaption>\n</figure>\n",
+    let caption = format!(
+        "What was running when, in slices of {}; the line is the number of cores ({}).{busy}",
         duration(slice),
         count(facts.cores)
-    )
+    );
+    page::figure(&drawn, caption)
 }
 
 /// Cores are counted whole.
@@ -160,9 +136,11 @@ fn whole(ticks: Vec<f64>) -> Vec<f64> {
         .collect()
 }
 
-fn forecast(facts: &StudyFacts) -> String {
+fn forecast(facts: &StudyFacts) -> Markup {
     let Some(forecast) = &facts.forecast else {
-        return "<p>No forecast: nothing of it had been measured before, or nothing was looked up.</p>\n".to_owned();
+        return html! {
+            p { "No forecast: nothing of it had been measured before, or nothing was looked up." } "\n"
+        };
     };
     let (executed, work, seconds) = forecast.fact;
     let ratio = |foreseen: f64, came: f64| {
@@ -170,46 +148,43 @@ fn forecast(facts: &StudyFacts) -> String {
         if foreseen > 0.0 && ratio.is_finite() {
             number(ratio)
         } else {
-            "—".to_owned()
+            ABSENT.to_owned()
         }
     };
-    let mut rows = heads([
-        ("", false),
-        ("forecast", true),
-        ("fact", true),
-        ("fact ÷ forecast", true),
-    ]) + "<tbody>\n";
-    let mut row = |name: &str, foreseen: String, came: String, ratio: String| {
-        let _ = writeln!(
-            rows,
-            "<tr><th scope=\"row\">{name}</th>{}{}{}</tr>",
-            number_cell(&foreseen),
-            number_cell(&came),
-            number_cell(&ratio)
-        );
+    let lines = [
+        (
+            "tasks to execute, at most",
+            count(forecast.tasks),
+            count(executed),
+            ratio(forecast.tasks as f64, executed as f64),
+        ),
+        (
+            "work",
+            duration(forecast.work_seconds),
+            duration(work),
+            ratio(forecast.work_seconds, work),
+        ),
+        (
+            "time until done",
+            duration(forecast.seconds),
+            duration(seconds),
+            ratio(forecast.seconds, seconds),
+        ),
+    ];
+    let rows = html! {
+        (heads([("", false), ("forecast", true), ("fact", true), ("fact ÷ forecast", true)]))
+        tbody { "\n"
+            @for (name, foreseen, came, ratio) in lines {
+                tr {
+                    th scope="row" { (name) }
+                    (number_cell(foreseen)) (number_cell(came)) (number_cell(ratio))
+                } "\n"
+            }
+        } "\n"
     };
-    row(
-        "tasks to execute, at most",
-        count(forecast.tasks),
-        count(executed),
-        ratio(forecast.tasks as f64, executed as f64),
-    );
-    row(
-        "work",
-        duration(forecast.work_seconds),
-        duration(work),
-        ratio(forecast.work_seconds, work),
-    );
-    row(
-        "time until done",
-        duration(forecast.seconds),
-        duration(seconds),
-        ratio(forecast.seconds, seconds),
-    );
-    rows += "</tbody>\n";
     let caption = format!(
         "Forecast against fact, for the first phase. The forecast is made from {}; it does not foresee what turns out to be equal by content.",
-        escape(&forecast.from)
+        forecast.from
     );
-    wide_table("Forecast against fact", &caption, &rows)
+    wide_table("Forecast against fact", caption, &rows)
 }
