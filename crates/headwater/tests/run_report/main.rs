@@ -118,8 +118,8 @@ fn every_bar_says_what_it_is() {
     assert!(page.contains("<title>thumbnails.shrink[0]: 200 ms, not ended well</title>"));
     assert!(page.contains("<title>thumbnails.shrink[4]: 200 ms</title>"));
     let page = run_report_html(&made_up::huge());
-    assert!(page.contains("<title>400 tasks, mostly stage.task-2: 1 min 20 s of work</title>"));
-    assert!(page.contains("<title>400 tasks of stage.task-1: 1 min 20 s of work</title>"));
+    assert!(page.contains("<title>400 tasks, mostly stage.task-2: 80.0 s of work</title>"));
+    assert!(page.contains("<title>400 tasks of stage.task-1: 80.0 s of work</title>"));
     assert!(run_report_html(&made_up::reused()).contains("There is no timeline: no task ran."));
 }
 
