@@ -313,7 +313,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   headwater runs report                       the latest run, beside its outputs
-  headwater runs report 20261116-08 -o a.html to a file of your choice")]
+  headwater runs report 20261116-08 -o a.html   to a file of your choice")]
     Report {
         /// Its name, the beginning of it, or `last`
         #[arg(default_value = "last")]

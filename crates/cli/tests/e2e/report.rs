@@ -4,6 +4,7 @@ use std::fs;
 
 use crate::place::{Place, read};
 
+#[expect(dead_code, reason = "attributes are looked at where pages are made")]
 #[path = "../../../headwater/tests/study_report/markup.rs"]
 mod markup;
 

@@ -612,11 +612,10 @@ impl<'a> Layout<'a> {
     fn place_labels(&self, picture: &mut Picture) {
         let mut taken: Vec<Rectangle> = picture.nodes.clone();
         for stage in &picture.stages {
+            // Beside a heading a label would read as a part of it.
             taken.push(Rectangle {
-                x: stage.place.x + stage.heading_at,
-                y: stage.place.y,
-                width: stage.heading.width,
                 height: stage.heading.height,
+                ..stage.place
             });
         }
         for arrow in &mut picture.arrows {

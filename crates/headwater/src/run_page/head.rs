@@ -171,8 +171,8 @@ fn took(summary: &RunSummary) -> Markup {
         figures.push((count(spared), "reused, not run again".to_owned()));
     }
     let parallel = work / summary.seconds;
-    // Four stand in a row.
-    if work > 0.0 && parallel.is_finite() && figures.len() < 4 {
+    // Four stand in a row. Where starting took longer than working, there is no parallelism to tell of.
+    if parallel >= 1.0 && parallel.is_finite() && figures.len() < 4 {
         figures.push((
             format!("{} ×", number(parallel)),
             format!("work ÷ time: {} of work", duration(work)),

@@ -308,7 +308,15 @@ pub(crate) fn files(report: &RunReport) -> Vec<String> {
                 continue;
             }
             let name = path.strip_prefix(&report.folder).unwrap().to_str().unwrap();
-            if !["inputs.yaml", "outputs.csv", "trace.tsv", "failures.txt"].contains(&name) {
+            if ![
+                "inputs.yaml",
+                "outputs.csv",
+                "trace.tsv",
+                "report.html",
+                "failures.txt",
+            ]
+            .contains(&name)
+            {
                 found.push(name.to_owned());
             }
         }
