@@ -35,7 +35,82 @@ fn script(shell: Shell) -> String {
     let mut command = hinted(Arguments::command());
     let mut out = Vec::new();
     aot::generate(shell, &mut command, "headwater", &mut out);
-    String::from_utf8_lossy(&out).into_owned()
+    let script = String::from_utf8_lossy(&out).into_owned();
+    if shell != aot::Shell::Bash {
+        return script;
+    }
+    command.build();
+    let ours = script.replace("complete -F _headwater ", "complete -F _headwater_words ");
+    format!("{}\n{ours}", bash_words(&command))
+}
+
+/// For bash: flags are offered where one is begun and nowhere else. So files come where a file is wanted, as bash does
+/// if nothing is offered, and after `man` the names of commands.
+fn bash_words(command: &Command) -> String {
+    let (mut known, mut files, mut man) = (Vec::new(), Vec::new(), String::new());
+    walk(command, "", &mut |path, command| {
+        let takes_files = |arg: &Arg| {
+            let hint = arg.get_value_hint();
+            matches!(
+                hint,
+                ValueHint::FilePath | ValueHint::DirPath | ValueHint::AnyPath
+            )
+        };
+        if !path.is_empty() {
+            known.push(format!("'{path}'|' man{path}'"));
+        }
+        if command.get_positionals().any(takes_files) {
+            files.push(format!("'{path}'"));
+        }
+        let below: Vec<&str> = visible(command).map(Command::get_name).collect();
+        if !below.is_empty() {
+            man += &format!("        ' man{path}') names='{}' ;;\n", below.join(" "));
+        }
+    });
+    format!(
+        r#"_headwater_words() {{
+    _headwater "$@"
+    [[ $2 == -* ]] && return
+    local word path='' names='' flags='' kept=()
+    for word in "${{COMPREPLY[@]}}"; do
+        if [[ $word == -* ]]; then flags=yes; else kept+=("$word"); fi
+    done
+    COMPREPLY=("${{kept[@]}}")
+    [[ ${{#kept[@]}} -gt 0 ]] && return
+    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+        case "$path $word" in
+            {}) path+=" $word" ;;
+        esac
+    done
+    case "$path" in
+{man}    esac
+    if [[ -n $names && $3 != -* ]]; then
+        COMPREPLY=( $(compgen -W "$names" -- "$2") )
+    fi
+    case "$path" in
+        {}) ;;
+        *) [[ -z $flags || ${{BASH_VERSINFO[0]}} -lt 4 ]] || compopt +o default +o bashdefault ;;
+    esac
+}}
+"#,
+        known.join("|"),
+        files.join("|"),
+    )
+}
+
+/// The commands below a command that are shown.
+fn visible(command: &Command) -> impl Iterator<Item = &Command> {
+    command
+        .get_subcommands()
+        .filter(|below| !below.is_hide_set() && below.get_name() != "help")
+}
+
+/// Calls for a command and all below it, with the words that lead there, each behind a blank.
+fn walk(command: &Command, path: &str, see: &mut impl FnMut(&str, &Command)) {
+    see(path, command);
+    for below in visible(command) {
+        walk(below, &format!("{path} {}", below.get_name()), see);
+    }
 }
 
 /// The command and all below it, with hints what their arguments are.
@@ -127,7 +202,7 @@ mod tests {
              compopt() { how+=\" [$*]\"; }\n\
              offer() {\n\
                how=; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=()\n\
-               _headwater headwater \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"\n\
+               _headwater_words headwater \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"\n\
                echo \"${COMPREPLY[*]}$how\"\n\
              }\n",
         );
@@ -138,6 +213,9 @@ mod tests {
         }
         program += "offer headwater st\noffer headwater study run x --reuse ''\noffer headwater run flow.y\n\
                     offer headwater run x --output f\noffer headwater run x --set f\n\
+                    offer headwater --json run ''\noffer headwater study run x ''\n\
+                    offer headwater runs show ''\noffer headwater completions ''\n\
+                    offer headwater man stu\noffer headwater man study re\noffer headwater man study run ''\n\
                     complete -p headwater\n";
         let Some(out) = shell(Shell::Bash, &["--norc", "--noprofile"], &program) else {
             panic!("bash is needed for the tests");
@@ -149,7 +227,10 @@ mod tests {
             let (all, dashed) = (next(), next());
             let name = words(command).join(" ");
             assert!(all.is_superset(&below), "{name}: {all:?}");
-            assert!(all.is_superset(&flags), "{name}: {all:?}");
+            assert!(
+                !all.iter().any(|word| word.starts_with("--")),
+                "{name}: flags come where one is begun, not among {all:?}"
+            );
             assert!(dashed.is_superset(&flags), "{name}: {dashed:?}");
             assert!(
                 dashed.iter().all(|word| word.starts_with("--")),
@@ -161,8 +242,18 @@ mod tests {
         assert_eq!(next(), offered(""), "left to bash, which offers files");
         assert_eq!(next(), offered("[-o plusdirs]"), "bash adds folders");
         assert_eq!(next(), offered("f [-o nospace]"), "no file is wanted");
+        assert_eq!(next(), offered(""), "left to bash, which offers files");
+        assert_eq!(next(), offered(""), "left to bash, which offers files");
+        let nothing = offered("[+o default +o bashdefault]");
+        assert_eq!(next(), nothing, "a run is wanted, not a file");
+        assert_eq!(next(), offered("bash fish zsh"));
+        assert_eq!(next(), offered("study"));
+        assert_eq!(next(), offered("report"));
+        assert_eq!(next(), nothing, "no file is wanted");
         assert!(
-            out.ends_with("headwater\n") && out.contains("-o default "),
+            out.ends_with("headwater\n")
+                && out.contains("-F _headwater_words")
+                && out.contains("-o default "),
             "{out}"
         );
     }

@@ -1,6 +1,6 @@
 //! `headwater dag`.
 //!
-//! Law: without `-o` the graph is what stands on stdout, and nothing else does.
+//! Law: without `-o`, or with `-o -`, the graph is what stands on stdout, and nothing else does.
 
 use std::process::ExitCode;
 
@@ -19,7 +19,11 @@ pub(crate) fn dag(options: &Dag, common: &Common, libraries: &Registry) -> Resul
         DagFormat::Dot => DiagramFormat::Dot,
         DagFormat::Mmd => DiagramFormat::Mermaid,
     });
-    let format = match (asked, &options.output) {
+    let output = options
+        .output
+        .as_ref()
+        .filter(|path| path.as_os_str() != "-");
+    let format = match (asked, output) {
         (Some(format), _) => format,
         (None, Some(path)) => DiagramFormat::of(path)?,
         (None, None) => DiagramFormat::Mermaid,
@@ -34,13 +38,13 @@ pub(crate) fn dag(options: &Dag, common: &Common, libraries: &Registry) -> Resul
         store: place(common),
     };
     let diagram = headwater::diagram(&request, libraries, &current)?;
-    if let Some(path) = &options.output {
+    if let Some(path) = output {
         format.write(&diagram, &current.join(path))?;
         show::talk(&format!("wrote {}", show::path(path)));
     }
     if common.json {
         show::line(&serde_json::to_string(&diagram).unwrap_or_default());
-    } else if options.output.is_none() {
+    } else if output.is_none() {
         show::line(format.text(&diagram).trim_end());
     }
     Ok(ExitCode::SUCCESS)

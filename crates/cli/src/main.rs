@@ -63,7 +63,12 @@ fn main() -> ExitCode {
         Command::Man(options) => man::man(options, &arguments.common),
         Command::Products { command } => products::products(command, &arguments.common),
     };
-    result.unwrap_or_else(|error| show::error(&error, arguments.common.json))
+    let code = result.unwrap_or_else(|error| show::error(&error, arguments.common.json));
+    match show::settled(0) {
+        0 => code,
+        _ if code == ExitCode::SUCCESS => ExitCode::FAILURE,
+        _ => code,
+    }
 }
 
 /// What was asked for; ends the process if that is help, or nothing that there is.
@@ -83,6 +88,10 @@ fn parse() -> Arguments {
             };
             show::talk(text.trim_end());
             std::process::exit(2);
+        }
+        if !error.use_stderr() {
+            show::written(error.print());
+            std::process::exit(show::settled(0).into());
         }
         error.exit()
     })

@@ -26,10 +26,11 @@ pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Resul
     if options.dry_run {
         let plan = headwater::dry_run(&request, libraries, &current)?;
         show_plan(&plan, common.json);
+        let code = show::settled(0);
         if show::events() {
-            show::event(&json!({"event": "end", "status": "done", "exit": 0}));
+            show::event(&json!({"event": "end", "status": "done", "exit": code}));
         }
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::from(code));
     }
     let (shown, stop) = (Progress::default(), Stop::default());
     let metrics = Metrics::begin(options.watching.metrics.as_deref(), &shown, {
@@ -57,6 +58,7 @@ pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Resul
     } else {
         show_report(&report);
     }
+    let code = show::settled(code);
     if show::events() {
         tell_end(&report, status, code);
     }

@@ -1,20 +1,51 @@
 //! Text for people: colours where they are wanted, errors with a way out. For programs that ask for it (`--progress
 //! json`), all of it that goes to stderr is events.
 //!
-//! Law: once events are asked for, every line on stderr is one JSON object.
+//! Law: once events are asked for, every line on stderr is one JSON object. A result that could not be written is told,
+//! and is a failure.
 
-use std::io::{IsTerminal, Write};
+use std::io::{Error as IoError, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use headwater::Error;
 use headwater::graph::{Diagnostic, Fault};
 use serde_json::{Value, json};
 
-/// Writes a line to stdout. A reader that went away (`| head`) is no reason to fail.
+/// Writes a line to stdout. A reader that went away (`| head`) is no reason to fail; [`settled`] tells what else was.
 pub(crate) fn line(text: &str) {
-    let _ = writeln!(std::io::stdout(), "{text}");
+    written(writeln!(std::io::stdout(), "{text}"));
+}
+
+/// The first reason why something could not be written to stdout.
+static UNWRITTEN: Mutex<Option<IoError>> = Mutex::new(None);
+
+/// Remembers why something could not be written to stdout.
+pub(crate) fn written(result: Result<(), IoError>) {
+    if let Err(error) = result
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        let mut first = UNWRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(error);
+    }
+}
+
+/// The exit code once all is written: where that failed it is told, once, and what was done is a failure.
+pub(crate) fn settled(code: u8) -> u8 {
+    written(std::io::stdout().flush());
+    let first = UNWRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(error) = &*first else {
+        return code;
+    };
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    if !TOLD.swap(true, Ordering::Relaxed) {
+        trouble(&format!(
+            "cannot write to stdout: {error}; what was written is not whole"
+        ));
+    }
+    code.max(1)
 }
 
 /// Writes a line to stderr.
@@ -141,7 +172,7 @@ pub(crate) fn error(error: &Error, as_json: bool) -> ExitCode {
             talk(&format!("  {} {hint}", paint("help:", "1;36")));
         }
     }
-    let code = if error.fault() == Fault::User { 2 } else { 1 };
+    let code = settled(if error.fault() == Fault::User { 2 } else { 1 });
     if events() {
         event(&json!({"event": "end", "status": "failed", "exit": code}));
     }

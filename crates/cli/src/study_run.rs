@@ -73,6 +73,7 @@ pub(crate) fn run(
     if show::events() || !common.json {
         done.errors.iter().for_each(|error| show::trouble(error));
     }
+    let code = show::settled(code);
     if show::events() {
         tell_end(&done, status, code);
     }

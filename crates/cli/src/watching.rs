@@ -1,10 +1,11 @@
 //! The file that Prometheus reads while a run goes on (`--metrics FILE`).
 //!
 //! Law: whoever reads the file finds all of one state: a new one is written under another name beside it and then takes
-//! its name. A file that cannot be written keeps a run from beginning; later it is told once, and the run goes on.
+//! its name. A file that cannot be written keeps a run from beginning; later it is told once, and the run goes on. A
+//! file that is there and is none of ours is not touched.
 
 use std::fs;
-use std::io::{Error as IoError, ErrorKind, Write as _};
+use std::io::{Error as IoError, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -17,6 +18,9 @@ use crate::signals::Tell;
 
 /// How often the file is written.
 const PAUSE: Duration = Duration::from_secs(5);
+
+/// How every file of ours begins.
+const BEGINNING: &str = "# HELP headwater_";
 
 /// Writes the file until it is told how the run has ended.
 pub(crate) struct Metrics {
@@ -37,7 +41,13 @@ impl Metrics {
         let Some(path) = path else {
             return Ok(None);
         };
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        // A link stays one: what it names is written.
+        let path = fs::canonicalize(path)
+            .or_else(|_| std::path::absolute(path))
+            .unwrap_or_else(|_| path.to_owned());
+        if path.is_file() {
+            check(&path)?;
+        }
         replace(&path, &render(RunStatus::Running)).map_err(|source| Error::Use {
             message: said(&path, &source),
             hint: Some("give --metrics a file in a folder that can be written to".to_owned()),
@@ -88,6 +98,30 @@ fn said(path: &Path, source: &IoError) -> String {
     format!("cannot write metrics to `{}`: {source}", path.display())
 }
 
+/// Refuses a file that is there and was not written as metrics: it is something that a user needs.
+fn check(path: &Path) -> Result<(), Error> {
+    let mut beginning = Vec::new();
+    fs::File::open(path)
+        .and_then(|file| {
+            file.take(BEGINNING.len() as u64)
+                .read_to_end(&mut beginning)
+        })
+        .map_err(|source| Error::Use {
+            message: said(path, &source),
+            hint: Some("give --metrics a file that can be read and written".to_owned()),
+        })?;
+    if beginning.is_empty() || beginning == BEGINNING.as_bytes() {
+        return Ok(());
+    }
+    Err(Error::Use {
+        message: format!(
+            "`{}` is there already, and has no metrics of Headwater",
+            path.display()
+        ),
+        hint: Some("name another file with --metrics".to_owned()),
+    })
+}
+
 /// Waits for the end, at most so long.
 fn is_over((over, changed): &(Mutex<bool>, Condvar), pause: Duration) -> bool {
     let over = over.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,8 +142,12 @@ fn replace(path: &Path, text: &str) -> Result<(), IoError> {
     beside.push(name);
     beside.push(format!(".{}.new", std::process::id()));
     let beside = path.with_file_name(beside);
+    let permissions = fs::metadata(path).map(|file| file.permissions()).ok();
     let written = fs::File::create(&beside)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|mut file| {
+            permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))?;
+            file.write_all(text.as_bytes())
+        })
         .and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
         let _ = fs::remove_file(&beside);
@@ -154,6 +192,45 @@ mod tests {
             assert!(matches!(error, Error::Use { hint: Some(_), .. }));
         }
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+    }
+
+    #[test]
+    fn a_file_of_a_user_is_not_touched() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("flow.yaml");
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("flow.yaml", &link).expect("a link");
+        for text in ["headwater: 1\n", "x", "# HELP other_metric Something.\n"] {
+            fs::write(&path, text).expect("a file");
+            for path in [&path, &link] {
+                let error = begin(path).err().expect("an error");
+                assert!(
+                    error.to_string().contains("has no metrics of Headwater"),
+                    "{error}"
+                );
+            }
+            assert_eq!(fs::read_to_string(&path).expect("a file"), text);
+        }
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2);
+    }
+
+    #[test]
+    fn an_earlier_file_is_replaced_and_keeps_its_permissions_and_its_link() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, link) = (folder.path().join("run.prom"), folder.path().join("link"));
+        std::os::unix::fs::symlink("run.prom", &link).expect("a link");
+        let earlier = headwater::run_metrics(&Progress::default().look(), RunStatus::Done);
+        for text in ["", &earlier] {
+            fs::write(&path, text).expect("a file");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("permissions");
+            let metrics = begin(&link).expect("written").expect("a file");
+            metrics.finish(RunStatus::Done);
+            assert_eq!(fs::read_to_string(&path).expect("a file"), "done");
+            let mode = fs::metadata(&path).expect("a file").permissions().mode();
+            assert_eq!(mode & 0o777, 0o640);
+        }
+        assert!(link.is_symlink());
     }
 
     #[test]

@@ -33,7 +33,7 @@ mod workflow;
 use std::path::{Path, PathBuf};
 
 use headwater_graph::Registry;
-use headwater_remember::FoundRun;
+use headwater_remember::{FoundRun, RunRecord, Store};
 
 use crate::study::Studied;
 use crate::{Error, StorePlace};
@@ -53,7 +53,8 @@ pub use workflow::workflow_diagram;
 /// What is to be drawn.
 #[derive(Debug, Clone, Default)]
 pub struct DiagramRequest {
-    /// A workflow file, a study file, or a run by its name, the beginning of it, or `last`. A file that exists wins.
+    /// A workflow file, a study file, or a run by its name, the beginning of it, `last`, or the folder of its outputs. A
+    /// file that exists wins.
     pub what: PathBuf,
     /// Whether the tasks of a run are drawn one by one.
     pub detail: DiagramDetail,
@@ -68,7 +69,7 @@ pub fn diagram(
     current: &Path,
 ) -> Result<Diagram, Error> {
     let path = current.join(&request.what);
-    if path.exists() {
+    if path.exists() && !path.is_dir() {
         return file_diagram(&request.what, request.detail, libraries);
     }
     let text = request.what.to_string_lossy();
@@ -78,6 +79,12 @@ pub fn diagram(
     };
     let store = crate::open_store(&place, current)?;
     if store.find_run(&text)? == FoundRun::None {
+        if path.is_dir() {
+            return match run_of_folder(&store, &path)? {
+                Some(record) => run_diagram(&store, &record, request.detail),
+                None => file_diagram(&request.what, request.detail, libraries),
+            };
+        }
         return Err(Error::usage(
             format!("there is neither a file nor a run `{text}`"),
             Some(
@@ -88,6 +95,16 @@ pub fn diagram(
     }
     let record = crate::find_run(&store, &text)?;
     run_diagram(&store, &record, request.detail)
+}
+
+/// The run that a folder, or what it links to, has the name of: outputs lie in such folders.
+fn run_of_folder(store: &Store, folder: &Path) -> Result<Option<Box<RunRecord>>, Error> {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let name = folder.file_name().and_then(|name| name.to_str());
+    Ok(match name.map(|name| store.find_run(name)).transpose()? {
+        Some(FoundRun::One(record)) if Some(&*record.id) == name => Some(record),
+        _ => None,
+    })
 }
 
 /// The diagram of a workflow file, or of the workflow of a study file.

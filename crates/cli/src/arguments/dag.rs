@@ -14,20 +14,21 @@ use clap::{Args, ValueEnum};
 /// one kind as one box with their numbers.
 ///
 /// No other program is needed. SVG is a picture for browsers and documents; DOT is for Graphviz; Mermaid is text that
-/// code hosts draw in Markdown.
+/// code hosts draw in Markdown, in a fenced block of the language `mermaid`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   headwater dag flow.yaml -o flow.svg         a picture of a workflow
   headwater dag last -o run.svg               what the latest run did
   headwater dag last --each -o run.svg        each of its tasks
-  headwater dag flow.yaml >> README.md        as text for Mermaid
+  headwater dag flow.yaml                     as text for Mermaid; for Markdown in a fenced block
   headwater dag flow.yaml --format dot | dot -Tpdf > flow.pdf")]
 pub(crate) struct Dag {
-    /// A workflow file, a study file, or a run: its name, the beginning of it, or `last`. A file that is there wins
+    /// A workflow file, a study file, or a run: its name, the beginning of it, `last`, or the folder of its outputs. A
+    /// file that is there wins
     #[arg(value_name = "FLOW|RUN")]
     pub(crate) what: PathBuf,
-    /// Where the graph goes: a name that ends in .svg, .dot or .mmd [default: stdout, as Mermaid]
+    /// Where the graph goes: a name that ends in .svg, .dot or .mmd, or `-` for stdout [default: stdout, as Mermaid]
     #[arg(short, long = "output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// In which form [default: as the name of the file says]

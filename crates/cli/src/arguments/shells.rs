@@ -50,7 +50,7 @@ pub(crate) enum Shell {
 Examples:
   headwater man run | man -l -                read the page of `headwater run`
   headwater man study run > study-run.1       the page of a command below another
-  headwater man -o ~/.local/share/man/man1    all pages, so that `man headwater-run` finds them")]
+  headwater man -o ~/.local/share/man/man1    all pages; see `manpath` for where man looks")]
 pub(crate) struct Man {
     /// The command, such as `run` or `study run` [default: headwater itself]
     #[arg(value_name = "COMMAND")]

@@ -219,3 +219,55 @@ operations:
         "{drawn}"
     );
 }
+
+#[test]
+fn a_folder_of_the_name_of_a_run_does_not_hide_it() {
+    let place = Place::with_flow(FLOW);
+    place.write("data.yaml", &numbers(2));
+    place.run(&["--inputs", "data.yaml"], 0);
+    let drawn = place.headwater(&["dag", "last"]).ended(0).stdout;
+    fs::create_dir(place.path("last")).expect("a folder");
+    fs::create_dir_all(place.path("elsewhere/2")).expect("a folder");
+    assert_eq!(place.headwater(&["dag", "last"]).ended(0).stdout, drawn);
+    let folder = place.last().canonicalize().expect("the outputs");
+    let folder = folder.display().to_string();
+    for way in ["outputs/last", "outputs/last/", &folder] {
+        assert_eq!(place.headwater(&["dag", way]).ended(0).stdout, drawn);
+    }
+    // The beginning of a name is not enough for a folder that lies anywhere.
+    for other in ["elsewhere/2", ".", "outputs"] {
+        let ran = place.headwater(&["dag", other]).ended(2);
+        ran.says(&["is a folder, not a file"]);
+    }
+}
+
+#[test]
+fn a_graph_named_by_a_dash_goes_to_stdout() {
+    let place = Place::with_flow(FLOW);
+    let printed = place.headwater(&["dag", "flow.yaml"]).ended(0).stdout;
+    let dashed = place.headwater(&["dag", "flow.yaml", "-o", "-"]).ended(0);
+    assert_eq!((&*dashed.stdout, &*dashed.stderr), (&*printed, ""));
+    let drawn = place
+        .headwater(&["dag", "flow.yaml", "-o", "-", "--format", "svg"])
+        .ended(0);
+    assert!(drawn.stdout.starts_with("<svg "));
+    assert!(!place.path("-").exists());
+}
+
+#[test]
+fn a_document_with_a_graph_in_it_is_not_overwritten() {
+    let place = Place::with_flow(FLOW);
+    for form in ["mmd", "svg", "dot"] {
+        let text = place
+            .headwater(&["dag", "flow.yaml", "--format", form])
+            .ended(0)
+            .stdout;
+        let document = format!("# Read me\n\n{text}");
+        place.write("README.md", &document);
+        place
+            .headwater(&["dag", "flow.yaml", "--format", form, "-o", "README.md"])
+            .ended(2)
+            .says(&["is there already, and is no graph of Headwater"]);
+        assert_eq!(place.read("README.md"), document);
+    }
+}

@@ -804,3 +804,95 @@ fn the_trace_has_every_task_and_every_attempt() {
             .all(|row| !row["operation"].is_empty() && !row["stage"].is_empty())
     );
 }
+
+#[test]
+fn a_file_of_a_user_is_not_overwritten_by_metrics() {
+    let place = mixed();
+    for file in ["flow.yaml", "data.yaml"] {
+        let text = place.read(file);
+        let ran = place.headwater(&with(&["--metrics", file])).ended(2);
+        ran.says(&[
+            "is there already, and has no metrics of Headwater",
+            "name another file with --metrics",
+        ]);
+        assert_eq!(place.read(file), text);
+    }
+    assert!(!place.path("outputs").exists());
+    // A file of an earlier run is.
+    for _ in 0..2 {
+        place.headwater(&with(&["--metrics", "run.prom"])).ended(1);
+        assert!(place.read("run.prom").starts_with("# HELP headwater_"));
+    }
+    let place = studied(LINE, "[0]", "{moat: {trajectories: 2, levels: 4}}");
+    let text = place.read("study.yaml");
+    place
+        .headwater(&["study", "run", "study.yaml", "--metrics", "study.yaml"])
+        .ended(2)
+        .says(&["has no metrics of Headwater"]);
+    assert_eq!(place.read("study.yaml"), text);
+}
+
+#[cfg(target_os = "linux")]
+/// A command whose results go to a full disk.
+fn to_a_full_disk(place: &Place, arguments: &[&str]) -> Ran {
+    let full = fs::File::options().write(true).open("/dev/full");
+    let mut command = place.command(arguments);
+    command.stdout(full.expect("Linux has it"));
+    Ran::from(command.output().expect("headwater can be started"))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn results_that_cannot_be_written_are_a_failure() {
+    let place = mixed();
+    place.write("data.yaml", "inputs: {item: [0]}\n");
+    let once = ["run", "flow.yaml", "--inputs", "data.yaml"];
+    place.headwater(&once).ended(0);
+    let commands: [&[&str]; 11] = [
+        &["run", "flow.yaml", "--inputs", "data.yaml", "--json"],
+        &["run", "flow.yaml", "--inputs", "data.yaml", "--dry-run"],
+        &["dag", "flow.yaml"],
+        &["dag", "last", "--json"],
+        &["runs", "ls"],
+        &["runs", "show"],
+        &["completions", "bash"],
+        &["man", "run"],
+        &["schema", "workflow"],
+        &["check", "flow.yaml", "--json"],
+        &["run", "--help"],
+    ];
+    for arguments in commands {
+        let ran = to_a_full_disk(&place, arguments).ended(1);
+        let ran = ran.says(&["error: cannot write to stdout: "]);
+        assert_eq!(ran.stderr.matches("cannot write").count(), 1);
+    }
+    // A mistake stays a mistake.
+    to_a_full_disk(&place, &["check", "none.yaml", "--json"])
+        .ended(2)
+        .says(&["cannot write to stdout: ", "none.yaml"]);
+    // The last event knows of it.
+    let ran = to_a_full_disk(&place, &[&once[..], &["--progress", "json"]].concat()).ended(1);
+    let events: Vec<Value> = (ran.stderr.lines())
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let [.., error, end] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert!(
+        error["message"]
+            .as_str()
+            .is_some_and(|message| message.starts_with("cannot write to stdout"))
+    );
+    assert_eq!((&end["event"], &end["exit"]), (&"end".into(), &1.into()));
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_failure() {
+    let place = mixed();
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = place.command(&["completions", "bash"]);
+    let output = command.stdout(writer).output().expect("it starts");
+    let ran = Ran::from(output).ended(0);
+    assert_eq!(ran.stderr, "");
+}
