@@ -169,7 +169,9 @@ fn as_json(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> serde_jso
     object["cut_off"] = json!(sum(|stage| stage.cut_off));
     object["blocked"] = json!(sum(|stage| stage.blocked));
     object["left"] = json!(sum(|stage| stage.left));
-    object["seconds"] = json!(found.seconds.or(found.last_end.map(seconds)));
+    // As the run itself has said it.
+    let took = found.seconds.map(|took| (took * 1e6).round() / 1e6);
+    object["seconds"] = json!(took.or(found.last_end.map(seconds)));
     object["stages"] = found.stages.iter().map(stage).collect();
     let slowest = found.slowest.iter().map(|place| task(&tasks[*place]));
     object["slowest"] = slowest.collect();
