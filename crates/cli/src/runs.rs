@@ -152,7 +152,7 @@ fn as_json(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> serde_jso
             "cut_off": stage.cut_off,
             "failed": stage.failed,
             "blocked": stage.blocked,
-            "left": stage.left,
+            "left": found.seconds.map(|_| stage.left),
             "task_seconds": seconds(stage.spent),
         })
     };
@@ -168,7 +168,8 @@ fn as_json(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> serde_jso
     object["reused"] = json!(counted(run, run.reused.saturating_sub(cut_off)));
     object["cut_off"] = json!(sum(|stage| stage.cut_off));
     object["blocked"] = json!(sum(|stage| stage.blocked));
-    object["left"] = json!(sum(|stage| stage.left));
+    // Known where the run has noted its figures; studies do not.
+    object["left"] = json!(found.seconds.and(sum(|stage| stage.left)));
     // As the run itself has said it.
     let took = found.seconds.map(|took| (took * 1e6).round() / 1e6);
     object["seconds"] = json!(took.or(found.last_end.map(seconds)));
@@ -465,7 +466,7 @@ mod tests {
     fn of_a_long_failure_the_end_is_shown() {
         let command: String = (0..30).map(|line| format!("\nstep {line}")).collect();
         let said: String = (0..12).map(|line| format!("\n    word {line}")).collect();
-        let last = "\n  folder:  /work/a\n  again:   sh /work/a/.again.sh\n  3 tasks could not run because of it";
+        let last = "\n  folder:  work/a\n  again:   sh work/a/.again.sh\n  3 tasks could not run because of it";
         let head = "task `a.b[0]`: ended with exit code 7";
         let whole = format!("{head}\n  command: sh -c 'one{command}\n  it said:{said}{last}");
         let shown = brief(&whole);
@@ -483,8 +484,8 @@ mod tests {
                 "    word 9",
                 "    word 10",
                 "    word 11",
-                "  folder:  /work/a",
-                "  again:   sh /work/a/.again.sh",
+                "  folder:  work/a",
+                "  again:   sh work/a/.again.sh",
                 "  3 tasks could not run because of it",
             ]
         );
