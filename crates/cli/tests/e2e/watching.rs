@@ -581,6 +581,11 @@ fn a_run_that_was_stopped_says_so_everywhere() {
     ] {
         assert!(shown.contains(part), "{part} in {shown}");
     }
+    place.headwater(&["dag", "last", "-o", "run.mmd"]).ended(0);
+    let drawn = place.read("run.mmd");
+    assert!(drawn.contains("1 executed, 2 not ended"), "{drawn}");
+    assert_eq!(drawn.matches("not ended").count(), 3, "{drawn}");
+    assert!(!drawn.contains("1 task"), "{drawn}");
 }
 
 #[test]
