@@ -14,8 +14,10 @@ class Dask:
             n_workers=spec["cores"] if processes else 1,
             threads_per_worker=1 if processes else spec["cores"],
             processes=processes,
+            # Threads need no address; the pages of both are for this machine alone.
             host="127.0.0.1" if processes else None,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
             local_directory=spec["folder"],
         )
         self.client = Client(self.cluster)
@@ -25,12 +27,11 @@ class Dask:
         return self.client.gather(self.client.map(nothing, range(count), pure=False))
 
     def chains(self, chains):
-        ends = []
-        for chain in chains:
-            end = None
-            for step in chain:
-                end = self.client.submit(execute, step["argv"], step["stdout"], end, pure=False)
-            ends.append(end)
+        # All first steps, then all second ones, each waiting for its own first: chains are equally long.
+        ends = [None] * len(chains)
+        for level in zip(*chains):
+            argvs, files = [step["argv"] for step in level], [step["stdout"] for step in level]
+            ends = self.client.map(execute, argvs, files, ends, pure=False)
         self.client.gather(ends)
 
     def close(self):

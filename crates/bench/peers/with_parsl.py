@@ -20,10 +20,19 @@ class Parsl:
                 loopback_address="127.0.0.1",
                 max_workers_per_node=spec["cores"],
                 cores_per_worker=1,
+                # As its documentation has it for many short tasks.
+                prefetch_capacity=100,
                 encrypted=False,
                 provider=LocalProvider(init_blocks=1, min_blocks=1, max_blocks=1),
             )
-        config = Config(executors=[executor], strategy="none", run_dir=spec["folder"], usage_tracking=0)
+        config = Config(
+            executors=[executor],
+            strategy="none",
+            run_dir=spec["folder"],
+            usage_tracking=0,
+            # Lines in a log for every task would be half of the time of the fan.
+            initialize_logging=False,
+        )
         self.kernel = parsl.load(config)
         self.parsl = parsl
         self.nothing = parsl.python_app(nothing)

@@ -15,7 +15,7 @@ use crate::peers::Peer;
 use crate::table::{Column, Measure, Table, grouped};
 use crate::{Bench, CORES, process};
 
-const WAYS: [Way; 7] = [
+const WAYS: [Way; 9] = [
     Way {
         peer: Peer::Headwater,
         mode: "",
@@ -25,8 +25,16 @@ const WAYS: [Way; 7] = [
         mode: "processes",
     },
     Way {
+        peer: Peer::Dask,
+        mode: "threads",
+    },
+    Way {
         peer: Peer::Parsl,
         mode: "processes",
+    },
+    Way {
+        peer: Peer::Parsl,
+        mode: "threads",
     },
     Way {
         peer: Peer::Ray,

@@ -239,13 +239,16 @@ pub(crate) fn snakemake(bench: &Bench, folder: &Path) -> Command {
         &CORES.to_string(),
         "--scheduler",
         "greedy",
+        // It would start at most 100 in a second.
+        "--max-jobs-per-timespan",
+        "10000/1s",
         "--quiet",
         "all",
     ]);
     command
 }
 
-/// `cwltool` in a folder, as parallel as it can be. It has no say on how many cores: it takes all.
+/// `cwltool` in a folder, as parallel as it can be: on all cores that it may use, which are those of the bench.
 pub(crate) fn cwltool(bench: &Bench, folder: &Path) -> Command {
     let mut command = bench.program("cwltool", folder);
     command.args(["--parallel", "--quiet"]);

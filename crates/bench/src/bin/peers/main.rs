@@ -72,6 +72,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    keep_to_cores();
     let scratch = std::env::temp_dir().join(format!("peers-{}", std::process::id()));
     let measured = measure(options, &scratch);
     let _ = fs::remove_dir_all(&scratch);
@@ -150,12 +151,48 @@ fn machine(bench: &Bench) -> String {
     let python = venv::said(Command::new(&bench.venv.python).arg("--version"));
     let python = python.unwrap_or_else(|_| "an unknown Python".to_owned());
     let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let there = std::thread::available_parallelism().map_or(0, usize::from);
+    // Those that this program may use are fewer by now.
+    let there = processor
+        .lines()
+        .filter(|line| line.starts_with("processor"))
+        .count();
+    let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
     format!(
-        "{CORES} of {there} cores, {}; {}",
+        "{CORES} of {there} cores, {}; files on {}; {}",
         processor_name(&processor),
+        file_system(&mounts, &bench.scratch),
         python.trim()
     )
+}
+
+/// Keeps this program, and with it all that it starts, to as many cores as the tables say.
+fn keep_to_cores() {
+    // SAFETY: the set is plain data that lives on this stack frame, and the calls read and write within its size.
+    unsafe {
+        let mut allowed: libc::cpu_set_t = std::mem::zeroed();
+        let size = size_of::<libc::cpu_set_t>();
+        if libc::sched_getaffinity(0, size, &mut allowed) != 0 {
+            return;
+        }
+        let mut kept: libc::cpu_set_t = std::mem::zeroed();
+        let cores = (0..libc::CPU_SETSIZE as usize).filter(|core| libc::CPU_ISSET(*core, &allowed));
+        for core in cores.take(CORES) {
+            libc::CPU_SET(core, &mut kept);
+        }
+        libc::sched_setaffinity(0, size, &kept);
+    }
+}
+
+/// The kind of file system that a folder is on, by the table of mounts.
+fn file_system<'m>(mounts: &'m str, folder: &Path) -> &'m str {
+    let places = mounts.lines().filter_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        Some((words.next()?, words.next()?))
+    });
+    let around = places.filter(|(place, _)| folder.starts_with(place));
+    around
+        .max_by_key(|(place, _)| place.len())
+        .map_or("unknown", |(_, kind)| kind)
 }
 
 /// The processor, as `/proc/cpuinfo` calls it.
@@ -201,7 +238,20 @@ pub(crate) fn program_named(name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{processor_name, program_named};
+    use std::path::Path;
+
+    use super::{file_system, processor_name, program_named};
+
+    #[test]
+    fn a_folder_is_on_the_nearest_file_system() {
+        let mounts = "a / ext4 rw 0 0\nb /tmp tmpfs rw 0 0\nc /tmp/deep xfs rw 0 0\n";
+        let kind = |folder: &str| file_system(mounts, Path::new(folder));
+        assert_eq!(
+            (kind("/home/x"), kind("/tmp/x"), kind("/tmp/deep/y")),
+            ("ext4", "tmpfs", "xfs")
+        );
+        assert_eq!(file_system("", Path::new("/")), "unknown");
+    }
 
     #[test]
     fn the_processor_is_told_by_name() {

@@ -16,7 +16,7 @@ use crate::peers::Peer;
 use crate::table::{Column, Measure, Table};
 use crate::{Bench, CORES, process};
 
-const WAYS: [Way; 7] = [
+const WAYS: [Way; 9] = [
     Way {
         peer: Peer::Headwater,
         mode: "",
@@ -26,8 +26,16 @@ const WAYS: [Way; 7] = [
         mode: "processes",
     },
     Way {
+        peer: Peer::Dask,
+        mode: "threads",
+    },
+    Way {
         peer: Peer::Parsl,
         mode: "processes",
+    },
+    Way {
+        peer: Peer::Parsl,
+        mode: "threads",
     },
     Way {
         peer: Peer::Ray,
@@ -172,10 +180,11 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Table>, Box<dyn Error>> {
                 samples[0]
             ),
             "headwater, snakemake and cwltool are timed as whole programs; the others leave out their start-up, but in \
-             the first column, and run everything again since they remember no commands"
+             the first column, and run everything again: what they can remember of commands (parsl: `cache=True` and \
+             checkpoints, by the arguments; dask: while somebody holds the result) is off, and was not measured"
                 .to_owned(),
             "headwater knows files and steps by their contents, snakemake by the time of the file, its parameters and its \
-             code, cwltool (with --cachedir) by the command and the size and time of the files"
+             code, cwltool (with --cachedir) by the command and the contents of the files"
                 .to_owned(),
         ],
     }])

@@ -187,6 +187,12 @@ impl Table {
     /// One claim for each column in which there are peers: that Headwater, in its slowest way, is ahead of the quickest
     /// of them.
     pub(crate) fn claim(&self, claims: &mut Claims) {
+        for row in self.rows.iter().filter(|row| row.ours) {
+            if let Err(reason) = &row.samples {
+                let what = format!("{}: {} could be measured ({reason})", self.job, row.engine);
+                claims.claim(&what, 0.0, "of its turns", Bar::AtLeast(1.0));
+            }
+        }
         for (place, column) in self.columns.iter().enumerate() {
             let peers = self.rows.iter().filter(|row| !row.ours);
             let ours = self.rows.iter().filter(|row| row.ours);
