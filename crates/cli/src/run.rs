@@ -232,6 +232,7 @@ fn as_json(report: &RunReport) -> serde_json::Value {
         "cut_off": report.counts.cut_off,
         "failed": report.counts.failed,
         "blocked": report.counts.blocked,
+        "left": report.left,
         "recomputed": report.counts.recomputed,
         "seconds": (report.seconds * 1e6).round() / 1e6,
         "stopped": report.stopped,
@@ -265,6 +266,7 @@ fn tell_end(report: &RunReport, status: RunStatus, code: u8) {
         "cut_off": counts.cut_off,
         "failed": counts.failed,
         "blocked": counts.blocked,
+        "left": report.left,
     }));
 }
 
@@ -311,6 +313,9 @@ fn show_report(report: &RunReport) {
             ", {} not run because of that",
             show::grouped(counts.blocked)
         ));
+    }
+    if report.left > 0 {
+        line.push_str(&format!(", {} not come to", show::grouped(report.left)));
     }
     if counts.recomputed > 0 {
         line.push_str(&format!(
@@ -378,6 +383,7 @@ fn output_line(name: &str, items: &[OutputItem], report: &RunReport) -> String {
 
 fn show_failure(failed: &FailedTask) {
     let description = failed.description();
+    let description = headwater::printable(&description);
     let (head, rest) = description.split_once('\n').unwrap_or((&description, ""));
     show::talk(&format!("{} {head}", show::paint("failed:", "1;31")));
     for line in rest.lines() {

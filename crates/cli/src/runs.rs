@@ -29,11 +29,11 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
             if common.json {
                 show::line(&as_json(&run, &tasks, &found).to_string());
             } else if *all {
-                head(&run, &found).iter().for_each(|line| show::line(line));
+                tell(&head(&run, &found));
+                tell(&untold(&run, &tasks));
                 list_tasks(&tasks);
             } else {
-                let lines = at_a_glance(&run, &tasks, &found);
-                lines.iter().for_each(|line| show::line(line));
+                tell(&at_a_glance(&run, &tasks, &found));
             }
         }
         RunsCommand::Report { run, output } => {
@@ -56,6 +56,19 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whatever tasks said, it does not act on the terminal.
+fn tell(lines: &[String]) {
+    lines
+        .iter()
+        .for_each(|line| show::line(&headwater::printable(line)));
+}
+
+/// What a run has counted; nothing before it has ended of itself.
+fn counted(run: &RunRecord, number: u64) -> Option<u64> {
+    let is_known = !matches!(run.status, RunStatus::Running | RunStatus::Interrupted);
+    is_known.then_some(number)
+}
+
 fn describe(run: &RunRecord) -> serde_json::Value {
     json!({
         "run": run.id,
@@ -65,9 +78,9 @@ fn describe(run: &RunRecord) -> serde_json::Value {
         "started": run.started,
         "ended": run.ended,
         "tasks": run.tasks,
-        "executed": run.executed,
-        "reused": run.reused,
-        "failed": run.failed,
+        "executed": counted(run, run.executed),
+        "reused": counted(run, run.reused),
+        "failed": counted(run, run.failed),
         "outputs": run.outputs,
         "command": run.command,
     })
@@ -94,9 +107,17 @@ fn list(runs: &[RunRecord], as_json: bool) {
         "run", "workflow", "status", "tasks", "executed", "reused", "failed"
     ));
     for run in runs {
+        let number =
+            |number| counted(run, number).map_or("-".to_owned(), |number| number.to_string());
         show::line(&format!(
             "{:20} {:width$} {:11} {:>8} {:>8} {:>8} {:>8}",
-            run.id, run.workflow, run.status, run.tasks, run.executed, run.reused, run.failed
+            run.id,
+            run.workflow,
+            run.status,
+            run.tasks,
+            number(run.executed),
+            number(run.reused),
+            number(run.failed)
         ));
     }
 }
@@ -131,6 +152,7 @@ fn as_json(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> serde_jso
             "cut_off": stage.cut_off,
             "failed": stage.failed,
             "blocked": stage.blocked,
+            "left": found.seconds.map(|_| stage.left),
             "task_seconds": seconds(stage.spent),
         })
     };
@@ -140,7 +162,17 @@ fn as_json(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> serde_jso
         .map(|(what, path)| ((*what).to_owned(), json!(path)))
         .collect();
     let mut object = describe(run);
-    object["seconds"] = json!(found.last_end.map(seconds));
+    let cut_off = found.sum(|stage| stage.cut_off) as u64;
+    let sum = |of| counted(run, found.sum(of) as u64);
+    // The record counts both together.
+    object["reused"] = json!(counted(run, run.reused.saturating_sub(cut_off)));
+    object["cut_off"] = json!(sum(|stage| stage.cut_off));
+    object["blocked"] = json!(sum(|stage| stage.blocked));
+    // Known where the run has noted its figures; studies do not.
+    object["left"] = json!(found.seconds.and(sum(|stage| stage.left)));
+    // As the run itself has said it.
+    let took = found.seconds.map(|took| (took * 1e6).round() / 1e6);
+    object["seconds"] = json!(took.or(found.last_end.map(seconds)));
     object["stages"] = found.stages.iter().map(stage).collect();
     let slowest = found.slowest.iter().map(|place| task(&tasks[*place]));
     object["slowest"] = slowest.collect();
@@ -153,16 +185,7 @@ fn as_json(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> serde_jso
 /// A run at a glance.
 fn at_a_glance(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> Vec<String> {
     let mut lines = head(run, found);
-    if tasks.is_empty() {
-        let why = match run.status {
-            RunStatus::Running => "what became of its tasks is known when it has ended",
-            RunStatus::Interrupted => {
-                "its process ended without a word: what it finished is remembered, and the same command continues it"
-            }
-            _ => "what became of its tasks is not recorded",
-        };
-        lines.extend([String::new(), why.to_owned()]);
-    }
+    lines.extend(untold(run, tasks));
     lines.extend(stages(found));
     lines.extend(slowest(tasks, found));
     lines.extend(failures(run, tasks, found));
@@ -173,6 +196,21 @@ fn at_a_glance(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> Vec<S
         lines.extend(show::columns(&rows, &[]));
     }
     lines
+}
+
+/// Why there is nothing to tell of the tasks, where that is so.
+fn untold(run: &RunRecord, tasks: &[RunTask]) -> Vec<String> {
+    if !tasks.is_empty() {
+        return Vec::new();
+    }
+    let why = match run.status {
+        RunStatus::Running => "what became of its tasks is known when it has ended",
+        RunStatus::Interrupted => {
+            "its process ended without a word: what it finished is remembered, and the same command continues it"
+        }
+        _ => "what became of its tasks is not recorded",
+    };
+    vec![String::new(), why.to_owned()]
 }
 
 fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
@@ -189,32 +227,42 @@ fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
         ["started".to_owned(), headwater::date(run.started)],
     ];
     if let Some(ended) = run.ended {
-        // The tasks know better than the clock of the record, which counts whole seconds.
-        let took = match found.last_end {
-            Some(last) => seconds(last),
-            None => ended.saturating_sub(run.started).max(0) as f64,
+        // The record counts whole seconds.
+        let took = match (found.seconds, found.last_end) {
+            (Some(all), _) => format!("after {}", show::duration(all)),
+            (None, Some(last)) => {
+                format!("last task ended after {}", show::duration(seconds(last)))
+            }
+            (None, None) => {
+                let whole = ended.saturating_sub(run.started).max(0);
+                format!("after {}", show::duration(whole as f64))
+            }
         };
-        let took = show::duration(took);
         rows.push([
             "ended".to_owned(),
-            format!("{}, after {took}", headwater::date(ended)),
+            format!("{}, {took}", headwater::date(ended)),
         ]);
     }
     let number = |number: u64| show::grouped(usize::try_from(number).unwrap_or(usize::MAX));
     let mut counts = number(run.tasks);
     if run.ended.is_some() {
+        // The record counts what was reused and what was cut off together.
+        let cut_off = found.sum(|stage| stage.cut_off);
         counts.push_str(&format!(
-            ": {} executed, {} reused, {} failed",
+            ": {} executed, {} reused",
             number(run.executed),
-            number(run.reused),
-            number(run.failed)
+            number(run.reused.saturating_sub(cut_off as u64)),
         ));
-        let blocked: usize = found.stages.iter().map(|stage| stage.blocked).sum();
-        if blocked > 0 {
-            counts.push_str(&format!(
-                ", {} not run because of that",
-                show::grouped(blocked)
-            ));
+        let more = [
+            (cut_off, "cut off"),
+            (usize::try_from(run.failed).unwrap_or(usize::MAX), "failed"),
+            (found.sum(|stage| stage.blocked), "not run because of that"),
+            (found.sum(|stage| stage.left), "not come to"),
+        ];
+        for (count, words) in more {
+            if count > 0 || words == "failed" {
+                counts.push_str(&format!(", {} {words}", show::grouped(count)));
+            }
         }
     }
     rows.push(["tasks".to_owned(), counts]);
@@ -242,6 +290,7 @@ fn stages(found: &RunOverview) -> Vec<String> {
         "cut off",
         "failed",
         "blocked",
+        "left",
         "task time",
     ];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
@@ -254,21 +303,22 @@ fn stages(found: &RunOverview) -> Vec<String> {
             show::grouped(stage.cut_off),
             show::grouped(stage.failed),
             show::grouped(stage.blocked),
+            show::grouped(stage.left),
             show::duration(seconds(stage.spent)),
         ]);
     }
     // Columns that say nothing in most runs.
-    let sum = |of: fn(&StageOverview) -> usize| found.stages.iter().map(of).sum::<usize>();
     let empty = [
-        (6, sum(|stage| stage.blocked)),
-        (5, sum(|stage| stage.failed)),
-        (4, sum(|stage| stage.cut_off)),
+        (7, found.sum(|stage| stage.left)),
+        (6, found.sum(|stage| stage.blocked)),
+        (5, found.sum(|stage| stage.failed)),
+        (4, found.sum(|stage| stage.cut_off)),
     ];
     for (column, _) in empty.iter().filter(|(_, sum)| *sum == 0) {
         rows.iter_mut().for_each(|row| drop(row.remove(*column)));
     }
     let mut lines = vec![String::new()];
-    lines.extend(show::columns(&rows, &[1, 2, 3, 4, 5, 6, 7]));
+    lines.extend(show::columns(&rows, &[1, 2, 3, 4, 5, 6, 7, 8]));
     lines
 }
 
@@ -309,13 +359,8 @@ fn failures(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> Vec<Stri
         return Vec::new();
     }
     for failure in found.failures.iter().take(FAILURES) {
-        let all: Vec<&str> = failure.lines().collect();
-        let shown = all.iter().take(FAILURE_LINES);
-        lines.push(format!("failed: {}", all[0]));
-        lines.extend(shown.skip(1).map(|line| show::shortened(line, 400)));
-        if all.len() > FAILURE_LINES {
-            lines.push("    …".to_owned());
-        }
+        let shown = brief(failure);
+        lines.extend(shown.iter().map(|line| show::shortened(line, 400)));
     }
     if found.failures.is_empty() {
         let failed = tasks.iter().filter(|task| task.state == TaskState::Failed);
@@ -345,8 +390,49 @@ fn failures(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> Vec<Stri
     lines
 }
 
+/// A failure in about [`FAILURE_LINES`]. The command is shortened first, then the beginning of what the task said; its
+/// last lines, and where it lies and how to run it again, are there in any case.
+fn brief(failure: &str) -> Vec<String> {
+    let mut lines = failure.lines();
+    let head = format!("failed: {}", lines.next().unwrap_or_default());
+    let mut rest: Vec<&str> = lines.collect();
+    // What comes last begins like this, and nothing that a task says does: that is set in further.
+    let is_last = |line: &&str| {
+        let begins = |what: &str| line.starts_with(what);
+        let blocked = begins("  ") && line.ends_with(" could not run because of it");
+        begins("  folder:  ") || begins("  again:   ") || (blocked && !begins("   "))
+    };
+    let count = rest.iter().rev().take(3).take_while(|line| is_last(line));
+    let last = rest.split_off(rest.len() - count.count());
+    let said = rest.iter().rposition(|line| *line == "  it said:");
+    let mut said = said.map_or(Vec::new(), |place| rest.split_off(place));
+    let fixed = 1 + last.len() + said.len().min(1);
+    let room = FAILURE_LINES.saturating_sub(fixed + rest.len().min(1));
+    let mut out = vec![head];
+    let told = said.len().saturating_sub(1).min(room);
+    let before = (room - told + 1).min(rest.len());
+    out.extend(rest[..before].iter().map(|line| (*line).to_owned()));
+    if before < rest.len() {
+        out.push("    …".to_owned());
+    }
+    if !said.is_empty() {
+        let lines = said.split_off(1);
+        out.push(said[0].to_owned());
+        if told < lines.len() {
+            out.push("    …".to_owned());
+        }
+        let kept = lines[lines.len() - told..].iter();
+        out.extend(kept.map(|line| (*line).to_owned()));
+    }
+    out.extend(last.iter().map(|line| (*line).to_owned()));
+    out
+}
+
 /// What became of every task.
 fn list_tasks(tasks: &[RunTask]) {
+    if tasks.is_empty() {
+        return;
+    }
     let (ran, rest): (Vec<&RunTask>, Vec<&RunTask>) = tasks
         .iter()
         .partition(|task| task.state != TaskState::Reused);
@@ -369,5 +455,46 @@ fn list_tasks(tasks: &[RunTask]) {
             "{start:>10} {took:>10}  {:9} {}",
             task.state, task.address
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_failure_the_end_is_shown() {
+        let command: String = (0..30).map(|line| format!("\nstep {line}")).collect();
+        let said: String = (0..12).map(|line| format!("\n    word {line}")).collect();
+        let last = "\n  folder:  work/a\n  again:   sh work/a/.again.sh\n  3 tasks could not run because of it";
+        let head = "task `a.b[0]`: ended with exit code 7";
+        let whole = format!("{head}\n  command: sh -c 'one{command}\n  it said:{said}{last}");
+        let shown = brief(&whole);
+        assert_eq!(
+            shown,
+            [
+                "failed: task `a.b[0]`: ended with exit code 7",
+                "  command: sh -c 'one",
+                "    …",
+                "  it said:",
+                "    …",
+                "    word 6",
+                "    word 7",
+                "    word 8",
+                "    word 9",
+                "    word 10",
+                "    word 11",
+                "  folder:  work/a",
+                "  again:   sh work/a/.again.sh",
+                "  3 tasks could not run because of it",
+            ]
+        );
+        // What fits is shown whole.
+        let short = format!("{head}\n  command: one\n  it said:\n    two{last}");
+        assert_eq!(brief(&short).join("\n"), format!("failed: {short}"));
+        // Of a task that said nothing there is more of the command.
+        let silent = brief(&format!("{head}\n  command: sh -c 'one{command}{last}"));
+        assert_eq!((silent.len(), &*silent[8]), (13, "step 6"));
+        assert_eq!(brief(head), [format!("failed: {head}")]);
     }
 }

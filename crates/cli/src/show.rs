@@ -62,7 +62,7 @@ pub(crate) fn note(text: &str) {
     if events() {
         talk(text);
     } else {
-        talk(&format!("note: {text}"));
+        talk(&format!("note: {}", headwater::printable(text)));
     }
 }
 
@@ -88,6 +88,7 @@ pub(crate) fn trouble(text: &str) {
     if events() {
         event(&json!({"event": "error", "message": text, "hint": null}));
     } else {
+        let text = headwater::printable(text);
         talk(&format!("{} {text}", paint("error:", "1;31")));
     }
 }

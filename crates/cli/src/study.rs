@@ -565,7 +565,7 @@ fn not_run(report: &TuneReport) -> usize {
 
 fn show_tuned(report: &TuneReport) {
     for failed in &report.failures {
-        show::talk(&failed.description());
+        show::talk(&headwater::printable(&failed.description()));
     }
     let header = ["operation", "takes", "makes", "executions"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];

@@ -394,7 +394,7 @@ impl Coordinator {
         (slot.occurrence != NONE).then_some(usize::from(slot.stage))
     }
 
-    /// For each stage, how many tasks were planned and how many of them have not ended.
+    /// For each stage, how many tasks were planned and how many of them have not ended, implicit ones left out.
     pub fn stage_progress(&self) -> Vec<(usize, usize)> {
         self.stages.progress()
     }

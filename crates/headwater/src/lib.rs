@@ -18,6 +18,7 @@
 //! | `run` | one run, from plan to report |
 //! | `run_page` | the report of a run as a page |
 //! | `progress` | how far a run is, and its trace |
+//! | `trace` | the file of the trace, and text fit for a terminal |
 //! | `metrics` | the same for Prometheus |
 //! | `deliver` | writes outputs where the user finds them |
 //! | `notes` | what a run notes for those who ask later |
@@ -54,6 +55,7 @@ mod run;
 mod run_page;
 mod study;
 mod thrift;
+mod trace;
 
 pub use dag::{
     Diagram, DiagramCounts, DiagramDetail, DiagramEdge, DiagramEnd, DiagramFormat, DiagramGroup,
@@ -100,6 +102,7 @@ pub use study::{
     TuneRequest, TunedOperation, VbdPair, VbdRow, VbdRows, plan_study, report_study, run_study,
     study_report_html, study_results_json, tune_study,
 };
+pub use trace::printable;
 
 /// Starts the small helper process that starts programs. Call it first in `main`: in the helper it does not
 /// return. Without it programs are started directly, and their peak memory is not reliable.

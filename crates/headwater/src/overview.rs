@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use headwater_remember::{RunRecord, RunTask, Store, TaskState};
 
+use crate::run_page::{self, Figures};
+
 /// What became of the tasks of a stage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StageOverview {
@@ -26,17 +28,21 @@ pub struct StageOverview {
     pub failed: usize,
     /// Those that could not run because something before them failed.
     pub blocked: usize,
+    /// Those that the run did not come to.
+    pub left: usize,
     /// How long its tasks ran, in nanoseconds.
     pub spent: u64,
 }
 
 /// A run at a glance.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunOverview {
     /// By stage, in the order of the list of tasks.
     pub stages: Vec<StageOverview>,
     /// The tasks that ran longest, longest first, as positions in the list of tasks.
     pub slowest: Vec<usize>,
+    /// How long it took in seconds, where the run has said so.
+    pub seconds: Option<f64>,
     /// When the last task ended, in nanoseconds since the start of the run; `None` where none ran.
     pub last_end: Option<u64>,
     /// The failures in words, several lines each, as far as they were written down.
@@ -58,6 +64,9 @@ const FILES: [(&str, &str); 6] = [
 /// Looks at a run and its tasks; `slowest` says how many of the slowest ones are named.
 pub fn overview(store: &Store, run: &RunRecord, tasks: &[RunTask], slowest: usize) -> RunOverview {
     let mut found = of_tasks(tasks, slowest);
+    if let Some(figures) = run_page::figures(store, &run.id) {
+        found.add(&figures);
+    }
     if !run.outputs.as_os_str().is_empty() {
         found.files.extend(
             FILES
@@ -75,6 +84,41 @@ pub fn overview(store: &Store, run: &RunRecord, tasks: &[RunTask], slowest: usiz
         .files
         .extend(kept.into_iter().filter(|(_, path)| has_entries(path)));
     found
+}
+
+impl RunOverview {
+    /// The sum of a figure of the stages.
+    pub fn sum(&self, of: fn(&StageOverview) -> usize) -> usize {
+        self.stages.iter().map(of).sum()
+    }
+
+    /// Takes in what the list of tasks does not say: how long it took, and which tasks were not come to.
+    fn add(&mut self, figures: &Figures) {
+        self.seconds = Some(figures.seconds);
+        let mut tasks: Vec<(&str, usize)> = Vec::new();
+        for row in &figures.tasks {
+            // Rows come stage by stage.
+            match tasks.last_mut() {
+                Some(last) if last.0 == row.stage => last.1 += row.tasks,
+                _ => tasks.push((&row.stage, row.tasks)),
+            }
+        }
+        let mut places: HashMap<String, usize> = (self.stages.iter().enumerate())
+            .map(|(place, stage)| (stage.name.clone(), place))
+            .collect();
+        for (name, all) in tasks.into_iter().filter(|(_, tasks)| *tasks > 0) {
+            let place = *places.entry(name.to_owned()).or_insert_with(|| {
+                self.stages.push(StageOverview {
+                    name: name.to_owned(),
+                    ..StageOverview::default()
+                });
+                self.stages.len() - 1
+            });
+            let stage = &mut self.stages[place];
+            stage.left = all.saturating_sub(stage.tasks);
+            stage.tasks += stage.left;
+        }
+    }
 }
 
 fn has_entries(folder: &Path) -> bool {
@@ -190,6 +234,7 @@ mod tests {
             cut_off: counts[3],
             failed: counts[4],
             blocked: counts[5],
+            left: 0,
             spent,
         };
         assert_eq!(
@@ -201,6 +246,21 @@ mod tests {
         );
         assert_eq!(of_tasks(&tasks, 100).slowest, [2, 3, 0]);
         assert_eq!(of_tasks(&[], 3), RunOverview::default());
+    }
+
+    #[test]
+    fn tasks_that_were_not_come_to_are_counted_by_stage() {
+        let mut found = of_tasks(&[task("a.x[0]", TaskState::Executed, 0, 5)], 2);
+        let text = r#"{"seconds": 1.5, "tasks": [{"stage": "a", "tasks": 1}, {"stage": "a", "tasks": 2},
+            {"stage": "b", "tasks": 0}, {"stage": "c", "tasks": 4}]}"#;
+        found.add(&serde_json::from_str(text).expect("figures"));
+        let counts = |stage: &StageOverview| (stage.name.clone(), stage.tasks, stage.left);
+        let counts: Vec<_> = found.stages.iter().map(counts).collect();
+        assert_eq!(counts, [("a".to_owned(), 3, 2), ("c".to_owned(), 4, 4)]);
+        assert_eq!(
+            (found.seconds, found.sum(|stage| stage.left)),
+            (Some(1.5), 6)
+        );
     }
 
     #[test]

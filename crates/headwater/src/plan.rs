@@ -207,7 +207,9 @@ pub fn dry_run(
     // Of equal tasks one would run.
     let following = enactment.coordinator().following();
     for task in enactment.graph().ids() {
-        if let Some(stage) = enactment.coordinator().stage(task) {
+        // Helpers of the engine are not counted.
+        let implicit = enactment.graph().operation_at(task).signature.implicit;
+        if let Some(stage) = enactment.coordinator().stage(task).filter(|_| !implicit) {
             stages[stage].tasks += 1;
             if !matches!(
                 enactment.coordinator().state(task),

@@ -4,17 +4,16 @@
 //! its cells.
 
 use std::borrow::Cow;
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use headwater_enact::{Enactment, Start};
+use headwater_enact::{Enactment, Start, State};
 use headwater_execute::{Execution, Failure, FailureKind, Finished, Observer};
 use headwater_graph::{Recipe, TaskId};
 
-use headwater_enact::State;
+use crate::trace::{Trace, printable};
 
 /// What run it is, once that is known.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -75,13 +74,14 @@ pub enum News {
 impl std::fmt::Display for News {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            News::Line(line) => out.write_str(line),
+            News::Line(line) => out.write_str(&printable(line)),
             News::Failed {
                 task,
                 message,
                 again,
             } => {
                 let again = if *again { "; it is tried again" } else { "" };
+                let (task, message) = (printable(task), printable(message));
                 write!(out, "task `{task}`: {message}{again}")
             }
         }
@@ -252,6 +252,10 @@ impl Progress {
 
 impl Inner {
     fn stage(&mut self, enactment: &Enactment, task: TaskId) -> Option<&mut StageSnapshot> {
+        // Helpers are no part of any figure, also where they stand in a stage.
+        if enactment.graph().operation_at(task).signature.implicit {
+            return None;
+        }
         let stage = enactment.coordinator().stage(task)?;
         self.snapshot.stages.get_mut(stage)
     }
@@ -266,21 +270,16 @@ impl Inner {
             stage.planned = planned;
             stage.ended = planned - unsettled;
         }
-        let is_implicit = |task: TaskId| enactment.graph().operation_at(task).signature.implicit;
         // The graph only grows.
         let fresh = self.counted as u32..enactment.graph().len() as u32;
         for task in fresh.map(TaskId) {
-            if !is_implicit(task)
-                && let Some(stage) = self.stage(enactment, task)
-            {
+            if let Some(stage) = self.stage(enactment, task) {
                 stage.tasks += 1;
             }
         }
         self.counted = enactment.graph().len();
         for (task, _) in enactment.blocked().iter().skip(self.snapshot.blocked) {
-            if !is_implicit(*task)
-                && let Some(stage) = self.stage(enactment, *task)
-            {
+            if let Some(stage) = self.stage(enactment, *task) {
                 stage.blocked += 1;
             }
         }
@@ -343,7 +342,7 @@ pub(crate) struct Listener {
     pub(crate) progress: Progress,
     /// The names of the stages.
     pub(crate) stages: Vec<Arc<str>>,
-    pub(crate) trace: Mutex<Option<Box<dyn Write + Send>>>,
+    pub(crate) trace: Mutex<Option<Trace>>,
     pub(crate) failures: Mutex<Vec<SeenFailure>>,
     pub(crate) tasks: Mutex<Vec<Ran>>,
 }
@@ -374,8 +373,6 @@ impl Ran {
     }
 }
 
-pub(crate) const TRACE_HEADER: &str = "task\tstate\tattempt\tstart_seconds\twall_seconds\tcpu_seconds\tpeak_bytes\trecipe\tstage\toperation\terror";
-
 impl Observer for Listener {
     fn started(&self, enactment: &Enactment, start: &Start) {
         let mut inner = self.progress.lock();
@@ -401,11 +398,7 @@ impl Observer for Listener {
         let task = execution.task;
         let implicit = enactment.graph().operation_at(task).signature.implicit;
         if implicit && matches!(how, Finished::Success(_)) {
-            let mut inner = self.progress.lock();
-            if let Some(stage) = inner.stage(enactment, task) {
-                stage.running = stage.running.saturating_sub(1);
-                inner.update(enactment);
-            }
+            self.progress.lock().update(enactment);
             return;
         }
         let address = address_of(enactment, task);
@@ -520,8 +513,8 @@ pub(crate) struct TraceRow<'a> {
 
 impl TraceRow<'_> {
     /// Writes it; a trace that cannot be written is no reason to stop the run.
-    pub(crate) fn write(&self, trace: &mut dyn Write) {
-        let _ = writeln!(trace, "{}", self.line());
+    pub(crate) fn write(&self, trace: &mut Trace) {
+        let _ = trace.line(&self.line());
     }
 
     fn line(&self) -> String {
@@ -550,18 +543,17 @@ impl TraceRow<'_> {
     }
 }
 
-/// A text without tabs and line ends: these, and the backslash, become `\\t`, `\\n`, `\\r` and `\\\\`.
+/// A text without tabs, line ends and other control characters: these, and the backslash, become `\\t`, `\\n`, `\\r`,
+/// `\\u{1b}` and `\\\\`.
 fn cell(text: &str) -> Cow<'_, str> {
-    if !text.contains(['\t', '\n', '\r', '\\']) {
+    if !text.contains(|letter: char| letter == '\\' || letter.is_control()) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);
     for letter in text.chars() {
         match letter {
-            '\t' => out.push_str("\\t"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
             '\\' => out.push_str("\\\\"),
+            control if control.is_control() => out.extend(control.escape_default()),
             other => out.push(other),
         }
     }
@@ -571,6 +563,7 @@ fn cell(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::TRACE_HEADER;
 
     #[test]
     fn a_row_of_the_trace_is_one_line_with_the_columns_of_the_header() {
@@ -582,13 +575,13 @@ mod tests {
             operation: "tool",
             recipe: Recipe([0; 32]),
             ran: None,
-            error: "one\r\ntwo \\ three",
+            error: "one\r\ntwo \\ three\u{1b}[0m",
         };
         let line = row.line();
         assert_eq!(line.split('\t').count(), columns);
         assert_eq!(line.lines().count(), 1);
         assert!(
-            line.ends_with("\ta\\tb\ttool\tone\\r\\ntwo \\\\ three"),
+            line.ends_with("\ta\\tb\ttool\tone\\r\\ntwo \\\\ three\\u{1b}[0m"),
             "{line}"
         );
     }

@@ -130,6 +130,8 @@ pub struct RunReport {
     pub workflow: Arc<str>,
     /// How many tasks stand where.
     pub counts: Counts,
+    /// How many tasks were not come to, because it was stopped or ended with the first failure.
+    pub left: usize,
     /// How long it took.
     pub seconds: f64,
     /// By name.

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -18,7 +17,8 @@ use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskSt
 use crate::deliver::{DeliveredAll, deliver, link_last, table};
 use crate::fetch::StoreFetcher;
 use crate::plan::{Prepared, prepare, recompute_lost, recompute_lost_inputs};
-use crate::progress::{Clock, Listener, RunFacts, TRACE_HEADER, TraceRow, address_of};
+use crate::progress::{Clock, Listener, RunFacts, TraceRow, address_of};
+use crate::trace::Trace;
 use crate::{Error, FailedTask, Progress, RunReport, RunRequest, StoreKeeper};
 use crate::{budget, dag, notes, run_page};
 
@@ -325,10 +325,7 @@ fn execute(
     folder: &Path,
 ) -> Result<(Listener, Option<Error>), Error> {
     let trace_path = folder.join("trace.tsv");
-    let trace = fs::File::create(&trace_path)
-        .map_err(|source| Error::io("cannot write", &trace_path, source))?;
-    let mut trace: Box<dyn std::io::Write + Send> = Box::new(BufWriter::new(trace));
-    writeln!(trace, "{TRACE_HEADER}")
+    let trace = Trace::create(&trace_path)
         .map_err(|source| Error::io("cannot write", &trace_path, source))?;
     let stages = prepared.loaded.workflow.stages.iter();
     let listener = Listener {
@@ -394,12 +391,14 @@ fn finish(
     errors.extend(missing);
     errors.extend(recorded.err().map(|error| error.to_string()));
     let mut counts = enactment.counts();
+    let left = left(&counts);
     // A helper that failed, such as the reading of an image, is not counted among the tasks, but it failed.
     counts.failed = counts.failed.max(failures.len());
     Ok(RunReport {
         run: run.to_owned(),
         workflow: Arc::clone(&prepared.loaded.workflow.name),
         counts,
+        left,
         seconds: 0.0,
         outputs,
         failures,
@@ -415,6 +414,12 @@ fn finish(
         stopped: stop.is_stopping(),
         report: None,
     })
+}
+
+/// How many tasks were not come to.
+fn left(counts: &Counts) -> usize {
+    let ended = counts.executed + counts.failed + counts.blocked + counts.cut_off;
+    counts.tasks.saturating_sub(counts.reused() + ended)
 }
 
 /// What was found damaged, in words. Nothing else has to be done about it.
@@ -450,13 +455,13 @@ fn failures(prepared: &Prepared, listener: &Listener) -> Vec<FailedTask> {
         .collect()
 }
 
-/// What became of a task; `None` if nothing did, or it is a helper that nobody asks after.
+/// What became of a task; `None` if nothing did, or it is a helper of the engine. These are no part of any figure; one
+/// that failed is told among the failures.
 pub(crate) fn fate(enactment: &Enactment, task: TaskId) -> Option<TaskState> {
     let implicit = enactment.graph().operation_at(task).signature.implicit;
     let coordinator = enactment.coordinator();
     match coordinator.state(task) {
-        // Helper tasks are no part of any figure, unless something is wrong with them.
-        State::Done | State::Known | State::Idle if implicit => None,
+        _ if implicit => None,
         State::Done if coordinator.is_restored(task) => Some(TaskState::Restored),
         State::Done => Some(TaskState::Executed),
         State::Known if coordinator.is_cut_off(task) => Some(TaskState::CutOff),

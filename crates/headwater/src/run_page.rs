@@ -29,7 +29,7 @@ use maud::{Markup, html};
 
 pub(crate) use gather::{Given, summary};
 pub use keep::report_run;
-pub(crate) use keep::{PAGE, remember, write_page};
+pub(crate) use keep::{Figures, PAGE, figures, remember, write_page};
 pub use summary::{
     RunBar, RunEnd, RunExecution, RunFailure, RunInput, RunOutput, RunOutputItem, RunParameter,
     RunSummary, RunTaskRow, RunTimeline, RunTotals,

@@ -572,8 +572,20 @@ fn a_run_that_was_stopped_says_so_everywhere() {
             ("headwater_tasks stage=work state=running", 0.0),
         ],
     );
+    assert_eq!(all.last().expect("an end")["left"], 2);
     let shown = place.headwater(&["runs", "show"]).ended(0).stdout;
-    assert!(shown.contains("status    cancelled"), "{shown}");
+    for part in [
+        "status    cancelled",
+        "tasks     3: 1 executed, 0 reused, 0 failed, 2 not come to",
+        "left",
+    ] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    place.headwater(&["dag", "last", "-o", "run.mmd"]).ended(0);
+    let drawn = place.read("run.mmd");
+    assert!(drawn.contains("1 executed, 2 not ended"), "{drawn}");
+    assert_eq!(drawn.matches("not ended").count(), 3, "{drawn}");
+    assert!(!drawn.contains("1 task"), "{drawn}");
 }
 
 #[test]
@@ -590,12 +602,33 @@ fn a_run_that_was_killed_is_shown_as_interrupted() {
         assert!(shown.contains(part), "{part} in {shown}");
     }
     assert!(!shown.contains("\nended "), "{shown}");
+    let all = place.headwater(&["runs", "show", "--tasks"]).ended(0);
+    assert!(
+        all.stdout.contains("the same command continues it"),
+        "{}",
+        all.stdout
+    );
+    let listed = place.headwater(&["runs", "ls"]).ended(0).stdout;
+    let row: Vec<&str> = listed
+        .lines()
+        .nth(1)
+        .expect("a run")
+        .split_whitespace()
+        .collect();
+    assert_eq!(row[2..], ["interrupted", "3", "-", "-", "-"]);
     let object = place
         .headwater(&["runs", "show", "--json"])
         .ended(0)
         .report()
         .0;
     assert_eq!(object["status"], "interrupted");
+    assert_eq!(
+        (&object["executed"], &object["left"]),
+        (&Value::Null, &Value::Null)
+    );
+    let folder = object["outputs"].as_str().expect("a folder");
+    let trace = fs::read_to_string(format!("{folder}/trace.tsv")).expect("a trace");
+    assert!(trace.starts_with("task\tstate\t"), "{trace}");
     assert_eq!(object["task_list"].as_array().map(Vec::len), Some(0));
 }
 

@@ -236,7 +236,8 @@ impl Coordinator {
         let first = !slot.linked;
         slot.linked = true;
         self.counts.planned += usize::from(first && !slot.implicit);
-        self.stages.planned(slot.stage, slot.occurrence);
+        self.stages
+            .planned(slot.stage, slot.occurrence, slot.implicit);
         self.unsettled += 1;
         let mut missing = 0;
         graph.for_each_input_task(task, |input| {

@@ -131,12 +131,15 @@ impl Coordinator {
         let slot = &mut self.slots[task.index()];
         slot.state = state;
         self.unsettled -= 1;
-        let (stage, occurrence) = (slot.stage, slot.occurrence);
+        let (stage, occurrence, implicit) = (slot.stage, slot.occurrence, slot.implicit);
         if occurrence == NONE {
             return;
         }
         let mut freed = Vec::new();
         self.stages.settled(task, stage, occurrence, &mut freed);
+        if implicit {
+            self.stages.helper_settled(stage);
+        }
         self.open_gates(&freed);
         self.admit_waiting();
     }

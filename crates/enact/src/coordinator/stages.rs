@@ -24,6 +24,9 @@ struct StageState {
     /// Tasks of instances that wait for their turn, in index order.
     parked: BTreeSet<(u32, u64, TaskId)>,
     unsettled: u32,
+    /// Implicit tasks among them.
+    helpers: u32,
+    /// Tasks that had to run, implicit ones left out.
     planned: u32,
     /// No more instances will come.
     complete: bool,
@@ -121,19 +124,31 @@ impl Stages {
     }
 
     /// A task of this stage has to run.
-    pub(super) fn planned(&mut self, stage: u16, occurrence: u32) {
+    pub(super) fn planned(&mut self, stage: u16, occurrence: u32, implicit: bool) {
         if occurrence != NONE {
-            self.stages[usize::from(stage)].unsettled += 1;
-            self.stages[usize::from(stage)].planned += 1;
+            let state = &mut self.stages[usize::from(stage)];
+            state.unsettled += 1;
+            state.helpers += u32::from(implicit);
+            state.planned += u32::from(!implicit);
             self.occurrences[occurrence as usize].unsettled += 1;
         }
     }
 
-    /// For each stage: (planned, not ended).
+    /// A task of this stage that has ended was an implicit one.
+    pub(super) fn helper_settled(&mut self, stage: u16) {
+        self.stages[usize::from(stage)].helpers -= 1;
+    }
+
+    /// For each stage: (planned, not ended), implicit tasks left out.
     pub(super) fn progress(&self) -> Vec<(usize, usize)> {
         self.stages
             .iter()
-            .map(|stage| (stage.planned as usize, stage.unsettled as usize))
+            .map(|stage| {
+                (
+                    stage.planned as usize,
+                    (stage.unsettled - stage.helpers) as usize,
+                )
+            })
             .collect()
     }
 

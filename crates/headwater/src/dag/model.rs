@@ -207,7 +207,7 @@ impl DiagramNode {
             return self.tasks.map(|tasks| match tasks {
                 // Equal tasks are one, and that is where it was first asked for.
                 0 => "no tasks".to_owned(),
-                1 => "1 task".to_owned(),
+                1 => "not ended".to_owned(),
                 several => format!("{} tasks", grouped(several)),
             });
         }

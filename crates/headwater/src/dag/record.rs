@@ -89,6 +89,7 @@ fn noted(workflow: &Workflow, varied: &[Arc<str>], parts: &[Part<'_>]) -> Noted 
         })
         .collect();
     let mut tasks = vec![0_u64; diagram.nodes.len()];
+    let mut helpers = vec![false; diagram.nodes.len()];
     let mut edges: HashMap<(u32, u32), u64> = HashMap::new();
     // By part and task: the node of its definition.
     let mut homes: Vec<Vec<u32>> = Vec::with_capacity(parts.len());
@@ -105,7 +106,11 @@ fn noted(workflow: &Workflow, varied: &[Arc<str>], parts: &[Part<'_>]) -> Noted 
             .collect();
         for task in graph.ids().filter(|task| home[task.index()] != NOWHERE) {
             let to = home[task.index()];
-            tasks[to as usize] += 1;
+            // Helpers of the engine are drawn, but not counted.
+            match part.enactment.graph().operation_at(task).signature.implicit {
+                true => helpers[to as usize] = true,
+                false => tasks[to as usize] += 1,
+            }
             makers(part.enactment, &home, task, &mut |maker| {
                 *edges.entry((home[maker.index()], to)).or_default() += 1;
             });
@@ -114,8 +119,8 @@ fn noted(workflow: &Workflow, varied: &[Arc<str>], parts: &[Part<'_>]) -> Noted 
     }
     let total = tasks.iter().sum::<u64>();
     let each = (total <= FEW as u64 && total > 0).then(|| each(&diagram, parts, &homes));
-    for (node, tasks) in diagram.nodes.iter_mut().zip(tasks) {
-        if node.kind == NodeKind::Task && !parts.is_empty() {
+    for ((node, tasks), helper) in diagram.nodes.iter_mut().zip(tasks).zip(helpers) {
+        if node.kind == NodeKind::Task && !parts.is_empty() && (tasks > 0 || !helper) {
             node.tasks = Some(tasks);
         }
     }
@@ -173,7 +178,8 @@ fn each(grouped: &Diagram, parts: &[Part<'_>], homes: &[Vec<u32>]) -> Diagram {
     let mut reads = Vec::new();
     for (part, home) in parts.iter().zip(homes) {
         let mut here: HashMap<TaskId, usize> = HashMap::new();
-        for task in part.enactment.graph().ids() {
+        let graph = part.enactment.graph();
+        for task in graph.ids() {
             let definition = home[task.index()] as usize;
             let Some(known) = grouped.nodes.get(definition) else {
                 continue;
@@ -190,7 +196,7 @@ fn each(grouped: &Diagram, parts: &[Part<'_>], homes: &[Vec<u32>]) -> Diagram {
             diagram.nodes.push(DiagramNode {
                 label,
                 address: Some(address),
-                tasks: Some(1),
+                tasks: (!graph.operation_at(task).signature.implicit).then_some(1),
                 operation: known.told_operation().map(str::to_owned),
                 ..known.clone()
             });

@@ -91,6 +91,30 @@ fn remembered(store: &Store, run: &RunRecord) -> Result<RunSummary, Error> {
     })
 }
 
+/// What a run left of its figures in the store.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(crate) struct Figures {
+    /// How long it took.
+    pub(crate) seconds: f64,
+    /// The definitions of its tasks.
+    pub(crate) tasks: Vec<StageFigure>,
+}
+
+/// A definition of tasks, and how many there were.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(crate) struct StageFigure {
+    /// Of which stage.
+    pub(crate) stage: String,
+    /// How many.
+    pub(crate) tasks: usize,
+}
+
+/// The figures of a run; `None` where it left none, or none that can be read.
+pub(crate) fn figures(store: &Store, run: &str) -> Option<Figures> {
+    let bytes = std::fs::read(store.run_folder(run).join(SUMMARY)).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
 /// What links from a page in one folder to files in another begin with; `None` if one of them is not there.
 fn prefix(page: &Path, outputs: &Path) -> Option<String> {
     let (page, outputs) = (page.canonicalize().ok()?, outputs.canonicalize().ok()?);

@@ -5,7 +5,6 @@
 //! be made again, is counted apart.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use super::round::{Ended, Ran};
 use super::summary::{TaskFacts, Timeline};
 use crate::Error;
 use crate::progress::{StageSnapshot, TraceRow};
+use crate::trace::Trace;
 
 /// In how many slices a timeline is shown.
 const SLICES: usize = 120;
@@ -221,7 +221,7 @@ impl Book {
     }
 
     /// Says in a trace what became of the tasks that did not run.
-    pub(super) fn trace(&self, trace: &mut dyn Write) {
+    pub(super) fn trace(&self, trace: &mut Trace) {
         for (task, row) in self.tasks.iter().zip(&self.task_rows) {
             if matches!(
                 task.state,
@@ -240,6 +240,7 @@ impl Book {
                 told.write(trace);
             }
         }
+        let _ = trace.flush();
     }
 
     /// How many tasks of a row were not done, and why.

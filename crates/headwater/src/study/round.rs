@@ -4,7 +4,6 @@
 //! need it, and of several failures behind one evaluation the one that comes first in the graph is told.
 
 use std::collections::{HashMap, HashSet};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,6 +26,7 @@ use crate::progress::{
     MORE_FAIL, MOST_NEWS, MemorySnapshot, News, SeenFailure, StageSnapshot, TraceRow, outcome, why,
 };
 use crate::run::Places;
+use crate::trace::Trace;
 use crate::{Error, StoreKeeper};
 
 /// What all rounds of a study stand on.
@@ -45,7 +45,7 @@ pub(super) struct Ground<'a> {
     pub(super) base: PathBuf,
     /// When the study began.
     pub(super) began: Instant,
-    pub(super) trace: Mutex<Box<dyn Write + Send>>,
+    pub(super) trace: Mutex<Trace>,
 }
 
 /// A task that ran: when it began, since the study began, and how long it took.
@@ -292,7 +292,7 @@ impl Observer for Listener<'_> {
                 ran: Some((execution, self.offset + execution.started)),
                 error: why(how),
             };
-            row.write(&mut **trace);
+            row.write(&mut trace);
         }
     }
 }

@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -29,8 +28,9 @@ use super::round::{Ended, Ground};
 use super::summary::{StudyExample, StudyFacts, StudyItem, StudySummary};
 use super::{objective, write};
 use crate::deliver::link_last;
-use crate::progress::{Clock, RunFacts, TRACE_HEADER};
+use crate::progress::{Clock, RunFacts};
 use crate::run::Places;
+use crate::trace::Trace;
 use crate::{CheckedFile, Error, FailedTask, Loaded, StoreKeeper, StorePlace, budget, dag, notes};
 
 /// What study to run, and how.
@@ -280,7 +280,7 @@ pub fn run_study(
             found.retain(|(recipe, _)| !ended.remembers || seen.insert(*recipe));
             failures.extend(found.into_iter().map(|(_, failed)| failed));
         }
-        book.trace(&mut **crate::keep::locked(&ground.trace));
+        book.trace(&mut crate::keep::locked(&ground.trace));
         // Where nothing is remembered there is nothing to explain either.
         if !read_only && division.remembers() {
             note(&store, &run, &subject, rounds(), current);
@@ -453,13 +453,9 @@ fn watched(data_set: &DataSet) -> Watched {
     watched
 }
 
-fn trace(folder: &Path) -> Result<Box<dyn std::io::Write + Send>, Error> {
+fn trace(folder: &Path) -> Result<Trace, Error> {
     let path = folder.join("trace.tsv");
-    let failed = |source| Error::io("cannot write", &path, source);
-    let file = fs::File::create(&path).map_err(failed)?;
-    let mut trace = BufWriter::new(file);
-    writeln!(trace, "{TRACE_HEADER}").map_err(failed)?;
-    Ok(Box::new(trace))
+    Trace::create(&path).map_err(|source| Error::io("cannot write", &path, source))
 }
 
 /// What a study is about.

@@ -1,0 +1,101 @@
+//! The file `trace.tsv` while it is written, and text made fit for a terminal.
+//!
+//! Law: the header is in the file at once, and whole lines follow it at least about every second while lines come; so a
+//! process that is killed leaves what it did.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The names of the columns.
+pub(crate) const TRACE_HEADER: &str = "task\tstate\tattempt\tstart_seconds\twall_seconds\tcpu_seconds\tpeak_bytes\trecipe\tstage\toperation\terror";
+
+/// Lines wait so long for others to be written with.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A trace that is being written.
+pub(crate) struct Trace {
+    out: BufWriter<File>,
+    written: Instant,
+    pause: Duration,
+}
+
+impl Trace {
+    /// A new file with its header.
+    pub(crate) fn create(path: &Path) -> io::Result<Trace> {
+        let mut trace = Trace {
+            out: BufWriter::new(File::create(path)?),
+            written: Instant::now(),
+            pause: PAUSE,
+        };
+        writeln!(trace.out, "{TRACE_HEADER}")?;
+        trace.out.flush()?;
+        Ok(trace)
+    }
+
+    /// Adds a line, given without its end.
+    pub(crate) fn line(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.out, "{line}")?;
+        if self.written.elapsed() >= self.pause {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what waits.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.written = Instant::now();
+        self.out.flush()
+    }
+}
+
+/// A text whose control characters a terminal only shows: `\u{1b}` for an escape. Line ends and tabs stay.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let acts = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    if !text.contains(acts) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        match acts(letter) {
+            true => out.extend(letter.escape_default()),
+            false => out.push(letter),
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_is_there_at_once_and_lines_when_they_are_due() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace.tsv");
+        let read = || std::fs::read_to_string(&path).unwrap();
+        let mut trace = Trace::create(&path).unwrap();
+        assert_eq!(read(), format!("{TRACE_HEADER}\n"));
+        trace.pause = Duration::MAX;
+        trace.line("one").unwrap();
+        assert_eq!(read(), format!("{TRACE_HEADER}\n"));
+        trace.pause = Duration::ZERO;
+        trace.line("two").unwrap();
+        assert_eq!(read(), format!("{TRACE_HEADER}\none\ntwo\n"));
+        trace.pause = Duration::MAX;
+        trace.line("three").unwrap();
+        trace.flush().unwrap();
+        assert!(read().ends_with("two\nthree\n"));
+    }
+
+    #[test]
+    fn what_acts_on_a_terminal_is_shown_instead() {
+        assert_eq!(printable("a\tb\nc é"), "a\tb\nc é");
+        assert_eq!(
+            printable("\u{1b}[2Jx\r\u{7}\u{9b}31m\n"),
+            "\\u{1b}[2Jx\\r\\u{7}\\u{9b}31m\n"
+        );
+    }
+}
