@@ -244,10 +244,10 @@ mod tests {
 
     #[test]
     fn a_folder_is_on_the_nearest_file_system() {
-        let mounts = "a / ext4 rw 0 0\nb /tmp tmpfs rw 0 0\nc /tmp/deep xfs rw 0 0\n";
+        let mounts = "a / ext4 rw 0 0\nb /scratch tmpfs rw 0 0\nc /scratch/deep xfs rw 0 0\n";
         let kind = |folder: &str| file_system(mounts, Path::new(folder));
         assert_eq!(
-            (kind("/home/x"), kind("/tmp/x"), kind("/tmp/deep/y")),
+            (kind("/data/x"), kind("/scratch/x"), kind("/scratch/deep/y")),
             ("ext4", "tmpfs", "xfs")
         );
         assert_eq!(file_system("", Path::new("/")), "unknown");
