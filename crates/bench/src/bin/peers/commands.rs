@@ -15,44 +15,6 @@ use crate::peers::Peer;
 use crate::table::{Column, Measure, Table, grouped};
 use crate::{Bench, CORES, process};
 
-const WAYS: [Way; 9] = [
-    Way {
-        peer: Peer::Headwater,
-        mode: "",
-    },
-    Way {
-        peer: Peer::Dask,
-        mode: "processes",
-    },
-    Way {
-        peer: Peer::Dask,
-        mode: "threads",
-    },
-    Way {
-        peer: Peer::Parsl,
-        mode: "processes",
-    },
-    Way {
-        peer: Peer::Parsl,
-        mode: "threads",
-    },
-    Way {
-        peer: Peer::Ray,
-        mode: "",
-    },
-    Way {
-        peer: Peer::Hyperqueue,
-        mode: "",
-    },
-    Way {
-        peer: Peer::Snakemake,
-        mode: "",
-    },
-    Way {
-        peer: Peer::Cwltool,
-        mode: "",
-    },
-];
 /// Commands that run before the clock does, where an engine can start before.
 const WARM: usize = 8;
 
@@ -88,7 +50,7 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Table>, Box<dyn Error>> {
         vec![rate, whole, turn.start]
     };
     let alone = alone(bench, &echo, count)?;
-    let rows = jobs::measure(bench, "commands", &WAYS, turn, columns);
+    let rows = jobs::measure(bench, "commands", &jobs::COMMAND_WAYS, turn, columns);
     Ok(vec![Table {
         job: "commands",
         title: format!(

@@ -31,42 +31,15 @@ const IN_PROCESS: &str = "in process, nothing kept";
 const REMEMBERED: &str = "remembered";
 
 const WAYS: [Way; 9] = [
-    Way {
-        peer: Peer::Headwater,
-        mode: IN_PROCESS,
-    },
-    Way {
-        peer: Peer::Headwater,
-        mode: REMEMBERED,
-    },
-    Way {
-        peer: Peer::Dask,
-        mode: "processes",
-    },
-    Way {
-        peer: Peer::Dask,
-        mode: "threads",
-    },
-    Way {
-        peer: Peer::Parsl,
-        mode: "processes",
-    },
-    Way {
-        peer: Peer::Parsl,
-        mode: "threads",
-    },
-    Way {
-        peer: Peer::Ray,
-        mode: "",
-    },
-    Way {
-        peer: Peer::Hyperqueue,
-        mode: "programs",
-    },
-    Way {
-        peer: Peer::Hyperqueue,
-        mode: "functions",
-    },
+    Way::new(Peer::Headwater, IN_PROCESS),
+    Way::new(Peer::Headwater, REMEMBERED),
+    Way::new(Peer::Dask, "processes"),
+    Way::new(Peer::Dask, "threads"),
+    Way::new(Peer::Parsl, "processes"),
+    Way::new(Peer::Parsl, "threads"),
+    Way::new(Peer::Ray, ""),
+    Way::new(Peer::Hyperqueue, "programs"),
+    Way::new(Peer::Hyperqueue, "functions"),
 ];
 
 /// Measures the fan.

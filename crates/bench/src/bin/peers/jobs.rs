@@ -42,6 +42,26 @@ pub(crate) struct Way {
     pub(crate) mode: &'static str,
 }
 
+impl Way {
+    /// This engine, in this way.
+    pub(crate) const fn new(peer: Peer, mode: &'static str) -> Way {
+        Way { peer, mode }
+    }
+}
+
+/// Who runs commands, and how: the rows of the jobs that start programs.
+pub(crate) const COMMAND_WAYS: [Way; 9] = [
+    Way::new(Peer::Headwater, ""),
+    Way::new(Peer::Dask, "processes"),
+    Way::new(Peer::Dask, "threads"),
+    Way::new(Peer::Parsl, "processes"),
+    Way::new(Peer::Parsl, "threads"),
+    Way::new(Peer::Ray, ""),
+    Way::new(Peer::Hyperqueue, ""),
+    Way::new(Peer::Snakemake, ""),
+    Way::new(Peer::Cwltool, ""),
+];
+
 /// One turn: when the engine was ready, and then the seconds of each run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Turn {

@@ -16,44 +16,6 @@ use crate::peers::Peer;
 use crate::table::{Column, Measure, Table};
 use crate::{Bench, CORES, process};
 
-const WAYS: [Way; 9] = [
-    Way {
-        peer: Peer::Headwater,
-        mode: "",
-    },
-    Way {
-        peer: Peer::Dask,
-        mode: "processes",
-    },
-    Way {
-        peer: Peer::Dask,
-        mode: "threads",
-    },
-    Way {
-        peer: Peer::Parsl,
-        mode: "processes",
-    },
-    Way {
-        peer: Peer::Parsl,
-        mode: "threads",
-    },
-    Way {
-        peer: Peer::Ray,
-        mode: "",
-    },
-    Way {
-        peer: Peer::Hyperqueue,
-        mode: "",
-    },
-    Way {
-        peer: Peer::Snakemake,
-        mode: "",
-    },
-    Way {
-        peer: Peer::Cwltool,
-        mode: "",
-    },
-];
 /// The names of ImageMagick: of version 7, of version 6 where several can be installed, and of version 6.
 const MAGICK: [&str; 3] = ["magick", "convert-im6.q16", "convert"];
 /// The threshold of each run, in percent.
@@ -154,7 +116,7 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Table>, Box<dyn Error>> {
             .chain([turn.start])
             .collect()
     };
-    let rows = jobs::measure(bench, "pipeline", &WAYS, turn, columns);
+    let rows = jobs::measure(bench, "pipeline", &jobs::COMMAND_WAYS, turn, columns);
     let column = |heading: &str, measure| Column {
         heading: heading.to_owned(),
         measure,
