@@ -46,8 +46,8 @@ pub use model::{
 };
 pub use record::{DiagramDetail, run_diagram};
 pub(crate) use record::{Part, note};
+pub use svg::diagram_svg;
 pub(crate) use svg::inline;
-pub use svg::{diagram_inline, diagram_svg};
 pub use workflow::workflow_diagram;
 
 /// What is to be drawn.

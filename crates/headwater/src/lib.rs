@@ -59,8 +59,8 @@ mod trace;
 
 pub use dag::{
     Diagram, DiagramCounts, DiagramDetail, DiagramEdge, DiagramEnd, DiagramFormat, DiagramGroup,
-    DiagramNode, DiagramRequest, EdgeKind, NodeKind, diagram, diagram_dot, diagram_inline,
-    diagram_mermaid, diagram_svg, run_diagram, workflow_diagram,
+    DiagramNode, DiagramRequest, EdgeKind, NodeKind, diagram, diagram_dot, diagram_mermaid,
+    diagram_svg, run_diagram, workflow_diagram,
 };
 pub use error::Error;
 pub use explain::{

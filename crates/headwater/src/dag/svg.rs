@@ -80,11 +80,6 @@ pub fn diagram_svg(diagram: &Diagram) -> String {
     format!("{}\n", svg.into_string())
 }
 
-/// The picture of a diagram as a part of a page: an element of HTML in which everything is escaped.
-pub fn diagram_inline(diagram: &Diagram) -> String {
-    inline(diagram).into_string()
-}
-
 /// The picture of a diagram within a page, without its title: as wide as the page lets it be, and scrolled sideways
 /// where it would become too small to read.
 pub(crate) fn inline(diagram: &Diagram) -> Markup {

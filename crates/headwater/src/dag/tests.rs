@@ -194,7 +194,13 @@ proptest! {
 
 fn well_formed(diagram: &Diagram) -> Vec<markup::Element> {
     let svg = diagram_svg(diagram);
-    assert!(markup::check(&format!("<!DOCTYPE html>\n{}", diagram_inline(diagram))).is_ok());
+    assert!(
+        markup::check(&format!(
+            "<!DOCTYPE html>\n{}",
+            inline(diagram).into_string()
+        ))
+        .is_ok()
+    );
     let elements = markup::check(&format!("<!DOCTYPE html>\n{svg}"));
     elements.unwrap_or_else(|error| panic!("{error}\n{svg}"))
 }
