@@ -53,6 +53,7 @@ mod progress;
 mod report;
 mod run;
 mod run_page;
+pub mod sequence;
 mod study;
 mod thrift;
 mod trace;
