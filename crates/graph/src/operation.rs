@@ -414,6 +414,19 @@ pub enum OperationError {
     Failed(String),
 }
 
+/// So that a body can say `return Err("too few numbers".into())`, and `?` where a function says a text.
+impl From<String> for OperationError {
+    fn from(message: String) -> OperationError {
+        OperationError::Failed(message)
+    }
+}
+
+impl From<&str> for OperationError {
+    fn from(message: &str) -> OperationError {
+        OperationError::Failed(message.to_owned())
+    }
+}
+
 /// One value per output, in the order of [`Signature::outputs`].
 pub type Outputs = Vec<Value>;
 
