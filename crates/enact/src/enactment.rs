@@ -177,12 +177,13 @@ impl Enactment {
         &mut self.graph
     }
 
-    /// Opens a round of a graph that grows: takes in what was added to it, and plans the products that are `asked` for
-    /// (tasks, and positions of their outputs) and what they need. Everything else waits until somebody asks, impure
-    /// tasks too.
+    /// Opens a round of a graph that grows: takes in what was added to it, and plans the tasks that are `wanted` and
+    /// what they need. Products that are `requested` (tasks, and positions of their outputs) were asked for by name.
+    /// Everything else waits until somebody asks, impure tasks too.
     pub fn ask(
         &mut self,
-        asked: &[(TaskId, u16)],
+        wanted: &[TaskId],
+        requested: &[(TaskId, u16)],
         recall: &mut dyn Recall,
     ) -> Result<(), OpenError> {
         let first_new = self.coordinator.admitted();
@@ -194,17 +195,15 @@ impl Enactment {
             let place = task.index().checked_sub(first_new);
             place.and_then(|place| known.get(place)) == Some(&true)
         };
-        let mut wanted: Vec<TaskId> = asked.iter().map(|(task, _)| *task).collect();
-        wanted.dedup();
         let round = Round {
-            wanted: &wanted,
+            wanted,
             known: Some(&known),
             occurrences: &[],
             complete: &[],
             patient: true,
         };
         self.coordinator.admit(&self.graph, &round)?;
-        self.wanted.extend(asked.iter().copied());
+        self.wanted.extend(requested.iter().copied());
         self.rounds += 1;
         self.take_notices(recall);
         Ok(())

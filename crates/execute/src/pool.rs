@@ -195,9 +195,9 @@ impl Session {
         }
     }
 
-    /// The outputs of a task, if they are in memory.
-    pub fn outputs(&self, task: TaskId) -> Option<&Arc<Outputs>> {
-        self.held.get(task)
+    /// An output of a task, if it is in memory.
+    pub fn output(&self, task: TaskId, port: u16) -> Option<Value> {
+        self.held.output(task, port)
     }
 
     /// Drops what nobody needs in memory any more.
