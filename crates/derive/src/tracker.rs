@@ -150,6 +150,11 @@ impl Tracker {
         })
     }
 
+    /// How many dependences there are because of scalars; counted without making them.
+    pub fn scalar_dependences(&self) -> usize {
+        self.waits.iter().map(|wait| wait.members.len()).sum()
+    }
+
     /// All dependences, call by call: first those because of items, then those because of scalars.
     pub fn dependences(&self) -> impl Iterator<Item = Dependence> {
         let calls = (0..self.calls.len() as u32).map(CallId);

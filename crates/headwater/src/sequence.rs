@@ -70,7 +70,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use headwater_derive::{Access, CallError, CallId, Mode};
-use headwater_derive::{Binding as Bound, ItemId, Program};
+use headwater_derive::{Binding as Bound, ItemId, Kind, Program};
 use headwater_graph::{
     External, FileValue, Handle, Identity, Operation, Scalar, Source, TaskId, Type, Value,
 };
@@ -511,7 +511,7 @@ impl Sequence {
             calls,
             failures: self.engine.failed().cloned().collect(),
             unavailable,
-            dependences: DependenceCounts::default(),
+            dependences: self.dependences(),
             traffic: self.traffic(),
             elapsed: self.engine.began.elapsed(),
             stopped: self.engine.is_stopping(),
@@ -579,6 +579,25 @@ impl Sequence {
             }
         };
         (0..self.program.calls() as u32).map(report).collect()
+    }
+
+    /// How many dependences there are between calls.
+    fn dependences(&self) -> DependenceCounts {
+        let tracker = self.program.tracker();
+        let mut counts = DependenceCounts {
+            scalar: tracker.scalar_dependences(),
+            ..DependenceCounts::default()
+        };
+        let calls = (0..tracker.calls() as u32).map(CallId);
+        for dependence in calls.flat_map(|call| tracker.dependences_of(call)) {
+            match dependence.kind {
+                Kind::Raw => counts.read_after_write += 1,
+                Kind::War => counts.write_after_read += 1,
+                Kind::Waw => counts.write_after_write += 1,
+                Kind::Scalar => {}
+            }
+        }
+        counts
     }
 
     /// The bytes that went where.

@@ -94,6 +94,8 @@ pub struct DependenceCounts {
     pub write_after_read: usize,
     /// A call writes over what another has written.
     pub write_after_write: usize,
+    /// One gives a scalar and the other takes one of the same type, in conservative mode.
+    pub scalar: usize,
 }
 
 /// The bytes that went where.
@@ -240,17 +242,19 @@ impl fmt::Display for SequenceReport {
             read_after_write,
             write_after_read,
             write_after_write,
+            scalar,
         } = self.dependences;
+        let all = read_after_write + write_after_read + write_after_write + scalar;
         write!(
             f,
             "\n{} on {}: {read_after_write} read after write, {write_after_read} write after read, \
              {write_after_write} write after write",
-            counted(
-                read_after_write + write_after_read + write_after_write,
-                "dependence"
-            ),
+            counted(all, "dependence"),
             counted(levels as usize, "level"),
         )?;
+        if scalar > 0 {
+            write!(f, ", {scalar} by scalars")?;
+        }
         let Traffic {
             given,
             taken,
