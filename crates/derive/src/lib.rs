@@ -1,7 +1,7 @@
 //! From the order of calls in a program to what depends on what.
 //!
 //! What comes in: calls in program order, each with its [`Argument`]s: which items it reads, writes or both. What goes
-//! out: the [`Dependence`]s between calls, and the rank of each.
+//! out: the [`Dependence`]s between calls, the rank of each, and a graph of tasks.
 //!
 //! ```text
 //! call, call, … ─Footprint→ items, scalars ─┬─Tracker→ dependences, ranks ─┬─reduce→ what is drawn and counted
@@ -18,8 +18,9 @@
 //! | `phases` | calls with scalars of one type, in conservative mode |
 //! | `unreduced` | [`unreduced()`]: all dependences that comparing all pairs of calls finds |
 //! | `reduce` | [`reduce()`]: without those that nobody needs |
+//! | `program` | [`Program`]: items with their versions; calls become tasks of a graph |
 //!
-//! Read `argument.rs` first, then `tracker.rs`.
+//! Read `argument.rs` first, then `tracker.rs` and `program.rs`.
 //!
 //! **Invariant:** a function of the calls alone. Nothing here knows who runs them.
 //!
@@ -32,6 +33,7 @@ mod argument;
 mod dependence;
 mod footprint;
 mod phases;
+mod program;
 mod readers;
 mod reduce;
 mod tracker;
@@ -39,6 +41,7 @@ mod unreduced;
 
 pub use argument::{Access, Argument, CallId, ItemId, Mode, Object};
 pub use dependence::{Dependence, Kind, Subject};
+pub use program::{Binding, CallError, Program};
 pub use reduce::reduce;
 pub use tracker::Tracker;
 pub use unreduced::{Unreduced, unreduced};

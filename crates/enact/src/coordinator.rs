@@ -350,6 +350,11 @@ impl Coordinator {
         std::mem::take(&mut self.notices)
     }
 
+    /// How many tasks of the graph it has taken in.
+    pub fn admitted(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Where a task stands.
     pub fn state(&self, task: TaskId) -> State {
         self.slots

@@ -58,6 +58,15 @@ impl Held {
         self.slots.get(task.index()).and_then(Option::as_ref)
     }
 
+    /// An output of a task, if it is there.
+    pub(crate) fn output(&self, task: TaskId, port: u16) -> Option<Value> {
+        let absent = self.absent.get(&task);
+        match absent.is_some_and(|absent| absent.contains(&port)) {
+            true => None,
+            false => self.get(task)?.get(usize::from(port)).cloned(),
+        }
+    }
+
     /// Says which outputs of a task are not there, though the others are.
     pub(crate) fn lacks(&mut self, task: TaskId, absent: Vec<u16>) {
         if !absent.is_empty() {
