@@ -29,7 +29,7 @@ pub(crate) struct Phases {
     access: Option<Access>,
     /// The lowest rank that a call of the last phase may have.
     floor: u32,
-    /// The highest rank in the last phase.
+    /// The highest rank so far, which is that of a call of the last phase.
     highest: u32,
 }
 
@@ -45,7 +45,6 @@ impl Phases {
             self.before = self.begin;
             self.begin = self.members.len();
             self.access = Some(access);
-            self.highest = self.floor;
         }
         self.members.push(call);
         (self.before..self.begin, self.floor)

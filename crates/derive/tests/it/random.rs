@@ -106,6 +106,8 @@ fn check(mode: Mode, calls: &Calls) -> Result<(), TestCaseError> {
     prop_assert_eq!(&reduce(&all), &left);
     prop_assert_eq!(&reduce(&found), &left);
     prop_assert_eq!(&reduce(&left), &left);
+    let mixed: Vec<Dependence> = all.iter().rev().chain(&found).copied().collect();
+    prop_assert_eq!(&reduce(&mixed), &left);
     Ok(())
 }
 
