@@ -154,6 +154,7 @@ impl Coordinator {
                 cut_off: false,
                 found: false,
                 restored: false,
+                took: false,
             });
         }
     }
