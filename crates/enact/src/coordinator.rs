@@ -245,6 +245,8 @@ struct Slot {
     found: bool,
     /// It was remembered, and its outputs were lost.
     restored: bool,
+    /// It runs, and has taken inputs for itself; see [`take_inputs`](Coordinator::take_inputs).
+    took: bool,
 }
 
 #[derive(Debug, Clone, Copy)]

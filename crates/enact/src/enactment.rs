@@ -398,6 +398,11 @@ impl Enactment {
         }
     }
 
+    /// A running task asks for inputs for itself; see [`Coordinator::take_inputs`].
+    pub fn take_inputs(&mut self, task: TaskId, inputs: &mut Vec<TaskId>) {
+        self.coordinator.take_inputs(&self.graph, task, inputs);
+    }
+
     /// Tells that the outputs of a task were written out, or could not be.
     pub fn spilled(&mut self, task: TaskId, written: bool) {
         self.coordinator.spilled(task, written);

@@ -38,10 +38,15 @@ impl Held {
 
     /// Nobody needs these outputs for now; they are given back to be dropped, unless they are wanted.
     pub(crate) fn release(&mut self, task: TaskId) -> Option<Arc<Outputs>> {
-        if self.wanted.get(task.index()) == Some(&true) {
+        if self.is_wanted(task) {
             return None;
         }
         self.remove(task)
+    }
+
+    /// Whether the outputs of a task stay to the end.
+    pub(crate) fn is_wanted(&self, task: TaskId) -> bool {
+        self.wanted.get(task.index()) == Some(&true)
     }
 
     pub(crate) fn put(&mut self, task: TaskId, outputs: Arc<Outputs>) {

@@ -3,7 +3,7 @@
 //! Law: everything the coordinator is told happens under one lock, and every thread that finds nothing to
 //! do sleeps until something has changed. A worker runs one task at a time (or a batch of quick ones, one
 //! after the other), so as many tasks run as there are workers; a worker that runs a program is asleep
-//! meanwhile.
+//! meanwhile. A body has to itself what its operation changes where it lies, unless somebody else can still need it.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use headwater_enact::{Action, Enactment, OpenError, Outcome, Recall, Start, Time};
 use headwater_graph::{
-    Cancel, Context, Identity, Kind, Operation, Outputs, ReadFile, Recipe, Scalar, TaskGraph,
-    TaskId, Value,
+    Cancel, Context, Identity, Kind, Operation, Outputs, ReadFile, Recipe, Scalar, Signature,
+    TaskGraph, TaskId, Value,
 };
 
 use crate::command::{Attempt, CommandRunner, CommandSettings};
@@ -589,6 +589,26 @@ impl<'a> Shared<'a> {
         }
     }
 
+    /// Lets go of what a body may change where it lies, as far as nobody else can need it: unless a product is still
+    /// on its way to the store, or two inputs are the same one, the body then has it alone.
+    fn give_away(&self, task: TaskId, signature: &Signature) {
+        let mut state = self.lock();
+        let State {
+            enactment, held, ..
+        } = &mut *state;
+        let mut inputs = Vec::new();
+        for (port, source) in enactment.graph().inputs(task) {
+            if signature.inputs[usize::from(*port)].in_place {
+                source.for_each_task(&mut |input| inputs.push(input));
+            }
+        }
+        inputs.retain(|input| !held.is_wanted(*input));
+        enactment.take_inputs(task, &mut inputs);
+        let given: Vec<_> = inputs.iter().map(|input| held.remove(*input)).collect();
+        drop(state);
+        drop(given);
+    }
+
     fn run(&self, job: Job) -> Ended {
         let Job {
             start,
@@ -617,6 +637,10 @@ impl<'a> Shared<'a> {
         } else {
             match &operation.kind {
                 Kind::Native(body) => {
+                    // From here on it is not put back.
+                    if signature.inputs.iter().any(|port| port.in_place) {
+                        self.give_away(start.task, signature);
+                    }
                     let scratch = Scratch::new(&self.pool.scratch, signature);
                     let context = Context {
                         cancel: if start.timeout.is_some() {
@@ -641,10 +665,12 @@ impl<'a> Shared<'a> {
                     };
                     if inputs.iter().any(speaks_of_files) {
                         let watched = &self.pool.commands.watched;
+                        // The body has everything else for itself.
+                        let files: Vec<Value> = inputs.iter().map(files_of).collect();
                         watched
-                            .before(&operation.signature, &inputs)
+                            .before(&operation.signature, &files)
                             .and_then(|reading| {
-                                let outputs = run(inputs.clone())?
+                                let outputs = run(inputs)?
                                     .into_iter()
                                     .map(known_by_contents)
                                     .collect::<Result<Outputs, FolderError>>()
@@ -786,9 +812,7 @@ impl<'a> Shared<'a> {
         };
         self.observer.finished(state.enactment, &execution, &how);
         self.pass_on(state, garbage);
-        if let Ok(outputs) = result {
-            garbage.push(outputs);
-        }
+        // Others have the outputs by now, if only the garbage: nothing large is dropped here.
     }
 
     fn materialised(&self, state: &mut State<'_>, task: TaskId, fetched: Option<Fetched>) {
@@ -854,6 +878,14 @@ fn measure(enactment: &mut Enactment, task: TaskId, outputs: &Outputs) -> u64 {
         enactment.measured(task, outputs.iter().map(Value::size).collect());
     }
     memory
+}
+
+/// A value that speaks of files; null for one that does not.
+fn files_of(value: &Value) -> Value {
+    match speaks_of_files(value) {
+        true => value.clone(),
+        false => Value::Null,
+    }
 }
 
 /// An operation that gives too few or too many outputs is at fault itself.

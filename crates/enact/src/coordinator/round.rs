@@ -159,6 +159,7 @@ impl Coordinator {
                 cut_off: false,
                 found: false,
                 restored: false,
+                took: false,
             });
         }
     }
