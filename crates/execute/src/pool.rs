@@ -594,8 +594,9 @@ impl<'a> Shared<'a> {
     fn give_away(&self, task: TaskId, signature: &Signature) {
         let mut state = self.lock();
         let State {
-            enactment, held, ..
+            enactment, session, ..
         } = &mut *state;
+        let held = &mut session.held;
         let mut inputs = Vec::new();
         for (port, source) in enactment.graph().inputs(task) {
             if signature.inputs[usize::from(*port)].in_place {

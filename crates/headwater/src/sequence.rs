@@ -43,6 +43,7 @@
 //! | `options` | [`SequenceOptions`]: where calls run and what is remembered |
 //! | `engine` | one graph that grows, run round by round |
 //! | `executor` | [`Executor`]: who runs tasks and has their outputs |
+//! | `drawing` | a sequence as a drawing |
 //! | `handle` | [`DataHandle`]: an item without its bytes |
 //! | `record` | what a sequence leaves in its store |
 //! | `report` | [`SequenceReport`]: what it came to |
@@ -53,6 +54,7 @@ mod argument;
 mod arguments;
 mod datum;
 mod draft;
+mod drawing;
 mod engine;
 mod error;
 mod executor;
@@ -91,10 +93,13 @@ pub use procedure::{
 pub use report::{CallReport, CallState, DependenceCounts, SequenceReport, Traffic};
 pub use tuple::{Append, Data, Mismatch};
 
-use crate::Error;
+use crate::{Diagram, Error};
+use drawing::Drawing;
 use engine::Engine;
 use headwater_enact::State;
+use headwater_remember::Store;
 use item::Dropped;
+use record::Recording;
 use report::Held;
 
 /// Calls in program order.
@@ -457,6 +462,26 @@ impl Sequence {
         Ok(handle)
     }
 
+    /// The calls so far and what makes them depend on each other: which reads what another has written (RAW), and which
+    /// writes over what another has read (WAR) or written (WAW). Dependences that neither order nor data need are left
+    /// out. Runs nothing.
+    pub fn dag(&self) -> Diagram {
+        self.drawing(&|item| self.live[item.index()]).reduced()
+    }
+
+    /// As [`dag`](Self::dag), with all dependences that comparing each call with each later one finds.
+    pub fn unreduced_dag(&self) -> Diagram {
+        self.drawing(&|item| self.live[item.index()]).unreduced()
+    }
+
+    fn drawing<'a>(&'a self, live: &'a dyn Fn(ItemId) -> bool) -> Drawing<'a> {
+        Drawing {
+            program: &self.program,
+            engine: &self.engine,
+            live,
+        }
+    }
+
     /// Runs what is left to run for the items that are still held and for impure calls, makes it durable, and says what
     /// it came to.
     pub fn end(mut self) -> Result<SequenceReport, SequenceError> {
@@ -496,11 +521,15 @@ impl Sequence {
             }
             held.insert(item, (name, found));
         }
-        let program = &self.program;
-        let write =
-            |engine: &Engine, recording: &record::Recording, store: &headwater_remember::Store| {
-                recording.note(store, engine, program);
+        let (program, live) = (&self.program, &self.live);
+        let write = |engine: &Engine, recording: &Recording, store: &Store| {
+            let drawing = Drawing {
+                program,
+                engine,
+                live: &|item| live[item.index()],
             };
+            recording.note(store, &drawing);
+        };
         let (run, fetcher) = self.engine.end(&write)?;
         let calls = self.call_reports();
         let notes = fetcher.as_ref().map(|fetcher| fetcher.take_notes());

@@ -245,6 +245,36 @@ fn an_update_in_place_never_reaches_who_shares_the_version_before() {
 }
 
 #[test]
+fn an_item_that_nobody_else_has_is_changed_where_it_lies() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&seen);
+    let update = procedure("test/update", "1")
+        .updates::<Vector>("vector")
+        .run(move |(mut vector,): (Vector,), _| {
+            noted.lock().unwrap().push(vector.is_alone());
+            vector.as_mut_slice()[0] += 1;
+            Ok((vector,))
+        });
+    let runs = Runs::default();
+    let mut sequence = Sequence::with(forgetting(Mode::Restrictive));
+    let a = sequence.give(vector(&[1]));
+    let mut x = sequence.item();
+    sequence.submit(&plus(1, &runs), (&a, &mut x)).unwrap();
+    sequence.submit(&update, (&mut x,)).unwrap();
+    sequence.submit(&update, (&mut x,)).unwrap();
+    assert_eq!(numbers(&sequence.value(&x).unwrap()), [4]);
+    assert_eq!(std::mem::take(&mut *seen.lock().unwrap()), [true, true]);
+    // Now the program has been shown this version; and the one after it is read by another call as well.
+    sequence.submit(&update, (&mut x,)).unwrap();
+    let mut y = sequence.item();
+    sequence.submit(&plus(1, &runs), (&x, &mut y)).unwrap();
+    sequence.submit(&update, (&mut x,)).unwrap();
+    let report = sequence.end().unwrap();
+    assert_eq!(numbers(&report.value(&x).unwrap()), [6]);
+    assert_eq!(numbers(&report.value(&y).unwrap()), [6]);
+}
+
+#[test]
 fn a_failed_call_stops_what_depends_on_it_and_nothing_else() {
     let runs = Runs::default();
     let mut sequence = Sequence::with(forgetting(Mode::Restrictive));

@@ -690,8 +690,14 @@ fn free_place(
         .map(|pair| (pair[0], pair[1]))
         .collect();
     match arrow.turned {
-        true => pieces.first_mut().into_iter().for_each(|(begin, _)| begin.1 += 8.0),
-        false => pieces.last_mut().into_iter().for_each(|(_, end)| end.1 -= 8.0),
+        true => pieces
+            .first_mut()
+            .into_iter()
+            .for_each(|(begin, _)| begin.1 += 8.0),
+        false => pieces
+            .last_mut()
+            .into_iter()
+            .for_each(|(_, end)| end.1 -= 8.0),
     }
     pieces.retain(|(from, to)| to.1 - from.1 >= high);
     let mut places = pieces.iter().rev().flat_map(|(from, to)| {

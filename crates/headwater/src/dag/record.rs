@@ -23,7 +23,7 @@ use crate::Error;
 /// Where a run notes its diagram, in its folder.
 const NOTE: &str = "dag.json";
 /// Runs of at most that many tasks note each of them.
-const FEW: usize = 200;
+pub(crate) const FEW: usize = 200;
 /// Runs of at most that many tasks are drawn task by task, unless told otherwise.
 pub(super) const SMALL: usize = 40;
 
@@ -79,7 +79,10 @@ pub(crate) fn note(
 
 #[cfg_attr(
     not(test),
-    expect(dead_code, reason = "sequences of calls are to note themselves with it")
+    expect(
+        dead_code,
+        reason = "sequences of calls are to note themselves with it"
+    )
 )]
 /// Notes the diagrams of a run that a sequence of calls made: its operations, and where there are few enough calls
 /// each of them, with the dependences that are left and with all. What it noted before is replaced.
@@ -343,14 +346,21 @@ pub fn run_diagram(
         DiagramDetail::Unreduced => (noted.unreduced, "--unreduced"),
     };
     if chosen.is_none() && !option.is_empty() {
-        let what = if noted.calls.is_some() { "call" } else { "task" };
+        let what = if noted.calls.is_some() {
+            "call"
+        } else {
+            "task"
+        };
         let why = match drawn {
             0 => format!("no {what}s"),
             1 => format!("1 {what}"),
             several => format!("{} {what}s", grouped(several as u64)),
         };
         return Err(Error::usage(
-            format!("run `{}` has {why}; each {what} is noted up to {FEW}", run.id),
+            format!(
+                "run `{}` has {why}; each {what} is noted up to {FEW}",
+                run.id
+            ),
             Some(format!(
                 "leave {option} out: {what}s of one kind are drawn as one"
             )),

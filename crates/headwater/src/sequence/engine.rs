@@ -113,7 +113,7 @@ pub(super) struct Engine {
     pub(super) began: Instant,
     /// By task: the first call that is it.
     first_calls: Vec<CallId>,
-    /// By task that has been taken in: whether it may still have to run, so that what it reads is kept for it.
+    /// By task that has been taken in: whether nobody has asked for it yet, so that what it reads is kept for it.
     open: Vec<bool>,
     /// By item: the task whose outputs are kept for it.
     kept_for: Vec<Option<TaskId>>,
@@ -294,11 +294,9 @@ impl Engine {
         self.keep_items(program, live);
         wanted.iter().for_each(|task| self.enactment.hold(*task));
         self.recompute_lost(requested)?;
-        let demanded = self.demanded(&wanted);
+        let planned = self.close(&wanted);
         let ran = self.run();
-        for task in demanded {
-            self.close(task);
-        }
+        self.note_failures(&planned);
         ran?;
         // Whoever asked takes what it wants before the next round.
         wanted.iter().for_each(|task| self.enactment.let_go(*task));
@@ -386,32 +384,30 @@ impl Engine {
         Ok(())
     }
 
-    /// The tasks that this round may settle: `wanted`, and what leads there and is open.
-    fn demanded(&self, wanted: &[TaskId]) -> Vec<TaskId> {
-        let mut found: Vec<TaskId> = Vec::new();
-        let mut seen = std::collections::HashSet::new();
+    /// The open tasks that this round plans: `wanted`, and what leads there. What they read is kept for them by the plan
+    /// from now on.
+    fn close(&mut self, wanted: &[TaskId]) -> Vec<TaskId> {
+        let mut planned: Vec<TaskId> = Vec::new();
         let mut pending: Vec<TaskId> = wanted.to_vec();
         while let Some(task) = pending.pop() {
-            if !self.open[task.index()] || !seen.insert(task) {
+            if !std::mem::replace(&mut self.open[task.index()], false) {
                 continue;
             }
-            found.push(task);
-            pending.extend(inputs(self.enactment.graph(), task));
+            planned.push(task);
+            for input in inputs(self.enactment.graph(), task) {
+                self.enactment.let_go(input);
+                pending.push(input);
+            }
         }
-        found
+        planned
     }
 
-    /// Lets go of what a task read, if it has ended; notes why, if it failed.
-    fn close(&mut self, task: TaskId) {
-        let state = self.enactment.coordinator().state(task);
-        if !state.is_settled() || state == State::Idle {
-            return;
-        }
-        self.open[task.index()] = false;
-        for input in inputs(self.enactment.graph(), task) {
-            self.enactment.let_go(input);
-        }
-        if state == State::Failed {
+    /// Notes why tasks failed.
+    fn note_failures(&mut self, planned: &[TaskId]) {
+        for task in planned.iter().copied() {
+            if self.enactment.coordinator().state(task) != State::Failed {
+                continue;
+            }
             let call = self.first_call(task);
             let operation = self.enactment.graph().operation_at(task);
             let failure = self.heard.with(|_, failures| failures.get(&task).cloned());

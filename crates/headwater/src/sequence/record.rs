@@ -5,15 +5,14 @@
 
 use std::path::PathBuf;
 
-use headwater_derive::Program;
 use headwater_enact::{Counts, State};
 use headwater_graph::TaskId;
 use headwater_remember::{RunRecord, RunStatus, RunTask, Store};
 
 use super::address;
-use super::engine::Engine;
+use super::drawing::Drawing;
 use crate::run::{end_run, fate, tidy_work};
-use crate::{Error, notes};
+use crate::{Error, dag, notes};
 
 /// A run in a list of runs.
 pub(super) struct Recording {
@@ -51,10 +50,11 @@ impl Recording {
     }
 
     /// Notes what became of every task that somebody wanted, what things from outside were called, and the graph.
-    pub(super) fn note(&self, store: &Store, engine: &Engine, program: &Program) {
+    pub(super) fn note(&self, store: &Store, drawing: &Drawing<'_>) {
         if self.read_only {
             return;
         }
+        let engine = drawing.engine;
         let enactment = &engine.enactment;
         let told = |task: TaskId| {
             let operation = &enactment.graph().operation_at(task).signature.name;
@@ -79,7 +79,15 @@ impl Recording {
         }
         let _ = store.put_run_tasks(&self.run, &rows);
         let _ = notes::write(store, &self.run, &[(enactment, &told)], engine.current());
-        let _ = program;
+        let small = drawing.is_small();
+        let _ = dag::note_sequence(
+            store,
+            &self.run,
+            drawing.grouped(),
+            small.then(|| drawing.reduced()),
+            small.then(|| drawing.unreduced()),
+            drawing.program.calls(),
+        );
     }
 
     /// Ends the run.
