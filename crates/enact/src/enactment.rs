@@ -209,6 +209,11 @@ impl Enactment {
         Ok(())
     }
 
+    /// Says that an output of a task is asked for by name, whenever it is made. Plans nothing.
+    pub fn request(&mut self, task: TaskId, port: u16) {
+        self.wanted.insert((task, port));
+    }
+
     /// Keeps the outputs of a task in memory, for readers that do not exist yet, until [`let_go`](Self::let_go).
     pub fn hold(&mut self, task: TaskId) {
         self.coordinator.hold(task);

@@ -477,6 +477,27 @@ fn a_product_whose_bytes_are_gone_is_made_again_from_what_is_there() {
 }
 
 #[test]
+fn what_is_made_on_the_way_to_a_value_is_kept_if_it_can_be_asked_for_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = Runs::default();
+    let program = || {
+        let mut sequence = Sequence::with(remembering(folder.path()));
+        // Large and quickly made: as an intermediate it would not be worth its place.
+        let a = sequence.give(vector(&vec![7; 1 << 20]));
+        let (mut b, mut c) = (sequence.item(), sequence.item());
+        sequence.submit(&plus(1, &runs), (&a, &mut b)).unwrap();
+        sequence.submit(&plus(10, &runs), (&b, &mut c)).unwrap();
+        assert_eq!(sequence.value(&c).unwrap().as_slice()[0], 18);
+        let report = sequence.end().unwrap();
+        assert_eq!(report.value(&b).unwrap().as_slice()[0], 8);
+    };
+    program();
+    assert_eq!(runs.take(), ["plus-1", "plus-10"]);
+    program();
+    assert_eq!(runs.take(), Vec::<String>::new());
+}
+
+#[test]
 fn files_are_items_and_stay_where_they_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("words.txt"), "one two\nthree\n").unwrap();

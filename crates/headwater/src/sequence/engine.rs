@@ -342,7 +342,11 @@ impl Engine {
         self.kept_for.resize(program.items(), None);
         for item in std::mem::take(&mut self.changed) {
             let now = match program.source(item) {
-                Some(Source::Product { task, .. }) if live(item) => Some(*task),
+                Some(Source::Product { task, port }) if live(item) => {
+                    // The program may ask for it later, when it has been made long since.
+                    self.enactment.request(*task, *port);
+                    Some(*task)
+                }
                 _ => None,
             };
             let before = std::mem::replace(&mut self.kept_for[item.index()], now);
