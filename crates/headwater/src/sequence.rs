@@ -18,6 +18,8 @@ mod draft;
 mod item;
 mod numbers;
 mod procedure;
+#[cfg(test)]
+mod tests;
 mod tuple;
 
 pub use argument::Argument;
