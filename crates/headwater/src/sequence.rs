@@ -65,6 +65,8 @@ mod options;
 mod procedure;
 mod record;
 mod report;
+#[cfg(test)]
+mod tests;
 mod tuple;
 
 use std::collections::HashMap;

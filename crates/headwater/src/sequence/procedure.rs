@@ -146,7 +146,7 @@ pub enum ProcedureError {
         has: Vec<Arc<str>>,
     },
     /// A type that does not fit.
-    #[error("{part} `{name}` of operation `{operation}` is of type {has}; a {wanted} does not fit")]
+    #[error("{part} `{name}` of operation `{operation}` is of type {has}, not {wanted}")]
     Type {
         /// The operation.
         operation: Arc<str>,
