@@ -112,6 +112,121 @@ impl Pass<ByValue<String>> for &str {
 }
 
 /// A tuple of arguments that fits the parameters `P` of a procedure.
+///
+/// Here `add` is a `Procedure<(In<M>, In<M>, Out<M>)>`, with `M` for `Numbers<f64>`, and `a`, `b` and `sum` are items of
+/// that type:
+///
+/// ```
+/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # type M = Numbers<f64>;
+/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
+/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
+/// submit(&add, (&a, &b, &mut sum));
+/// # }
+/// ```
+///
+/// Whatever does not fit does not compile. An item that holds something else, such as `count`, an `Item<i64>`:
+///
+/// ```compile_fail,E0277
+/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # type M = Numbers<f64>;
+/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
+/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
+/// submit(&add, (&a, &count, &mut sum));
+/// # }
+/// ```
+///
+/// An item of other numbers, such as `single`, an `Item<Numbers<f32>>`:
+///
+/// ```compile_fail,E0277
+/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # type M = Numbers<f64>;
+/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
+/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
+/// submit(&add, (&a, &single, &mut sum));
+/// # }
+/// ```
+///
+/// One argument too few, or too many:
+///
+/// ```compile_fail,E0277
+/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # type M = Numbers<f64>;
+/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
+/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
+/// submit(&add, (&a, &mut sum));
+/// # }
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # type M = Numbers<f64>;
+/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
+/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
+/// submit(&add, (&a, &b, &a, &mut sum));
+/// # }
+/// ```
+///
+/// An item that is written, but not passed by `&mut`; one that is only read, but passed by `&mut`; a handle itself:
+///
+/// ```compile_fail,E0277
+/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # type M = Numbers<f64>;
+/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
+/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
+/// submit(&add, (&a, &b, &sum));
+/// # }
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # type M = Numbers<f64>;
+/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
+/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
+/// submit(&add, (&a, &mut sum, &mut sum.clone()));
+/// # }
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # type M = Numbers<f64>;
+/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
+/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
+/// submit(&add, (&a, b, &mut sum));
+/// # }
+/// ```
+///
+/// A literal where an item is written:
+///
+/// ```compile_fail,E0277
+/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # type M = Numbers<f64>;
+/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
+/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
+/// submit(&add, (&a, &b, 0.0));
+/// # }
+/// ```
+///
+/// The same handle for what is read and what is written. A clone of it stands for the same item, so the call may well read
+/// what was there before; only this has to be said:
+///
+/// ```compile_fail,E0502
+/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # type M = Numbers<f64>;
+/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
+/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
+/// submit(&add, (&sum, &b, &mut sum));
+/// # }
+/// ```
+///
+/// ```
+/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # type M = Numbers<f64>;
+/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
+/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
+/// submit(&add, (&sum.clone(), &b, &mut sum));
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "the arguments `{Self}` do not fit a procedure with the parameters `{P}`",
     label = "wrong number of arguments, or not a tuple",
