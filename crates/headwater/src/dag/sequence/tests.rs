@@ -83,7 +83,11 @@ fn marked() -> Diagram {
     ];
     let edges = [
         edge_of(0, 1, &[(Mark::War, "x"), (Mark::Raw, "y<\"]|&")]),
-        edge_of(1, 2, &[(Mark::Waw, "x"), (Mark::War, "x"), (Mark::War, "x")]),
+        edge_of(
+            1,
+            2,
+            &[(Mark::Waw, "x"), (Mark::War, "x"), (Mark::War, "x")],
+        ),
         edge_of(0, 3, &[(Mark::Scalar, "int")]),
         edge_of(2, 3, &[(Mark::Waw, "y<\"]|&")]),
     ];
@@ -135,7 +139,11 @@ fn orders_are_told_apart_from_data() {
     let svg = diagram_svg(&diagram);
     assert_eq!(svg.matches("class=\"hw-arrow hw-later\"").count(), 3);
     assert_eq!(svg.matches("class=\"hw-over hw-later\"").count(), 3);
-    for label in ["RAW y&lt;&quot;]|&amp;, WAR x", "WAR x, WAW x", "scalar int"] {
+    for label in [
+        "RAW y&lt;&quot;]|&amp;, WAR x",
+        "WAR x, WAW x",
+        "scalar int",
+    ] {
         assert!(svg.contains(&format!(">{label}</text>")), "{label}\n{svg}");
     }
     insta::assert_snapshot!(diagram_mermaid(&diagram), @"");
@@ -153,8 +161,8 @@ fn long_sequences_leave_items_out() {
     assert_eq!((diagram.nodes.len(), diagram.edges.len()), (41, 0));
 }
 
-#[test]
-fn calls_of_one_operation_as_one() {
+/// A long sequence of two operations in turn.
+fn long() -> Diagram {
     let names = ["lib/add", "lib/multiply"];
     let mut calls: Vec<SequenceCall> = (0..2500)
         .map(|number| call(names[number % 2], number, number as u32))
@@ -167,7 +175,12 @@ fn calls_of_one_operation_as_one() {
         .collect();
     edges.push(edge_of(0, 3, &[(Mark::Waw, "y")]));
     edges.push(edge_of(0, 2, &[(Mark::War, "y"), (Mark::Waw, "z")]));
-    let diagram = grouped_sequence_diagram("long", calls, edges);
+    grouped_sequence_diagram("long", calls, edges)
+}
+
+#[test]
+fn calls_of_one_operation_as_one() {
+    let diagram = long();
     insta::assert_snapshot!(diagram_mermaid(&diagram), @"");
     let addresses: Vec<Option<&str>> = (diagram.nodes.iter())
         .map(|node| node.address.as_deref())
@@ -281,7 +294,10 @@ fn a_recorded_sequence_says_what_became_of_its_calls() {
             diagram.notes[0],
             "run 20261116-150000-abcd, done: 1 failed, 1 executed, 1 reused"
         );
-        assert_eq!(diagram.notes[1], format!("4 calls, {arrows} dependent pairs"));
+        assert_eq!(
+            diagram.notes[1],
+            format!("4 calls, {arrows} dependent pairs")
+        );
     }
     let grouped = place.drawn(DiagramDetail::Grouped).unwrap();
     assert_eq!(grouped.nodes.len(), 3);
@@ -308,10 +324,33 @@ fn what_cannot_be_drawn_before_the_reduction_is_refused() {
         error,
         format!("run `{id}` has 201 calls; each call is noted up to 200")
     );
-    assert_eq!(place.drawn(DiagramDetail::Automatic).unwrap().nodes.len(), 1);
+    assert_eq!(
+        place.drawn(DiagramDetail::Automatic).unwrap().nodes.len(),
+        1
+    );
+
+    // Each call of 50 after each other is more than anybody could see.
+    let calls: Vec<SequenceCall> = (0..50).map(|number| call("f", number, 0)).collect();
+    let pairs = (0..50).flat_map(|from| (from + 1..50).map(move |to| (from, to)));
+    let edges: Vec<SequenceEdge> = pairs
+        .map(|(from, to)| edge_of(from, to, &[(Mark::Waw, "x")]))
+        .collect();
+    let all = sequence_diagram("t", &calls, &edges, &[], &[]);
+    let each = sequence_diagram("t", &calls, &edges[..49], &[], &[]);
+    let grouped = grouped_sequence_diagram("t", calls, edges);
+    note_sequence(&place.store, id, grouped, Some(each), Some(all), 50).unwrap();
+    assert_eq!(place.drawn(DiagramDetail::Each).unwrap().nodes.len(), 50);
+    let (error, _) = place.drawn(DiagramDetail::Unreduced).unwrap_err();
+    assert_eq!(
+        error,
+        format!(
+            "run `{id}` has 50 calls; more than 1,000 pairs of them depend on each other, which are too many arrows"
+        )
+    );
 
     // As runs of workflows note it, and as they did before there were sequences.
-    let note = r#"{"grouped": {"title": "t", "groups": [], "nodes": [], "edges": []}, "tasks": 300}"#;
+    let note =
+        r#"{"grouped": {"title": "t", "groups": [], "nodes": [], "edges": []}, "tasks": 300}"#;
     let path = place.store.run_folder(id).join("dag.json");
     std::fs::write(path, note).unwrap();
     assert_eq!(place.drawn(DiagramDetail::Automatic).unwrap().title, "t");
@@ -334,7 +373,7 @@ fn what_nobody_asks_for_says_so() {
     calls[3].needed = false;
     let diagram = sequence_diagram("t", &calls, &reduced(), &[], &[]);
     assert_eq!(diagram.nodes[3].words, ["rank 3", "not needed"]);
-    assert_eq!(diagram.nodes[3].told_counts(), None);
+    assert_eq!(diagram.nodes[3].address, None);
     let text = DiagramFormat::Mermaid.text(&diagram);
     assert!(text.contains("<br>rank 3<br>not needed\"]"), "{text}");
 }
@@ -343,36 +382,147 @@ fn what_nobody_asks_for_says_so() {
 fn zz_dump() {
     let strassen: Vec<(&str, Vec<usize>)> = {
         let mut v = vec![];
-        for _ in 0..10 { v.push(("linear/add", vec![])); }
-        for p in [vec![0usize,5], vec![1], vec![6], vec![7], vec![2], vec![3,8], vec![4,9]] { v.push(("linear/multiply", p)); }
-        for p in [vec![10usize,13,14,16], vec![12,14], vec![11,13], vec![10,11,12,15]] { v.push(("linear/sum", p)); }
+        for _ in 0..10 {
+            v.push(("linear/add", vec![]));
+        }
+        for p in [
+            vec![0usize, 5],
+            vec![1],
+            vec![6],
+            vec![7],
+            vec![2],
+            vec![3, 8],
+            vec![4, 9],
+        ] {
+            v.push(("linear/multiply", p));
+        }
+        for p in [
+            vec![10usize, 13, 14, 16],
+            vec![12, 14],
+            vec![11, 13],
+            vec![10, 11, 12, 15],
+        ] {
+            v.push(("linear/sum", p));
+        }
         v
     };
-    let calls: Vec<SequenceCall> = strassen.iter().enumerate().map(|(n, (o, _))| call(o, n, (n / 9) as u32)).collect();
-    let names = ["T1","T2","T3","T4","T5","T6","T7","T8","T9","T10","Q1","Q2","Q3","Q4","Q5","Q6","Q7","C11","C12","C21","C22"];
+    let calls: Vec<SequenceCall> = strassen
+        .iter()
+        .enumerate()
+        .map(|(n, (o, _))| call(o, n, (n / 9) as u32))
+        .collect();
+    let names = [
+        "T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "T9", "T10", "Q1", "Q2", "Q3", "Q4", "Q5",
+        "Q6", "Q7", "C11", "C12", "C21", "C22",
+    ];
     let mut edges = vec![];
-    for (to, (_, from)) in strassen.iter().enumerate() { for f in from { edges.push(edge_of(*f, to, &[(Mark::Raw, names[*f])])); } }
-    let ins: Vec<SequenceItem> = [("A11", vec![0usize,2,3,12]),("A12",vec![2,4]),("A21",vec![1,3]),("A22",vec![0,1,4,13]),("B11",vec![5,7,8,11]),("B12",vec![6,8]),("B21",vec![7,9]),("B22",vec![5,6,9,14])].iter().map(|(n,c)| item(n,c)).collect();
+    for (to, (_, from)) in strassen.iter().enumerate() {
+        for f in from {
+            edges.push(edge_of(*f, to, &[(Mark::Raw, names[*f])]));
+        }
+    }
+    let ins: Vec<SequenceItem> = [
+        ("A11", vec![0usize, 2, 3, 12]),
+        ("A12", vec![2, 4]),
+        ("A21", vec![1, 3]),
+        ("A22", vec![0, 1, 4, 13]),
+        ("B11", vec![5, 7, 8, 11]),
+        ("B12", vec![6, 8]),
+        ("B21", vec![7, 9]),
+        ("B22", vec![5, 6, 9, 14]),
+    ]
+    .iter()
+    .map(|(n, c)| item(n, c))
+    .collect();
     let outs: Vec<SequenceItem> = (17..21).map(|n| item(names[n], &[n])).collect();
     let reuse = {
         let mut e = edges.clone();
-        for n in 1..5 { e.push(edge_of(10+n-1, n, &[(Mark::War, "temporary")])); }
-        e.push(edge_of(0, 17, &[(Mark::Raw, "some_long_name"), (Mark::War, "other"), (Mark::Waw, "third_one")]));
+        for n in 1..5 {
+            e.push(edge_of(10 + n - 1, n, &[(Mark::War, "temporary")]));
+        }
+        e.push(edge_of(
+            0,
+            17,
+            &[
+                (Mark::Raw, "some_long_name"),
+                (Mark::War, "other"),
+                (Mark::Waw, "third_one"),
+            ],
+        ));
         e
     };
-    let grouped = { 
-        let c: Vec<SequenceCall> = (0..900).map(|n| call(["linear/add","linear/multiply","check","linear/sum"][n * n % 7 % 4], n, n as u32/3)).collect();
+    let grouped = {
+        let c: Vec<SequenceCall> = (0..900)
+            .map(|n| {
+                call(
+                    ["linear/add", "linear/multiply", "check", "linear/sum"][n * n % 7 % 4],
+                    n,
+                    n as u32 / 3,
+                )
+            })
+            .collect();
         let mut e = vec![];
-        for n in 3..900 { e.push(edge_of(n - 1 - n % 3, n, &[([Mark::Raw, Mark::War, Mark::Waw, Mark::Scalar][n * 7 % 11 % 4], "x")])); }
+        for n in 3..900 {
+            e.push(edge_of(
+                n - 1 - n % 3,
+                n,
+                &[(
+                    [Mark::Raw, Mark::War, Mark::Waw, Mark::Scalar][n * 7 % 11 % 4],
+                    "x",
+                )],
+            ));
+        }
         grouped_sequence_diagram("many", c, e)
     };
     let fan = {
-        let c: Vec<SequenceCall> = (0..120).map(|n| call(if n < 119 {"project"} else {"join"}, n, (n/119) as u32)).collect();
-        let e: Vec<_> = (0..119).map(|n| edge_of(n, 119, &[(Mark::Raw, "image")])).collect();
+        let c: Vec<SequenceCall> = (0..120)
+            .map(|n| {
+                call(
+                    if n < 119 { "project" } else { "join" },
+                    n,
+                    (n / 119) as u32,
+                )
+            })
+            .collect();
+        let e: Vec<_> = (0..119)
+            .map(|n| edge_of(n, 119, &[(Mark::Raw, "image")]))
+            .collect();
         sequence_diagram("fan", &c, &e, &[], &[])
     };
-    for (name, d) in [("reduced", drawn(&reduced())), ("unreduced", drawn(&all_pairs())), ("marked", marked()), ("strassen", sequence_diagram("Strassen", &calls, &edges, &ins, &outs)), ("plain", sequence_diagram("Strassen", &calls, &reuse, &[], &[])), ("grouped", grouped), ("fan", fan)] {
+    let calls4 = self::calls();
+    let big = {
+        let c: Vec<SequenceCall> = (0..45).map(|n| call("f", n, n as u32)).collect();
+        let e: Vec<_> = (0..45)
+            .flat_map(|f| (f + 1..45).map(move |t| (f, t)))
+            .map(|(f, t)| edge_of(f, t, &[(Mark::Raw, "image")]))
+            .collect();
+        sequence_diagram("big", &c, &e, &[], &[])
+    };
+    let t = std::time::Instant::now();
+    let x = diagram_svg(&big);
+    eprintln!("BIG {:?} {}", t.elapsed(), x.len());
+    for (name, d) in [
+        ("reduced", drawn(&reduced())),
+        ("unreduced", drawn(&all_pairs())),
+        ("marked", marked()),
+        (
+            "strassen",
+            sequence_diagram("Strassen", &calls, &edges, &ins, &outs),
+        ),
+        (
+            "plain",
+            sequence_diagram("Strassen", &calls, &reuse, &[], &[]),
+        ),
+        ("grouped", grouped),
+        ("fan", fan),
+        (
+            "bare",
+            sequence_diagram("four calls", &calls4, &all_pairs(), &[], &[]),
+        ),
+        ("big", big),
+    ] {
         std::fs::write(format!("/tmp/wt-draw-{name}.svg"), diagram_svg(&d)).unwrap();
         std::fs::write(format!("/tmp/wt-draw-{name}.dot"), diagram_dot(&d)).unwrap();
+        std::fs::write(format!("/tmp/wt-draw-{name}.mmd"), diagram_mermaid(&d)).unwrap();
     }
 }
