@@ -31,7 +31,9 @@ pub(crate) fn dag(options: &Dag, common: &Common, libraries: &Registry) -> Resul
     let request = DiagramRequest {
         what: options.what.clone(),
         detail: match options {
-            Dag { unreduced: true, .. } => DiagramDetail::Unreduced,
+            Dag {
+                unreduced: true, ..
+            } => DiagramDetail::Unreduced,
             Dag { each: true, .. } => DiagramDetail::Each,
             Dag { grouped: true, .. } => DiagramDetail::Grouped,
             _ => DiagramDetail::Automatic,
