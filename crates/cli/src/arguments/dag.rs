@@ -22,7 +22,7 @@ Examples:
   headwater dag flow.yaml -o flow.svg         a picture of a workflow
   headwater dag last -o run.svg               what the latest run did
   headwater dag last --each -o run.svg        each of its tasks
-  headwater dag last --unreduced -o run.svg   each call of its sequence, before dependences are reduced
+  headwater dag last --unreduced -o run.svg   each call of its sequence, with all dependences
   headwater dag flow.yaml                     as text for Mermaid; for Markdown in a fenced block
   headwater dag flow.yaml --format dot | dot -Tpdf > flow.pdf")]
 pub(crate) struct Dag {
