@@ -93,6 +93,20 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (result, began.elapsed())
 }
 
+/// Seconds of the processor that this process has used, in all its threads.
+pub fn processor_seconds() -> f64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is valid for writing, and the call does nothing else.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    match failed {
+        0 => time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9,
+        _ => f64::NAN,
+    }
+}
+
 /// Resident memory of this process in bytes: (now, at its highest).
 pub fn resident() -> (u64, u64) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -245,6 +245,8 @@ struct Slot {
     found: bool,
     /// It was remembered, and its outputs were lost.
     restored: bool,
+    /// It runs, and has taken inputs for itself; see [`take_inputs`](Coordinator::take_inputs).
+    took: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -348,6 +350,11 @@ impl Coordinator {
     /// What happened since the last call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.notices)
+    }
+
+    /// How many tasks of the graph it has taken in.
+    pub fn admitted(&self) -> usize {
+        self.slots.len()
     }
 
     /// Where a task stands.

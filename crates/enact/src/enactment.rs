@@ -161,6 +161,7 @@ impl Enactment {
             known: Some(&known),
             occurrences,
             complete: &complete,
+            patient: false,
         };
         self.coordinator.admit(&self.graph, &round)?;
         for requested in &requested {
@@ -169,6 +170,59 @@ impl Enactment {
         self.requested = requested;
         self.rounds = 1;
         Ok(())
+    }
+
+    /// The graph, to add tasks to. They are looked up and planned by the next [`ask`](Self::ask).
+    pub fn graph_mut(&mut self) -> &mut TaskGraph {
+        &mut self.graph
+    }
+
+    /// Opens a round of a graph that grows: takes in what was added to it, and plans the tasks that are `wanted` and
+    /// what they need. Products that are `requested` (tasks, and positions of their outputs) were asked for by name.
+    /// Everything else waits until somebody asks, impure tasks too.
+    pub fn ask(
+        &mut self,
+        wanted: &[TaskId],
+        requested: &[(TaskId, u16)],
+        recall: &mut dyn Recall,
+    ) -> Result<(), OpenError> {
+        let first_new = self.coordinator.admitted();
+        let new: Vec<TaskId> = (first_new as u32..self.graph.len() as u32)
+            .map(TaskId)
+            .collect();
+        let known = recall.known(&self.graph, &new);
+        let known = |task: TaskId| {
+            let place = task.index().checked_sub(first_new);
+            place.and_then(|place| known.get(place)) == Some(&true)
+        };
+        let round = Round {
+            wanted,
+            known: Some(&known),
+            occurrences: &[],
+            complete: &[],
+            patient: true,
+        };
+        self.coordinator.admit(&self.graph, &round)?;
+        self.wanted.extend(requested.iter().copied());
+        self.rounds += 1;
+        self.take_notices(recall);
+        Ok(())
+    }
+
+    /// Says that an output of a task is asked for by name, whenever it is made. Plans nothing.
+    pub fn request(&mut self, task: TaskId, port: u16) {
+        self.wanted.insert((task, port));
+    }
+
+    /// Keeps the outputs of a task in memory, for readers that do not exist yet, until [`let_go`](Self::let_go).
+    pub fn hold(&mut self, task: TaskId) {
+        self.coordinator.hold(task);
+    }
+
+    /// Takes back one [`hold`](Self::hold).
+    pub fn let_go(&mut self, task: TaskId) {
+        self.coordinator.let_go(task);
+        self.take_notices(&mut NothingRemembered);
     }
 
     pub(crate) fn expand(&mut self, recall: &mut dyn Recall) -> Result<(), OpenError> {
@@ -194,6 +248,7 @@ impl Enactment {
                 known: Some(&known),
                 occurrences: &expansion.occurrences,
                 complete: &expansion.complete,
+                patient: false,
             };
             self.coordinator.admit(&self.graph, &round)?;
             self.rounds += 1;
@@ -346,6 +401,11 @@ impl Enactment {
         } else {
             Ok(())
         }
+    }
+
+    /// A running task asks for inputs for itself; see [`Coordinator::take_inputs`].
+    pub fn take_inputs(&mut self, task: TaskId, inputs: &mut Vec<TaskId>) {
+        self.coordinator.take_inputs(&self.graph, task, inputs);
     }
 
     /// Tells that the outputs of a task were written out, or could not be.

@@ -38,10 +38,15 @@ impl Held {
 
     /// Nobody needs these outputs for now; they are given back to be dropped, unless they are wanted.
     pub(crate) fn release(&mut self, task: TaskId) -> Option<Arc<Outputs>> {
-        if self.wanted.get(task.index()) == Some(&true) {
+        if self.is_wanted(task) {
             return None;
         }
         self.remove(task)
+    }
+
+    /// Whether the outputs of a task stay to the end.
+    pub(crate) fn is_wanted(&self, task: TaskId) -> bool {
+        self.wanted.get(task.index()) == Some(&true)
     }
 
     pub(crate) fn put(&mut self, task: TaskId, outputs: Arc<Outputs>) {
@@ -56,6 +61,15 @@ impl Held {
 
     pub(crate) fn get(&self, task: TaskId) -> Option<&Arc<Outputs>> {
         self.slots.get(task.index()).and_then(Option::as_ref)
+    }
+
+    /// An output of a task, if it is there.
+    pub(crate) fn output(&self, task: TaskId, port: u16) -> Option<Value> {
+        let absent = self.absent.get(&task);
+        match absent.is_some_and(|absent| absent.contains(&port)) {
+            true => None,
+            false => self.get(task)?.get(usize::from(port)).cloned(),
+        }
     }
 
     /// Says which outputs of a task are not there, though the others are.

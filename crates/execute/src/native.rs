@@ -1,7 +1,7 @@
 //! Native operations.
 //!
 //! Law: a panic in one fails that task only. A time-out sets the cancel flag and abandons the result; the
-//! thread is left to end when it will.
+//! thread is left to end when it will. What it was given is its own, and gone when it has ended.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,7 +20,7 @@ pub(crate) fn run(
     timeout: Option<Duration>,
 ) -> Result<Outputs, Failure> {
     let Some(timeout) = timeout else {
-        return caught(&**body, &inputs, parameters, &mut context);
+        return caught(&**body, inputs, parameters, &mut context);
     };
     let cancel: Cancel = context.cancel.clone();
     let (sender, receiver) = mpsc::channel();
@@ -28,7 +28,7 @@ pub(crate) fn run(
     let thread = std::thread::Builder::new().name("headwater-timed".to_owned());
     let spawned = thread.spawn(move || {
         // Nobody listens any more once the time is over.
-        let _ = sender.send(caught(&*body, &inputs, &parameters, &mut context));
+        let _ = sender.send(caught(&*body, inputs, &parameters, &mut context));
     });
     if let Err(error) = spawned {
         return Err(Failure::new(
@@ -45,12 +45,13 @@ pub(crate) fn run(
 
 fn caught(
     body: &dyn Run,
-    inputs: &[Value],
+    inputs: Vec<Value>,
     parameters: &[Scalar],
     context: &mut Context,
 ) -> Result<Outputs, Failure> {
     // The operation gets no reference to anything of ours but the context, which is dropped afterwards.
-    match catch_unwind(AssertUnwindSafe(|| body.run(inputs, parameters, context))) {
+    let run = || body.run_owned(inputs, parameters, context);
+    match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(outputs)) => Ok(outputs),
         Ok(Err(OperationError::Cancelled)) => {
             Err(Failure::new(FailureKind::Cancelled, "cancelled".to_owned()))

@@ -3,7 +3,7 @@
 //! Law: everything the coordinator is told happens under one lock, and every thread that finds nothing to
 //! do sleeps until something has changed. A worker runs one task at a time (or a batch of quick ones, one
 //! after the other), so as many tasks run as there are workers; a worker that runs a program is asleep
-//! meanwhile.
+//! meanwhile. A body has to itself what its operation changes where it lies, unless somebody else can still need it.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use headwater_enact::{Action, Enactment, OpenError, Outcome, Recall, Start, Time};
 use headwater_graph::{
-    Cancel, Context, Identity, Kind, Operation, Outputs, ReadFile, Recipe, Scalar, TaskGraph,
-    TaskId, Value,
+    Cancel, Context, Identity, Kind, Operation, Outputs, ReadFile, Recipe, Scalar, Signature,
+    TaskGraph, TaskId, Value,
 };
 
 use crate::command::{Attempt, CommandRunner, CommandSettings};
@@ -173,11 +173,47 @@ pub struct Pool {
     pub deliver: Vec<TaskId>,
 }
 
+/// What stays in memory between two runs of one enactment: outputs that the coordinator believes are here.
+pub struct Session {
+    held: Held,
+    failed_folders: HashMap<TaskId, PathBuf>,
+    began: Instant,
+}
+
+impl Default for Session {
+    fn default() -> Session {
+        Session::new(&[])
+    }
+}
+
+impl Session {
+    fn new(deliver: &[TaskId]) -> Session {
+        Session {
+            held: Held::new(deliver),
+            failed_folders: HashMap::new(),
+            began: Instant::now(),
+        }
+    }
+
+    /// An output of a task, if it is in memory.
+    pub fn output(&self, task: TaskId, port: u16) -> Option<Value> {
+        self.held.output(task, port)
+    }
+
+    /// Drops what nobody needs in memory any more.
+    pub fn tidy(&mut self, enactment: &mut Enactment) {
+        let mut released = Vec::new();
+        enactment.take_released(&mut released);
+        for task in released {
+            drop(self.held.release(task));
+        }
+    }
+}
+
 struct State<'a> {
     enactment: &'a mut Enactment,
     keeper: &'a mut dyn Keeper,
-    held: Held,
-    failed_folders: HashMap<TaskId, PathBuf>,
+    session: &'a mut Session,
     error: Option<PoolError>,
     asleep: usize,
     /// Used again and again.
@@ -246,14 +282,33 @@ impl Pool {
         observer: &dyn Observer,
         remembers: bool,
     ) -> Result<Vec<(TaskId, Arc<Outputs>)>, PoolError> {
+        let mut session = Session::new(&self.deliver);
+        let ran = self.resume(&mut session, enactment, keeper, observer, remembers);
+        let _ = std::fs::remove_dir_all(&self.scratch);
+        ran?;
+        let outputs = |task: &TaskId| Some((*task, session.held.remove(*task)?));
+        Ok(self.deliver.iter().filter_map(outputs).collect())
+    }
+
+    /// As [`run`](Self::run), with what an earlier run of the same enactment left in memory; what this one leaves is in
+    /// the session afterwards. What it wrote out stays in `scratch`, for whoever ends the session to remove.
+    pub fn resume(
+        &self,
+        session: &mut Session,
+        enactment: &mut Enactment,
+        keeper: &mut dyn Keeper,
+        observer: &dyn Observer,
+        remembers: bool,
+    ) -> Result<(), PoolError> {
+        session.tidy(enactment);
+        let began = session.began;
         let fetcher = keeper.fetcher();
         let compares = enactment.coordinator().compares();
         let shared = Shared {
             state: Mutex::new(State {
                 enactment,
                 keeper,
-                held: Held::new(&self.deliver),
-                failed_folders: HashMap::new(),
+                session,
                 error: None,
                 asleep: 0,
                 shared: Vec::new(),
@@ -264,7 +319,7 @@ impl Pool {
             pool: self,
             runner: CommandRunner::new(&self.commands),
             fetcher,
-            began: Instant::now(),
+            began,
             remembers,
             compares,
         };
@@ -277,18 +332,13 @@ impl Pool {
             shared.work_or_break();
         });
         shared.runner.clean_up();
-        let _ = std::fs::remove_dir_all(&self.scratch);
         let state = shared
             .state
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
         match state.error {
             Some(error) => Err(error),
-            None => {
-                let mut held = state.held;
-                let outputs = |task: &TaskId| Some((*task, held.remove(*task)?));
-                Ok(self.deliver.iter().filter_map(outputs).collect())
-            }
+            None => Ok(()),
         }
     }
 }
@@ -366,13 +416,13 @@ impl<'a> Shared<'a> {
                 }
                 Action::Spill(task) => {
                     // What lacks an output, or has files, could not be brought back as it is.
-                    let whole = !state.held.is_incomplete(task);
-                    let outputs = state.held.get(task).filter(|_| whole).cloned();
+                    let whole = !state.session.held.is_incomplete(task);
+                    let outputs = state.session.held.get(task).filter(|_| whole).cloned();
                     drop(state);
                     let written = outputs.is_some_and(|outputs| self.spill(task, &outputs));
                     state = self.lock();
                     if written {
-                        garbage.extend(state.held.release(task));
+                        garbage.extend(state.session.held.release(task));
                     }
                     state.enactment.spilled(task, written);
                     self.wake(&state);
@@ -433,7 +483,7 @@ impl<'a> Shared<'a> {
     ) {
         for start in batch {
             let graph = state.enactment.graph();
-            if let Some(incomplete) = state.held.incomplete_input(graph, start.task) {
+            if let Some(incomplete) = state.session.held.incomplete_input(graph, start.task) {
                 // It was brought back for readers that needed less of it.
                 self.observer.started(state.enactment, start);
                 self.put_back(state, start.task, Outcome::Busy);
@@ -444,7 +494,11 @@ impl<'a> Shared<'a> {
             let key = state.enactment.runs_under(start.task);
             let graph = state.enactment.graph();
             // The coordinator starts a task only when its inputs are here.
-            let inputs = state.held.inputs(graph, start.task).unwrap_or_default();
+            let inputs = state
+                .session
+                .held
+                .inputs(graph, start.task)
+                .unwrap_or_default();
             jobs.push(Job {
                 start: *start,
                 recipe: graph.recipe(start.task),
@@ -454,7 +508,7 @@ impl<'a> Shared<'a> {
                 parameters: graph.parameters(start.task).to_vec(),
             });
             self.observer.started(state.enactment, start);
-            if let Some(folder) = state.failed_folders.remove(&start.task) {
+            if let Some(folder) = state.session.failed_folders.remove(&start.task) {
                 self.runner.discard(folder);
             }
         }
@@ -518,11 +572,12 @@ impl<'a> Shared<'a> {
     fn pass_on(&self, state: &mut State<'_>, garbage: &mut Vec<Arc<Outputs>>) {
         let State {
             enactment,
-            held,
+            session,
             shared,
             released,
             ..
         } = state;
+        let held = &mut session.held;
         enactment.take_shared(shared);
         for (task, from) in shared.drain(..) {
             held.share(task, from);
@@ -532,6 +587,27 @@ impl<'a> Shared<'a> {
             // Dropped by this worker after it has let go of the lock.
             garbage.extend(held.release(task));
         }
+    }
+
+    /// Lets go of what a body may change where it lies, as far as nobody else can need it: unless a product is still
+    /// on its way to the store, or two inputs are the same one, the body then has it alone.
+    fn give_away(&self, task: TaskId, signature: &Signature) {
+        let mut state = self.lock();
+        let State {
+            enactment, session, ..
+        } = &mut *state;
+        let held = &mut session.held;
+        let mut inputs = Vec::new();
+        for (port, source) in enactment.graph().inputs(task) {
+            if signature.inputs[usize::from(*port)].in_place {
+                source.for_each_task(&mut |input| inputs.push(input));
+            }
+        }
+        inputs.retain(|input| !held.is_wanted(*input));
+        enactment.take_inputs(task, &mut inputs);
+        let given: Vec<_> = inputs.iter().map(|input| held.remove(*input)).collect();
+        drop(state);
+        drop(given);
     }
 
     fn run(&self, job: Job) -> Ended {
@@ -562,6 +638,10 @@ impl<'a> Shared<'a> {
         } else {
             match &operation.kind {
                 Kind::Native(body) => {
+                    // From here on it is not put back.
+                    if signature.inputs.iter().any(|port| port.in_place) {
+                        self.give_away(start.task, signature);
+                    }
                     let scratch = Scratch::new(&self.pool.scratch, signature);
                     let context = Context {
                         cancel: if start.timeout.is_some() {
@@ -586,10 +666,12 @@ impl<'a> Shared<'a> {
                     };
                     if inputs.iter().any(speaks_of_files) {
                         let watched = &self.pool.commands.watched;
+                        // The body has everything else for itself.
+                        let files: Vec<Value> = inputs.iter().map(files_of).collect();
                         watched
-                            .before(&operation.signature, &inputs)
+                            .before(&operation.signature, &files)
                             .and_then(|reading| {
-                                let outputs = run(inputs.clone())?
+                                let outputs = run(inputs)?
                                     .into_iter()
                                     .map(known_by_contents)
                                     .collect::<Result<Outputs, FolderError>>()
@@ -670,7 +752,7 @@ impl<'a> Shared<'a> {
         let State {
             enactment,
             keeper,
-            held,
+            session,
             ..
         } = state;
         let told = match &result {
@@ -700,7 +782,7 @@ impl<'a> Shared<'a> {
                     state.error.get_or_insert(error.into());
                 }
                 let memory = measure(enactment, task, outputs);
-                held.put(task, Arc::clone(outputs));
+                session.held.put(task, Arc::clone(outputs));
                 let outcome = Outcome::Success {
                     memory,
                     elapsed: execution.elapsed,
@@ -709,7 +791,7 @@ impl<'a> Shared<'a> {
             }
             Err(failure) => {
                 if let Some(folder) = &failure.folder {
-                    state.failed_folders.insert(task, folder.clone());
+                    state.session.failed_folders.insert(task, folder.clone());
                 }
                 let outcome = match failure.kind {
                     FailureKind::Cancelled if self.pool.stop.is_stopping() => Outcome::Cancelled,
@@ -731,9 +813,7 @@ impl<'a> Shared<'a> {
         };
         self.observer.finished(state.enactment, &execution, &how);
         self.pass_on(state, garbage);
-        if let Ok(outputs) = result {
-            garbage.push(outputs);
-        }
+        // Others have the outputs by now, if only the garbage: nothing large is dropped here.
     }
 
     fn materialised(&self, state: &mut State<'_>, task: TaskId, fetched: Option<Fetched>) {
@@ -748,8 +828,8 @@ impl<'a> Shared<'a> {
         match fetched.filter(|fetched| fetched.outputs.len() == ports) {
             Some(Fetched { outputs, absent }) => {
                 let memory = measure(state.enactment, task, &outputs);
-                state.held.put(task, Arc::new(outputs));
-                state.held.lacks(task, absent);
+                state.session.held.put(task, Arc::new(outputs));
+                state.session.held.lacks(task, absent);
                 state.enactment.materialised(task, memory);
             }
             None => self.lost(state, task),
@@ -799,6 +879,14 @@ fn measure(enactment: &mut Enactment, task: TaskId, outputs: &Outputs) -> u64 {
         enactment.measured(task, outputs.iter().map(Value::size).collect());
     }
     memory
+}
+
+/// A value that speaks of files; null for one that does not.
+fn files_of(value: &Value) -> Value {
+    match speaks_of_files(value) {
+        true => value.clone(),
+        false => Value::Null,
+    }
 }
 
 /// An operation that gives too few or too many outputs is at fault itself.

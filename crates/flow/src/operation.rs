@@ -183,6 +183,7 @@ impl<'n> Reader<'n, '_, '_> {
                 keep: None,
                 extension: None,
                 working: 0,
+                in_place: false,
             };
             self.ports.inputs.insert(Arc::clone(&name), port_type);
             self.signature.inputs.push(port);
@@ -304,6 +305,7 @@ impl<'n> Reader<'n, '_, '_> {
                 keep: output.keep,
                 extension: None,
                 working: 0,
+                in_place: false,
             };
             self.signature.outputs.push(port);
             let collect = match (&output.glob, output.path) {

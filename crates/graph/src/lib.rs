@@ -6,7 +6,7 @@
 //!
 //! | file | noun |
 //! | --- | --- |
-//! | `value` | [`Value`], [`Type`]: what flows along the edges; `encode` has the one canonical encoding of each |
+//! | `value` | [`Value`], [`Type`]: what flows along the edges; `encode` has the one canonical encoding of each, `element` arrays as slices of numbers |
 //! | `digest` | [`Digest`], [`Recipe`]: 32-byte names of contents and of computations |
 //! | `operation`, `command` | [`Operation`], its [`Signature`], and what a program needs to become one |
 //! | `parts` | what the version of a program stands for, in words |
@@ -26,6 +26,7 @@ mod check;
 mod command;
 mod diagnostic;
 mod digest;
+mod element;
 mod encode;
 mod graph;
 mod operation;
@@ -47,6 +48,7 @@ pub use diagnostic::{Diagnostic, Fault, Severity, Span};
 pub use digest::{
     ContentHasher, Digest, ParseDigestError, Recipe, SEGMENT, SegmentDigest, SegmentHasher,
 };
+pub use element::Element;
 pub use encode::{
     DecodeError, decode, encode, encode_into, encode_to, encoded_length, manifest_digest,
     value_digest,

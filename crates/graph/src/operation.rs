@@ -37,6 +37,11 @@ pub struct Port {
     /// themselves, in percent of the bytes of the value (see [`Value::size`]). Only a limit on memory asks, so
     /// this is no part of any version.
     pub working: u32,
+    /// Whether the operation changes what it is given at this input where it lies, if nobody else has it (see
+    /// [`Array::bytes_mut`](crate::Array::bytes_mut)): an executor then lets go of it before a native body runs, as
+    /// far as nobody else can need it. Where a result is computed does not change it, so this is no part of any
+    /// version.
+    pub in_place: bool,
 }
 
 impl Port {
@@ -50,6 +55,7 @@ impl Port {
             keep: None,
             extension: None,
             working: 0,
+            in_place: false,
         }
     }
 }
@@ -181,6 +187,16 @@ impl Signature {
     pub fn working(mut self, input: &str, percent: u32) -> Self {
         if let Some(position) = self.input_index(input) {
             self.inputs[position].working = percent;
+        }
+        self
+    }
+
+    /// Says that the operation changes what it is given at an input where it lies, if it can; see
+    /// [`Port::in_place`]. A name that is not there says nothing.
+    #[must_use]
+    pub fn in_place(mut self, input: &str) -> Self {
+        if let Some(position) = self.input_index(input) {
+            self.inputs[position].in_place = true;
         }
         self
     }
@@ -398,6 +414,19 @@ pub enum OperationError {
     Failed(String),
 }
 
+/// So that a body can say `return Err("too few numbers".into())`, and `?` where a function says a text.
+impl From<String> for OperationError {
+    fn from(message: String) -> OperationError {
+        OperationError::Failed(message)
+    }
+}
+
+impl From<&str> for OperationError {
+    fn from(message: &str) -> OperationError {
+        OperationError::Failed(message.to_owned())
+    }
+}
+
 /// One value per output, in the order of [`Signature::outputs`].
 pub type Outputs = Vec<Value>;
 
@@ -413,6 +442,17 @@ pub trait Run: Send + Sync {
         parameters: &[Scalar],
         context: &mut Context,
     ) -> Result<Outputs, OperationError>;
+
+    /// The same for inputs that are the body's own: what nobody else has can be changed where it lies. The outputs
+    /// are those of [`run`](Self::run), whoever else has the inputs.
+    fn run_owned(
+        &self,
+        inputs: Vec<Value>,
+        parameters: &[Scalar],
+        context: &mut Context,
+    ) -> Result<Outputs, OperationError> {
+        self.run(&inputs, parameters, context)
+    }
 }
 
 impl<F> Run for F
@@ -426,6 +466,33 @@ where
         context: &mut Context,
     ) -> Result<Outputs, OperationError> {
         self(inputs, parameters, context)
+    }
+}
+
+/// A body that takes its inputs as its own.
+struct Owning<F>(F);
+
+impl<F> Run for Owning<F>
+where
+    F: Fn(Vec<Value>, &[Scalar], &mut Context) -> Result<Outputs, OperationError> + Send + Sync,
+{
+    fn run(
+        &self,
+        inputs: &[Value],
+        parameters: &[Scalar],
+        context: &mut Context,
+    ) -> Result<Outputs, OperationError> {
+        // Whoever lends them still has them, so nothing large is changed where it lies.
+        (self.0)(inputs.to_vec(), parameters, context)
+    }
+
+    fn run_owned(
+        &self,
+        inputs: Vec<Value>,
+        parameters: &[Scalar],
+        context: &mut Context,
+    ) -> Result<Outputs, OperationError> {
+        (self.0)(inputs, parameters, context)
     }
 }
 
@@ -463,5 +530,18 @@ impl Operation {
             signature,
             kind: Kind::Native(Arc::new(run)),
         }
+    }
+
+    /// A native operation whose body takes its inputs as its own, and may change them where they lie if nobody else
+    /// has them (see [`Array::bytes_mut`](crate::Array::bytes_mut)). Those it does this to are declared with
+    /// [`Signature::in_place`]: of others somebody else always has a copy.
+    pub fn native_owned<F>(signature: Signature, run: F) -> Operation
+    where
+        F: Fn(Vec<Value>, &[Scalar], &mut Context) -> Result<Outputs, OperationError>
+            + Send
+            + Sync
+            + 'static,
+    {
+        Operation::native(signature, Owning(run))
     }
 }

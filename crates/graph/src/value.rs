@@ -1,6 +1,7 @@
 //! What flows along the edges of a graph: values and their types.
 //!
-//! Law: a value is immutable and cheap to clone. Large bytes are reached through a [`Handle`], which says
+//! Law: a value is cheap to clone, and nobody who has one ever sees it change: an array is changed where it lies only
+//! when nobody else has it, and copied before otherwise. Large bytes are reached through a [`Handle`], which says
 //! where they are; two values are equal when their contents are, wherever they lie.
 
 use std::collections::BTreeMap;
@@ -487,6 +488,16 @@ fn to_alignment(buffer: &[u8]) -> usize {
     buffer.as_ptr().addr().wrapping_neg() % ALIGNMENT
 }
 
+/// A buffer with a copy of these bytes, and where it begins. A slice is never so long that this is too much.
+fn aligned(bytes: &[u8]) -> (Vec<u8>, usize) {
+    let mut buffer = Vec::with_capacity(bytes.len() + (ALIGNMENT - 1));
+    let offset = to_alignment(&buffer);
+    // All of it fits, so it does not move.
+    buffer.resize(offset, 0);
+    buffer.extend_from_slice(bytes);
+    (buffer, offset)
+}
+
 /// Numbers in C order, little-endian, 64-byte aligned, shared.
 #[derive(Clone)]
 pub struct Array {
@@ -505,11 +516,7 @@ impl Array {
         if Array::length(element_type, shape)? != bytes.len() {
             return None;
         }
-        let mut buffer = Vec::with_capacity(bytes.len().checked_add(ALIGNMENT - 1)?);
-        let offset = to_alignment(&buffer);
-        // All of it fits, so it does not move.
-        buffer.resize(offset, 0);
-        buffer.extend_from_slice(bytes);
+        let (buffer, offset) = aligned(bytes);
         Some(Array {
             element_type,
             shape: shape.into(),
@@ -568,6 +575,24 @@ impl Array {
     /// Its bytes; the first one lies at a multiple of 64.
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[self.offset..self.offset + self.length]
+    }
+
+    /// Its bytes, to be changed; the first one lies at a multiple of 64. If others have them, too, they are copied
+    /// first: nobody else ever sees the change.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // A clone of the buffer would not be aligned, so it is not left to the reference count to make it.
+        if Arc::get_mut(&mut self.buffer).is_none() {
+            let (buffer, offset) = aligned(self.bytes());
+            self.buffer = Arc::new(buffer);
+            self.offset = offset;
+        }
+        // There is one reference to it, so this is the buffer itself.
+        &mut Arc::make_mut(&mut self.buffer)[self.offset..self.offset + self.length]
+    }
+
+    /// Whether nobody else has its bytes: then [`bytes_mut`](Self::bytes_mut) makes no copy of them.
+    pub fn is_alone(&self) -> bool {
+        Arc::strong_count(&self.buffer) == 1
     }
 }
 

@@ -24,6 +24,7 @@ mod mermaid;
 mod model;
 mod ranks;
 mod record;
+mod sequence;
 pub(crate) mod svg;
 #[cfg(test)]
 mod tests;
@@ -45,7 +46,10 @@ pub use model::{
     Diagram, DiagramCounts, DiagramEdge, DiagramEnd, DiagramGroup, DiagramNode, EdgeKind, NodeKind,
 };
 pub use record::{DiagramDetail, run_diagram};
-pub(crate) use record::{Part, note};
+pub(crate) use record::{FEW, Part, note, note_sequence};
+pub(crate) use sequence::{
+    Mark, SequenceCall, SequenceEdge, SequenceItem, grouped_sequence_diagram, sequence_diagram,
+};
 pub use svg::diagram_svg;
 pub(crate) use svg::inline;
 pub use workflow::workflow_diagram;

@@ -27,6 +27,7 @@
 //! | `explain` | why a task ran or what it reused; two runs side by side |
 //! | `study` | studies: parameter sets, and the plan that shares what they have in common |
 //! | `products` | the products of a store: listed, shown, checked, thrown away |
+//! | `sequence` | calls of a program, one after another, become a graph |
 //! | `native` | runs a [`TaskGraph`](graph::TaskGraph) of native operations, without files |
 //!
 //! A program that runs commands calls [`init`] first in its `main`.
@@ -94,6 +95,7 @@ pub use run_page::{
     RunBar, RunEnd, RunExecution, RunFailure, RunInput, RunOutput, RunOutputItem, RunParameter,
     RunSummary, RunTaskRow, RunTimeline, RunTotals, report_run, run_report_html,
 };
+pub use sequence::Sequence;
 pub use study::{
     AlgorithmPlan, Bucketing, CostSource, ExampleImage, FailedEvaluation, Forecast, ForecastFacts,
     Indices, LaterPhase, LiveAnswer, MoatRow, PhaseKind, PhaseSummary, PrefixSummary,
@@ -110,3 +112,8 @@ pub use trace::printable;
 pub fn init() {
     headwater_execute::spawn::init();
 }
+
+/// The examples of the guide, which are compiled and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/sequences.md")]
+mod guide {}

@@ -2,7 +2,8 @@
 //!
 //! Law: outputs stay in memory as long as somebody has to read them, and no longer. What was written out
 //! or remembered is brought back when a task that reads it is about to start; what cannot be brought back
-//! is computed again, and with it exactly what is needed for that.
+//! is computed again, and with it exactly what is needed for that. Outputs that one running task alone has to read,
+//! once, are its own if it asks for them.
 
 use headwater_graph::{TaskGraph, TaskId};
 
@@ -71,6 +72,13 @@ impl Coordinator {
             }
             return;
         }
+        self.leave(task);
+        self.notices.push(Notice::Released(task));
+    }
+
+    /// Outputs that are here are let go.
+    fn leave(&mut self, task: TaskId) {
+        let slot = &mut self.slots[task.index()];
         self.live.remove(&(slot.memory, task));
         self.ledger.let_go(slot.memory);
         let can_return = self.options.remembers && slot.remembered;
@@ -79,7 +87,40 @@ impl Coordinator {
         } else {
             Presence::Nowhere
         };
-        self.notices.push(Notice::Released(task));
+    }
+
+    /// A running task asks for the outputs of `inputs`, which it reads, for itself; those that it does not get are
+    /// taken out of the list. It gets what nobody else has to read or holds, if it is not tried again when it fails
+    /// now: the driver lets go of it at once, and whoever asks for it from now on has it brought back or made
+    /// again. Their memory is promised to the task instead. It must not be put back after this.
+    pub fn take_inputs(&mut self, graph: &TaskGraph, task: TaskId, inputs: &mut Vec<TaskId>) {
+        let runs = self.slots[task.index()].state == State::Running;
+        if !runs || self.has_tries_left(graph, task) {
+            inputs.clear();
+            return;
+        }
+        // What it reads twice counts it as a reader twice.
+        let mut reads = Vec::new();
+        graph.for_each_input_task(task, |input| reads.push(input));
+        reads.sort_unstable();
+        inputs.sort_unstable();
+        inputs.dedup();
+        inputs.retain(|input| {
+            let first = reads.partition_point(|read| read < input);
+            let own = reads[first..].partition_point(|read| read == input);
+            let slot = &self.slots[input.index()];
+            let (memory, readers) = (slot.memory, slot.readers as usize);
+            if slot.presence != Presence::Here || own == 0 || readers != own {
+                return false;
+            }
+            self.leave(*input);
+            if self.ledger.limits_memory() {
+                self.ledger.promise(memory);
+                *self.promised.entry(task).or_insert(0) += memory;
+            }
+            true
+        });
+        self.slots[task.index()].took |= !inputs.is_empty();
     }
 
     /// Tells that the outputs of a task are in memory again.

@@ -37,6 +37,8 @@ pub struct Round<'a> {
     pub occurrences: &'a [Occurrence],
     /// Stages that will have no further instances.
     pub complete: &'a [usize],
+    /// Impure tasks run only where they are wanted, too.
+    pub patient: bool,
 }
 
 impl Coordinator {
@@ -67,7 +69,10 @@ impl Coordinator {
         self.count(graph, round.wanted);
         let impure = |task: &TaskId| !graph.operation_at(*task).signature.pure;
         let new = (first_new as u32..graph.len() as u32).map(TaskId);
-        let always: Vec<TaskId> = new.filter(impure).collect();
+        let always: Vec<TaskId> = match round.patient {
+            true => Vec::new(),
+            false => new.filter(impure).collect(),
+        };
         self.demand(graph, &always, &mut fresh);
         self.count(graph, &always);
         self.rounds += 1;
@@ -154,6 +159,7 @@ impl Coordinator {
                 cut_off: false,
                 found: false,
                 restored: false,
+                took: false,
             });
         }
     }

@@ -73,7 +73,7 @@ impl Coordinator {
                         "{task} is ready, but is not offered or misses {absent}"
                     ));
                 }
-                State::Running if not_here > 0 => {
+                State::Running if not_here > 0 && !slot.took => {
                     problems.push(format!("{task} runs without an input"));
                 }
                 State::Known if slot.ran_before => {

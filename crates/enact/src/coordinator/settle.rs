@@ -68,11 +68,8 @@ impl Coordinator {
                 self.inputs_were_read(graph, task);
             }
             Outcome::Failure | Outcome::Fatal => {
-                let retries = graph.operation_at(task).signature.retries;
-                let retries = retries
-                    .unwrap_or(self.options.retries)
-                    .min(u32::from(u16::MAX));
-                let again = outcome == Outcome::Failure && u32::from(slot.attempts) < retries;
+                let again = outcome == Outcome::Failure && self.has_tries_left(graph, task);
+                let slot = &mut self.slots[task.index()];
                 if again && !self.stopped {
                     slot.attempts += 1;
                     slot.state = State::Waiting;
@@ -86,6 +83,15 @@ impl Coordinator {
                 }
             }
         }
+    }
+
+    /// Whether a task that fails now is tried again.
+    pub(super) fn has_tries_left(&self, graph: &TaskGraph, task: TaskId) -> bool {
+        let retries = graph.operation_at(task).signature.retries;
+        let retries = retries
+            .unwrap_or(self.options.retries)
+            .min(u32::from(u16::MAX));
+        u32::from(self.slots[task.index()].attempts) < retries
     }
 
     pub(super) fn fail(&mut self, graph: &TaskGraph, task: TaskId) {

@@ -1,7 +1,7 @@
 //! Random workflows and graphs, driven by a driver that ends things in any order, fails them, loses them
 //! and refuses to write them out, with all of the coordinator's own counts checked after every step.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,12 +53,15 @@ pub(crate) struct Seen {
     pub(crate) oversized: usize,
     pub(crate) spills: usize,
     pub(crate) found: usize,
+    pub(crate) taken: usize,
     pub(crate) peak: u64,
 }
 
 enum Pending {
     Compare(Vec<TaskId>),
     Run(TaskId),
+    /// It is past the point where it could be put back.
+    Body(TaskId),
     Load(TaskId),
     Spill(TaskId),
 }
@@ -68,6 +71,32 @@ fn contents(enactment: &Enactment, task: TaskId, key: &Recipe) -> Vec<Identity> 
     let outputs = &enactment.graph().operation_at(task).signature.outputs;
     let content = |port: usize| Identity::Value(Digest::of(&[key.0[0] % 3, port as u8]));
     (0..outputs.len()).map(content).collect()
+}
+
+/// Does with the outputs in memory what whoever drives an enactment has to.
+fn pass_on(enactment: &mut Enactment, here: &mut BTreeSet<TaskId>) {
+    let (mut shared, mut released) = (Vec::new(), Vec::new());
+    enactment.take_shared(&mut shared);
+    for (task, from) in shared {
+        assert!(here.contains(&from), "{task} shares {from}, which is gone");
+        here.insert(task);
+    }
+    enactment.take_released(&mut released);
+    released.iter().for_each(|task| {
+        here.remove(task);
+    });
+}
+
+/// Nobody but `reader` has to read the outputs of `task`.
+fn check_alone(enactment: &Enactment, task: TaskId, reader: TaskId) {
+    let (graph, coordinator) = (enactment.graph(), enactment.coordinator());
+    for other in graph.ids().filter(|other| *other != reader) {
+        if !coordinator.state(other).is_settled() {
+            graph.for_each_input_task(other, |input| {
+                assert_ne!(input, task, "{reader} takes what {other} has to read");
+            });
+        }
+    }
 }
 
 /// Drives to the end, ending what is under way in random order; checks everything after every step.
@@ -80,6 +109,7 @@ pub(crate) fn drive(
 ) -> Seen {
     let mut seen = Seen::default();
     let mut pending: Vec<Pending> = Vec::new();
+    let mut here: BTreeSet<TaskId> = BTreeSet::new();
     let mut now = Time::default();
     // Losses must come to an end, or nothing does.
     let mut losses = 20;
@@ -88,8 +118,16 @@ pub(crate) fn drive(
         let problems = enactment.coordinator().inspect(enactment.graph());
         assert!(problems.is_empty(), "{problems:?}");
         seen.peak = seen.peak.max(enactment.coordinator().memory_held());
+        pass_on(enactment, &mut here);
         match enactment.next(now) {
             Action::Start(start) => {
+                enactment.graph().for_each_input_task(start.task, |input| {
+                    assert!(
+                        here.contains(&input),
+                        "{} starts without {input}",
+                        start.task
+                    );
+                });
                 seen.starts += 1;
                 seen.oversized += usize::from(start.oversized);
                 pending.push(Pending::Run(start.task));
@@ -139,7 +177,6 @@ pub(crate) fn drive(
                 }
             }
             Pending::Run(task) => {
-                now = now + Duration::from_millis(dice.below(700));
                 let signature = &enactment.graph().operation_at(task).signature;
                 let (implicit, pure) = (signature.implicit, signature.pure);
                 if compares && pure && !implicit && dice.percent(15) {
@@ -152,6 +189,32 @@ pub(crate) fn drive(
                     enactment.finished(task, outcome, &[], now, recall).unwrap();
                     continue;
                 }
+                pending.push(Pending::Body(task));
+                if dice.percent(50) {
+                    let mut inputs = Vec::new();
+                    enactment.graph().for_each_input_task(task, |input| {
+                        if dice.percent(70) {
+                            inputs.push(input);
+                        }
+                    });
+                    let held = enactment.coordinator().memory_held();
+                    let promised = enactment.coordinator().memory_promised();
+                    enactment.take_inputs(task, &mut inputs);
+                    let coordinator = enactment.coordinator();
+                    let freed = held - coordinator.memory_held();
+                    if coordinator.memory_for_tasks() < u64::MAX {
+                        assert_eq!(coordinator.memory_promised(), promised + freed);
+                    }
+                    for input in &inputs {
+                        check_alone(enactment, *input, task);
+                        assert!(here.remove(input), "{input} was not there");
+                    }
+                    seen.taken += inputs.len();
+                }
+            }
+            Pending::Body(task) => {
+                now = now + Duration::from_millis(dice.below(700));
+                let implicit = enactment.graph().operation_at(task).signature.implicit;
                 if !implicit && dice.percent(hostility.fails) {
                     let outcome = if dice.percent(20) {
                         Outcome::Fatal
@@ -161,6 +224,7 @@ pub(crate) fn drive(
                     enactment.finished(task, outcome, &[], now, recall).unwrap();
                 } else {
                     *seen.successes.entry(task).or_insert(0) += 1;
+                    here.insert(task);
                     let elapsed = Duration::from_millis(dice.below(3));
                     let outcome = Outcome::Success {
                         memory: memory(task),
@@ -184,10 +248,14 @@ pub(crate) fn drive(
                     enactment.lost(task, recall).unwrap();
                 } else {
                     enactment.materialised(task, memory(task));
+                    here.insert(task);
                 }
             }
             Pending::Spill(task) => {
                 let written = !dice.percent(hostility.refuses);
+                if written {
+                    here.remove(&task);
+                }
                 enactment.spilled(task, written);
             }
         }
@@ -416,6 +484,7 @@ struct Coverage {
     errors: usize,
     cut_off: usize,
     found: usize,
+    taken: usize,
 }
 
 fn play_workflow(seed: u64, coverage: &mut Coverage) {
@@ -453,6 +522,7 @@ fn play_workflow(seed: u64, coverage: &mut Coverage) {
     coverage.spills += usize::from(seen.spills > 0);
     coverage.cut_off += usize::from(counts.cut_off > 0);
     coverage.found += usize::from(counts.found > 0);
+    coverage.taken += usize::from(seen.taken > 0);
     coverage.errors += usize::from(!enactment.errors().is_empty());
     // A second time, some of it remembered.
     let graph = enactment.graph();
@@ -492,6 +562,7 @@ fn random_workflows_in_a_hostile_world() {
         coverage.errors,
         coverage.cut_off,
         coverage.found,
+        coverage.taken,
     ];
     assert!(rare.iter().all(|count| *count > 20), "{coverage:?}");
 }

@@ -1,5 +1,6 @@
 //! Tests of the graph crate, by noun.
 
+mod array;
 mod check;
 mod command;
 mod encoding;

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::format::MADE;
+use super::format::{MADE, ORDER};
 use super::model::{Diagram, DiagramEnd, DiagramNode, EdgeKind, NodeKind};
 use super::text::plain;
 
@@ -70,10 +70,13 @@ pub fn diagram_dot(diagram: &Diagram) -> String {
         }
         attributes.extend(tail.map(|group| format!("ltail=cluster_{group}")));
         attributes.extend(head.map(|group| format!("lhead=cluster_{group}")));
-        if edge.kind != EdgeKind::Data {
-            attributes.push("style=dotted".to_owned());
-        } else if edge.optional {
-            attributes.push("style=dashed".to_owned());
+        match edge.kind {
+            EdgeKind::Data if edge.optional => attributes.push("style=dashed".to_owned()),
+            EdgeKind::Data => {}
+            EdgeKind::Order => attributes.push(format!(
+                "style=dashed, color=\"{ORDER}\", fontcolor=\"{ORDER}\""
+            )),
+            EdgeKind::After | EdgeKind::Wait => attributes.push("style=dotted".to_owned()),
         }
         let attributes = match attributes.is_empty() {
             true => String::new(),

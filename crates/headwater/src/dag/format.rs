@@ -10,6 +10,8 @@ use crate::Error;
 
 /// What every graph of ours has in its beginning.
 pub(super) const MADE: &str = "made by headwater dag";
+/// The colour of arrows that say an order alone, where there are no style sheets.
+pub(super) const ORDER: &str = "#a8487f";
 
 /// No graph of ours has more bytes: what is larger need not be read.
 const MOST: u64 = 1 << 28;

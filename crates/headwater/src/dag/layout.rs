@@ -1,6 +1,7 @@
 //! From a diagram to a picture: where boxes stand and which way arrows take.
 //!
-//! Law: boxes of stages do not overlap, and hold their own tasks and nobody else's; arrows go down. A stage whose tasks
+//! Law: boxes of stages do not overlap, and hold their own tasks and nobody else's; arrows go down, but for one in each
+//! circle. A stage whose tasks
 //! depend on each other through other stages cannot be one box among others, and is drawn as several. No clock, no
 //! chance: the same diagram is the same picture.
 //!
@@ -14,7 +15,7 @@ use super::face::{Face, Heading, SMALL};
 use super::layered::{Arrangement, Distances, Item, Link, arrange};
 use super::model::{Diagram, DiagramEnd, EdgeKind, NodeKind};
 use super::ranks::{acyclic, ranks};
-use super::text::{cut, plain, width};
+use super::text::{cut, plain, width, wrapped};
 
 /// A box.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -59,9 +60,12 @@ pub(super) struct StageBox {
 pub(super) struct Arrow {
     /// The position of its edge.
     pub(super) edge: usize,
+    /// From the upper end to the lower.
     pub(super) corners: Vec<(f64, f64)>,
-    /// What stands beside it, where there is room: the middle of the text, and the text.
-    pub(super) label: Option<(f64, f64, String)>,
+    /// It closes a circle, and goes up: its tip is at the upper end.
+    pub(super) turned: bool,
+    /// What stands beside it, where there is room: the middle of the text, and its lines.
+    pub(super) label: Option<(f64, f64, Vec<String>)>,
 }
 
 /// Where everything is.
@@ -76,6 +80,10 @@ pub(super) struct Picture {
     pub(super) arrows: Vec<Arrow>,
 }
 
+/// The height of a line of a label.
+pub(super) const LABEL_LINE: f64 = 13.0;
+/// Labels are not wider, and have not more lines.
+const LABEL: (f64, usize) = (150.0, 2);
 /// Around the tasks of a stage.
 const PADDING: f64 = 14.0;
 /// Rows of a stage are not wider, if that can be helped.
@@ -110,6 +118,8 @@ struct Unit {
 
 /// Lines that begin at the same node, or in the same stage where its rows had to be broken, and look alike.
 type Net = (usize, u8);
+/// What the look of a line has in addition where it goes up.
+const TURNED: u8 = 8;
 
 /// A unit that is arranged.
 #[derive(Debug, Default)]
@@ -133,6 +143,8 @@ struct Layout<'a> {
     faces: Vec<Face>,
     /// Edges between nodes that are drawn: (position, from, to, net).
     edges: Vec<(usize, usize, usize, Net)>,
+    /// Edges that would close a circle, by position. Above, their ends are the other way round.
+    turned: BTreeSet<usize>,
     units: Vec<Unit>,
     /// By node: its unit, and its position there.
     home: Vec<(usize, usize)>,
@@ -158,14 +170,25 @@ impl<'a> Layout<'a> {
                 && to < count
                 && from != to
             {
-                let look = u8::from(edge.optional) + 2 * u8::from(edge.kind != EdgeKind::Data);
+                let kind = match edge.kind {
+                    EdgeKind::Data => 0,
+                    EdgeKind::After | EdgeKind::Wait => 2,
+                    EdgeKind::Order => 4,
+                };
+                let look = u8::from(edge.optional) + kind;
                 edges.push((position, from, to, (from, look)));
             }
         }
         let pairs: Vec<(usize, usize)> =
             edges.iter().map(|(_, from, to, _)| (*from, *to)).collect();
-        let mut kept = acyclic(count, &pairs).into_iter();
-        edges.retain(|_| kept.next().unwrap_or(false));
+        let mut turned = BTreeSet::new();
+        for ((position, from, to, net), kept) in edges.iter_mut().zip(acyclic(count, &pairs)) {
+            if !kept {
+                turned.insert(*position);
+                std::mem::swap(from, to);
+                *net = (*from, net.1 + TURNED);
+            }
+        }
         let units = units(diagram, &edges);
         let mut home = vec![(0, 0); count];
         for (number, unit) in units.iter().enumerate() {
@@ -177,6 +200,7 @@ impl<'a> Layout<'a> {
             diagram,
             faces: faces(diagram),
             edges,
+            turned,
             units,
             home,
             rows: Vec::new(),
@@ -411,11 +435,16 @@ impl<'a> Layout<'a> {
             ..Arranged::default()
         };
         for (_, from, to, net) in &self.edges {
+            // What goes up does so beside what goes down.
+            let door = match net.1 >= TURNED {
+                true => middle + face.width * 0.3,
+                false => middle,
+            };
             if self.unit_of(*to) == number {
-                arranged.entries.insert(*net, middle);
+                arranged.entries.insert(*net, door);
             }
             if self.unit_of(*from) == number {
-                arranged.exits.insert(*net, middle);
+                arranged.exits.insert(*net, door);
             }
         }
         arranged
@@ -592,6 +621,7 @@ impl<'a> Layout<'a> {
             picture.arrows.push(Arrow {
                 edge: *edge,
                 corners: without_repeats(corners),
+                turned: self.turned.contains(edge),
                 label: None,
             });
         }
@@ -600,6 +630,7 @@ impl<'a> Layout<'a> {
                 picture.arrows.push(Arrow {
                     edge: *edge,
                     corners: without_repeats(corners),
+                    turned: false,
                     label: None,
                 });
             }
@@ -618,47 +649,71 @@ impl<'a> Layout<'a> {
                 ..stage.place
             });
         }
+        let picture_width = picture.width;
         for arrow in &mut picture.arrows {
             let text = plain(&self.diagram.edges[arrow.edge].label());
             if text.is_empty() {
                 continue;
             }
-            let text = cut(&text, SMALL, 150.0);
-            let (wide, high) = (width(&text, SMALL) + 6.0, 15.0);
-            // From the end on: there, lines of one net have parted. The tip stays free.
-            let mut pieces: Vec<_> = (arrow.corners.windows(2))
-                .map(|pair| (pair[0], pair[1]))
-                .collect();
-            if let Some((_, end)) = pieces.last_mut() {
-                end.1 -= 8.0;
+            // In lines, each of them whole, if that can be.
+            let mut lines = wrapped(&text, SMALL, LABEL.0);
+            if lines.len() > LABEL.1 {
+                let rest = lines.split_off(LABEL.1 - 1).join(" ");
+                lines.push(cut(&rest, SMALL, LABEL.0));
             }
-            pieces.retain(|(from, to)| to.1 - from.1 >= high);
-            let places = pieces.iter().rev().flat_map(|(from, to)| {
-                let at = |part: f64| {
-                    (
-                        from.0 + (to.0 - from.0) * part,
-                        from.1 + (to.1 - from.1) * part,
-                    )
-                };
-                [0.5, 0.75, 0.25].map(at)
+            let one = vec![cut(&text, SMALL, LABEL.0)];
+            let free = |lines: &Vec<String>| free_place(picture_width, arrow, lines, &taken);
+            let found = [lines, one]
+                .into_iter()
+                .find_map(|lines| Some((free(&lines)?, lines)));
+            arrow.label = found.map(|(place, lines)| {
+                taken.push(place);
+                let (x, y) = (place.x + place.width / 2.0, place.y + place.height / 2.0);
+                (x, y, lines)
             });
-            let free = places.into_iter().find(|(x, y)| {
-                let place = Rectangle {
-                    x: x - wide / 2.0,
-                    y: y - high / 2.0,
-                    width: wide,
-                    height: high,
-                };
-                let covers = taken.iter().any(|other| other.overlaps(&place));
-                let outside = place.x < -10.0 || place.x + wide > picture.width + 10.0;
-                if !covers && !outside {
-                    taken.push(place);
-                }
-                !covers && !outside
-            });
-            arrow.label = free.map(|(x, y)| (x, y, text));
         }
     }
+}
+
+/// Where the label of an arrow covers nothing.
+fn free_place(
+    picture_width: f64,
+    arrow: &Arrow,
+    lines: &[String],
+    taken: &[Rectangle],
+) -> Option<Rectangle> {
+    let widths = lines.iter().map(|line| width(line, SMALL));
+    let wide = widths.fold(0.0, f64::max) + 6.0;
+    let high = LABEL_LINE * lines.len() as f64 + 2.0;
+    // From the end on: there, lines of one net have parted. The tip stays free.
+    let mut pieces: Vec<_> = (arrow.corners.windows(2))
+        .map(|pair| (pair[0], pair[1]))
+        .collect();
+    match arrow.turned {
+        true => pieces
+            .first_mut()
+            .into_iter()
+            .for_each(|(begin, _)| begin.1 += 8.0),
+        false => pieces
+            .last_mut()
+            .into_iter()
+            .for_each(|(_, end)| end.1 -= 8.0),
+    }
+    pieces.retain(|(from, to)| to.1 - from.1 >= high);
+    let mut places = pieces.iter().rev().flat_map(|(from, to)| {
+        let at = |part: f64| Rectangle {
+            x: from.0 + (to.0 - from.0) * part - wide / 2.0,
+            y: from.1 + (to.1 - from.1) * part - high / 2.0,
+            width: wide,
+            height: high,
+        };
+        [0.5, 0.75, 0.25].map(at)
+    });
+    places.find(|place| {
+        let covers = taken.iter().any(|other| other.overlaps(place));
+        let outside = place.x < -10.0 || place.x + wide > picture_width + 10.0;
+        !covers && !outside
+    })
 }
 
 /// Where the doors of a unit should be, seen from its left edge, and where its nodes are.

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::format::MADE;
+use super::format::{MADE, ORDER};
 use super::model::{Diagram, DiagramEnd, DiagramNode, EdgeKind, NodeKind};
 use super::text::plain;
 
@@ -38,6 +38,7 @@ pub fn diagram_mermaid(diagram: &Diagram) -> String {
         DiagramEnd::Node(node) => (node < diagram.nodes.len()).then(|| format!("n{node}")),
         DiagramEnd::Group(group) => (group < diagram.groups.len()).then(|| format!("g{group}")),
     };
+    let (mut links, mut orders) = (0_usize, Vec::new());
     for edge in &diagram.edges {
         let (Some(from), Some(to)) = (end(edge.from), end(edge.to)) else {
             continue;
@@ -52,6 +53,17 @@ pub fn diagram_mermaid(diagram: &Diagram) -> String {
             false => format!("|{}|", quoted(&[&label])),
         };
         let _ = writeln!(out, "  {from} {arrow}{label} {to}");
+        if edge.kind == EdgeKind::Order {
+            orders.push(links.to_string());
+        }
+        links += 1;
+    }
+    if !orders.is_empty() {
+        let _ = writeln!(
+            out,
+            "  linkStyle {} stroke:{ORDER},color:{ORDER}",
+            orders.join(",")
+        );
     }
     classes(diagram, &mut out);
     out

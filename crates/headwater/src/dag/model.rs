@@ -136,6 +136,8 @@ pub enum EdgeKind {
     After,
     /// One waits until the other has nothing left to do.
     Wait,
+    /// One comes later in a program than the other and may not be mistaken for it, though no data passes.
+    Order,
 }
 
 /// An end of an edge.
@@ -157,7 +159,7 @@ pub struct DiagramEdge {
     pub to: DiagramEnd,
     /// What it says.
     pub kind: EdgeKind,
-    /// The names of the data.
+    /// The names of the data; in sequences of calls, what each means, such as `RAW x`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
     /// What it carries may be absent.
@@ -172,13 +174,13 @@ impl DiagramEdge {
     /// What stands beside the arrow.
     pub(crate) fn label(&self) -> String {
         let mut label = match self.kind {
-            EdgeKind::Data => self.names.join(", "),
+            EdgeKind::Data | EdgeKind::Order => self.names.join(", "),
             EdgeKind::After => "after".to_owned(),
             EdgeKind::Wait => "wait".to_owned(),
         };
         if let Some(count @ 2..) = self.count {
             let gap = if label.is_empty() { "" } else { " " };
-            label.push_str(&format!("{gap}×{count}"));
+            label.push_str(&format!("{gap}×{}", grouped(count)));
         }
         label
     }

@@ -23,9 +23,9 @@ use crate::Error;
 /// Where a run notes its diagram, in its folder.
 const NOTE: &str = "dag.json";
 /// Runs of at most that many tasks note each of them.
-const FEW: usize = 200;
+pub(crate) const FEW: usize = 200;
 /// Runs of at most that many tasks are drawn task by task, unless told otherwise.
-const SMALL: usize = 40;
+pub(super) const SMALL: usize = 40;
 
 /// Whether the tasks of a run are drawn one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,6 +37,8 @@ pub enum DiagramDetail {
     Grouped,
     /// Each task.
     Each,
+    /// Each call of a sequence, with all dependences, also those that others imply.
+    Unreduced,
 }
 
 /// What a run notes.
@@ -45,6 +47,12 @@ struct Noted {
     grouped: Diagram,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     each: Option<Diagram>,
+    /// Of a sequence of calls, before its dependences are reduced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unreduced: Option<Diagram>,
+    /// How many calls the sequence has that the run was made by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    calls: Option<usize>,
     tasks: usize,
 }
 
@@ -66,9 +74,43 @@ pub(crate) fn note(
     varied: &[Arc<str>],
     parts: &[Part<'_>],
 ) -> io::Result<()> {
+    write(store, run, &noted(workflow, varied, parts))
+}
+
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "sequences of calls are to note themselves with it"
+    )
+)]
+/// Notes the diagrams of a run that a sequence of calls made: its operations, and where there are few enough calls
+/// each of them, with the dependences that are left and with all. What it noted before is replaced.
+pub(crate) fn note_sequence(
+    store: &Store,
+    run: &str,
+    grouped: Diagram,
+    each: Option<Diagram>,
+    unreduced: Option<Diagram>,
+    calls: usize,
+) -> io::Result<()> {
+    let tasks = grouped.nodes.iter().filter_map(|node| node.tasks);
+    let tasks = tasks.sum::<u64>() as usize;
+    let few = |diagram: &Diagram| calls <= FEW && !diagram.nodes.is_empty();
+    let noted = Noted {
+        grouped,
+        each: each.filter(few),
+        unreduced: unreduced.filter(few),
+        calls: Some(calls),
+        tasks,
+    };
+    write(store, run, &noted)
+}
+
+fn write(store: &Store, run: &str, noted: &Noted) -> io::Result<()> {
     let folder = store.run_folder(run);
     fs::create_dir_all(&folder)?;
-    let bytes = serde_json::to_vec(&noted(workflow, varied, parts))?;
+    let bytes = serde_json::to_vec(noted)?;
     let fresh = folder.join(format!("{NOTE}.new"));
     fs::write(&fresh, bytes)?;
     fs::rename(&fresh, folder.join(NOTE))
@@ -132,6 +174,8 @@ fn noted(workflow: &Workflow, varied: &[Arc<str>], parts: &[Part<'_>]) -> Noted 
     Noted {
         grouped: diagram,
         each,
+        unreduced: None,
+        calls: None,
         tasks: total as usize,
     }
 }
@@ -285,28 +329,55 @@ pub fn run_diagram(
             ),
         )
     })?;
-    let alone = match detail {
-        DiagramDetail::Grouped => false,
-        DiagramDetail::Automatic => noted.tasks <= SMALL && noted.each.is_some(),
-        DiagramDetail::Each if noted.each.is_some() => true,
-        DiagramDetail::Each => {
-            let why = match noted.tasks {
-                0 => "no tasks".to_owned(),
-                tasks => format!("{} tasks", grouped(tasks as u64)),
-            };
+    let (tasks, drawn) = (noted.tasks, noted.calls.unwrap_or(noted.tasks));
+    let (chosen, option) = match detail {
+        DiagramDetail::Grouped => (None, ""),
+        DiagramDetail::Automatic => (noted.each.filter(|_| drawn <= SMALL), ""),
+        DiagramDetail::Each => (noted.each, "--each"),
+        DiagramDetail::Unreduced if noted.calls.is_none() => {
             return Err(Error::usage(
-                format!("run `{}` has {why}; each task is noted up to {FEW}", run.id),
-                Some("leave --each out: tasks of one kind are drawn as one".to_owned()),
+                format!("run `{}` was not made by a sequence of calls", run.id),
+                Some(
+                    "leave --unreduced out: a workflow says what depends on what, and all of it is drawn"
+                        .to_owned(),
+                ),
             ));
         }
+        DiagramDetail::Unreduced => (noted.unreduced, "--unreduced"),
     };
-    let tasks = store.run_tasks(&run.id)?;
-    let mut diagram = match noted.each {
-        Some(each) if alone => each,
-        _ => noted.grouped,
-    };
-    tell(&mut diagram, &tasks, alone);
-    diagram.notes = notes(run, &tasks, noted.tasks);
+    if chosen.is_none() && !option.is_empty() {
+        let what = if noted.calls.is_some() {
+            "call"
+        } else {
+            "task"
+        };
+        let why = match drawn {
+            0 => format!("no {what}s"),
+            1 => format!("1 {what}"),
+            several => format!("{} {what}s", grouped(several as u64)),
+        };
+        return Err(Error::usage(
+            format!(
+                "run `{}` has {why}; each {what} is noted up to {FEW}",
+                run.id
+            ),
+            Some(format!(
+                "leave {option} out: {what}s of one kind are drawn as one"
+            )),
+        ));
+    }
+    let alone = chosen.is_some();
+    let recorded = store.run_tasks(&run.id)?;
+    let mut diagram = chosen.unwrap_or(noted.grouped);
+    tell(&mut diagram, &recorded, alone);
+    let known = std::mem::take(&mut diagram.notes);
+    diagram.notes = notes(run, &recorded, tasks);
+    diagram.notes.extend(known);
+    if detail == DiagramDetail::Unreduced {
+        diagram
+            .notes
+            .push("all dependences, also those that others imply".to_owned());
+    }
     Ok(diagram)
 }
 

@@ -9,7 +9,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::face::{BAR, Face, Style, line_height};
 use super::format::MADE;
-use super::layout::{Arrow, Picture, Rectangle, StageBox, layout};
+use super::layout::{Arrow, LABEL_LINE, Picture, Rectangle, StageBox, layout};
 use super::model::{Diagram, DiagramEdge, DiagramEnd, DiagramNode, EdgeKind, NodeKind};
 use super::text::{cut, plain, width, wrapped};
 
@@ -19,12 +19,13 @@ const STYLE: &str = "\
 --hw-stage:#f3f6f8;--hw-stage-edge:#d5dde4;--hw-input:#e4f0fb;--hw-input-edge:#6ea3d4;--hw-output:#e5f4e9;\
 --hw-output-edge:#6cb182;--hw-varied:#8a4b00;--hw-varied-edge:#d8933b;--hw-executed:#3d82c4;--hw-restored:#7a6bc0;\
 --hw-cut-off:#5fb3b3;--hw-reused:#59a86f;--hw-failed:#d0453d;--hw-blocked:#e0a33a;--hw-open:#d5dde4;\
+--hw-later:#a8487f;--hw-later-text:#8f3a6b;\
 font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif}\
 @media (prefers-color-scheme:dark){.hw-dag{--hw-paper:#14191f;--hw-ink:#e6ebf0;--hw-quiet:#9aa7b4;--hw-line:#77879a;\
 --hw-node:#222a33;--hw-edge:#4a5866;--hw-stage:#1a2129;--hw-stage-edge:#333f4b;--hw-input:#1b2f44;\
 --hw-input-edge:#4f86ba;--hw-output:#1b3626;--hw-output-edge:#4e9266;--hw-varied:#f0b266;--hw-varied-edge:#b97b2c;\
 --hw-executed:#5b9bd8;--hw-restored:#9b8ee0;--hw-cut-off:#63bcbc;--hw-reused:#63b77b;--hw-failed:#ea6a62;\
---hw-blocked:#e3b050;--hw-open:#3a4652}}\
+--hw-blocked:#e3b050;--hw-open:#3a4652;--hw-later:#c774a4;--hw-later-text:#dd9cc0}}\
 .hw-dag text{font-size:11px;fill:var(--hw-quiet);stroke:none}\
 .hw-dag .hw-name{font-size:13px;fill:var(--hw-ink);font-weight:500}\
 .hw-dag .hw-head{font-size:13px;fill:var(--hw-ink);font-weight:600}\
@@ -46,7 +47,9 @@ font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,san
 .hw-dag path{fill:none;stroke:var(--hw-line);stroke-width:1.3px}\
 .hw-dag .hw-tip{fill:var(--hw-line);stroke:none}\
 .hw-dag .hw-absent path.hw-way{stroke-dasharray:5 4}\
-.hw-dag .hw-order path.hw-way{stroke-dasharray:2 4;stroke-linecap:round}";
+.hw-dag .hw-order path.hw-way{stroke-dasharray:2 4;stroke-linecap:round}\
+.hw-dag .hw-later path.hw-way{stroke:var(--hw-later);stroke-dasharray:6 3}.hw-dag .hw-later .hw-tip{fill:var(--hw-later)}\
+.hw-dag text.hw-later{fill:var(--hw-later-text)}";
 
 /// Around a picture.
 const MARGIN: f64 = 16.0;
@@ -155,24 +158,26 @@ fn content(diagram: &Diagram, picture: &Picture) -> Markup {
             (drawn_node(node, face, place))
         }
         @for arrow in &picture.arrows {
-            @if let Some((x, y, text)) = &arrow.label {
-                text class=(label_class(picture, *x, *y)) text-anchor="middle" x=(number(*x)) y=(number(y + 4.0)) { (text) }
+            @if let Some((x, y, lines)) = &arrow.label {
+                @for (line, text) in lines.iter().enumerate() {
+                    text class=(label_class(diagram, picture, arrow, (*x, *y))) text-anchor="middle" x=(number(*x))
+                        y=(number(y + 4.0 + LABEL_LINE * (line as f64 - (lines.len() - 1) as f64 / 2.0))) { (text) }
+                }
             }
         }
     }
 }
 
-/// The space around a label has the colour of what is below it.
-fn label_class(picture: &Picture, x: f64, y: f64) -> &'static str {
+/// The space around a label has the colour of what is below it; the label that of its arrow.
+fn label_class(diagram: &Diagram, picture: &Picture, arrow: &Arrow, (x, y): (f64, f64)) -> String {
     let holds = |stage: &StageBox| {
         let place = &stage.place;
         (place.x..place.x + place.width).contains(&x)
             && (place.y..place.y + place.height).contains(&y)
     };
-    match picture.stages.iter().any(holds) {
-        true => "hw-over hw-within",
-        false => "hw-over",
-    }
+    let within = picture.stages.iter().any(holds);
+    let later = diagram.edges[arrow.edge].kind == EdgeKind::Order;
+    classes("hw-over", &[("hw-within", within), ("hw-later", later)])
 }
 
 fn rectangle(place: &Rectangle, round: f64) -> Markup {
@@ -263,26 +268,39 @@ fn bar(node: &DiagramNode, place: &Rectangle) -> Markup {
 }
 
 /// A piece of a line that is drawn: its ends in tenths of a pixel, and how it looks.
-type Drawn = ([i64; 4], bool, bool);
+type Drawn = ([i64; 4], EdgeKind, bool);
 
-/// An arrow: straight down through rows, bent between them, with a tip.
+/// An arrow: straight through rows, bent between them, with a tip; down, unless it is turned.
 fn line(diagram: &Diagram, arrow: &Arrow, drawn: &mut BTreeSet<Drawn>) -> Markup {
     let edge = &diagram.edges[arrow.edge];
-    let Some(((x, y), before)) = arrow.corners.split_last() else {
+    let mut corners = arrow.corners.clone();
+    // The line ends where the tip begins.
+    let (tip, length) = match arrow.turned {
+        true => (corners.first_mut(), 5.0),
+        false => (corners.last_mut(), -5.0),
+    };
+    let Some((x, y)) = tip else {
         return html! {};
     };
-    let order = edge.kind != EdgeKind::Data;
+    let tip = match arrow.turned {
+        true => format!("M{} {}l-3.6 6.5h7.2z", number(*x), number(*y)),
+        false => format!("M{} {}l-3.6 -6.5h7.2z", number(*x), number(*y)),
+    };
+    *y += length;
+    let looks = match edge.kind {
+        EdgeKind::Wait => EdgeKind::After,
+        kind => kind,
+    };
     let mut way = String::new();
     let (mut last, mut pen): (Option<(f64, f64)>, bool) = (None, false);
-    // The line ends where the tip begins.
-    for to in before.iter().copied().chain([(*x, y - 5.0)]) {
+    for to in corners {
         let Some(from) = last.replace(to) else {
             continue;
         };
         // What several lines share is drawn once, or it would look thicker.
         let tenth = |value: f64| (value * 10.0).round() as i64;
         let ends = [from.0, from.1, to.0, to.1].map(tenth);
-        if !drawn.insert((ends, order, edge.optional)) {
+        if !drawn.insert((ends, looks, edge.optional)) {
             pen = false;
             continue;
         }
@@ -301,9 +319,9 @@ fn line(diagram: &Diagram, arrow: &Arrow, drawn: &mut BTreeSet<Drawn>) -> Markup
             ));
         }
     }
-    let tip = format!("M{} {}l-3.6 -6.5h7.2z", number(*x), number(*y));
+    let (order, later) = (looks == EdgeKind::After, looks == EdgeKind::Order);
     html! {
-        g class=(classes("hw-arrow", &[("hw-order", order), ("hw-absent", edge.optional)])) {
+        g class=(classes("hw-arrow", &[("hw-order", order), ("hw-later", later), ("hw-absent", edge.optional)])) {
             title { (told(diagram, edge)) }
             @if !way.is_empty() { path.hw-way d=(way) {} }
             path.hw-tip d=(tip) {}

@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::process::{Command, ExitCode};
 
-use headwater_bench::{Bar, Claims, median, resident};
+use headwater_bench::{Bar, Claims, median, processor_seconds, resident};
 use headwater_merge::{Compact, CostBalanced, Merge, Tree};
 use headwater_study::sample::moat::{self, Levels, Moat, Walk};
 
@@ -53,23 +53,9 @@ pub(crate) fn child(instances: &str, sharing: &str) -> ExitCode {
 
 /// How many seconds of the processor `work` takes, and what it gives.
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
-    let began = seconds_used();
+    let began = processor_seconds();
     let result = work();
-    (result, seconds_used() - began)
-}
-
-/// Seconds of the processor that this process has used.
-fn seconds_used() -> f64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` is valid for writing, and the call does nothing else.
-    let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
-    match failed {
-        0 => time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9,
-        _ => f64::NAN,
-    }
+    (result, processor_seconds() - began)
 }
 
 /// (stage level, tree, buckets, memory), each the middle of several runs.

@@ -10,7 +10,7 @@ use headwater::graph::Registry;
 use headwater::{
     Bucketing, Stop, StorePlace, StudyFacts, StudyProgress, StudyReuse, StudyRunRequest,
 };
-use headwater_bench::{resident, timed};
+use headwater_bench::{processor_seconds, resident, timed};
 use serde_json::{Value, json};
 
 use crate::CORES;
@@ -160,18 +160,4 @@ fn told(wanted: &[String]) -> Result<Value, Box<dyn Error>> {
         "memory": resident().1,
         "processor": processor_seconds(),
     }))
-}
-
-/// Seconds of the processor that this process has used.
-fn processor_seconds() -> f64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` is valid for writing, and the call does nothing else.
-    let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
-    match failed {
-        0 => time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9,
-        _ => f64::NAN,
-    }
 }

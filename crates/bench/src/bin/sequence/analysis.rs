@@ -1,0 +1,194 @@
+//! How long the analysis of a program takes, and how that grows with the program.
+//!
+//! Law: a program is made before the clock starts; what is measured is all of its calls, from arguments to dependences
+//! and ranks. A run is a process of its own with one thread, and its time is the processor's, since others may use the
+//! machine too. The middle of several runs counts.
+
+use std::error::Error;
+use std::process::{Command, ExitCode};
+
+use headwater_bench::{Bar, Claims, median, processor_seconds, resident};
+use headwater_derive::{Access, Argument, ItemId, Mode, Object, Tracker};
+use headwater_graph::ScalarType;
+
+/// The flag of a run.
+pub(crate) const CHILD: &str = "--one-analysis";
+
+/// The arguments of a call.
+type Call = [Argument; 4];
+
+/// A kind of programs.
+struct Kind {
+    name: &'static str,
+    mode: Mode,
+    /// The call at a place in a program of so many calls, with a source of random numbers.
+    call: fn(usize, usize, &mut Random) -> Call,
+}
+
+const KINDS: [Kind; 6] = [
+    // One array that every call updates.
+    Kind {
+        name: "chain",
+        mode: Mode::Restrictive,
+        call: |_, _, _| {
+            let inputs = [1, 2, 3].map(|item| whole(Access::In, item));
+            [whole(Access::InOut, 0), inputs[0], inputs[1], inputs[2]]
+        },
+    },
+    // Every call reads what all read, and writes what nobody else does.
+    Kind {
+        name: "wide",
+        mode: Mode::Restrictive,
+        call: |place, _, _| {
+            let own = 2 + 2 * place;
+            [
+                whole(Access::In, 0),
+                whole(Access::In, 1),
+                whole(Access::Out, own),
+                whole(Access::Out, own + 1),
+            ]
+        },
+    },
+    // As many items as calls, and anything with any of them.
+    Kind {
+        name: "random items",
+        mode: Mode::Restrictive,
+        call: |_, calls, random| {
+            [Access::In, Access::In, Access::InOut, Access::Out]
+                .map(|access| whole(access, random.below(calls)))
+        },
+    },
+    // A few temporaries that are written again and again.
+    Kind {
+        name: "temporaries",
+        mode: Mode::Restrictive,
+        call: |_, _, random| {
+            [Access::In, Access::In, Access::In, Access::Out]
+                .map(|access| whole(access, random.below(64)))
+        },
+    },
+    // Scalars of two types, given and taken in no order, and two items.
+    Kind {
+        name: "conservative scalars",
+        mode: Mode::Conservative,
+        call: |_, calls, random| {
+            let accesses = [Access::In, Access::Out, Access::InOut];
+            [
+                scalar(accesses[random.below(3)], ScalarType::Int),
+                scalar(accesses[random.below(2)], ScalarType::Float),
+                whole(Access::In, random.below(calls)),
+                whole(Access::Out, random.below(calls)),
+            ]
+        },
+    },
+    // The first half gives scalars, the second takes them: as many dependences as the square of that.
+    Kind {
+        name: "conservative halves",
+        mode: Mode::Conservative,
+        call: |place, calls, _| {
+            let gives = place < calls / 2;
+            let access = if gives { Access::Out } else { Access::In };
+            let types = [
+                ScalarType::Bool,
+                ScalarType::Int,
+                ScalarType::Float,
+                ScalarType::Text,
+            ];
+            types.map(|of| scalar(access, of))
+        },
+    },
+];
+
+fn whole(access: Access, item: usize) -> Argument {
+    Argument::whole(access, ItemId(item as u32))
+}
+
+/// A scalar that is passed by value.
+fn scalar(access: Access, of: ScalarType) -> Argument {
+    Argument {
+        access,
+        object: Object::Scalar(of),
+        reference: None,
+    }
+}
+
+/// Random numbers: the SplitMix64 sequence.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((word ^ (word >> 31)) % limit.max(1) as u64) as usize
+    }
+}
+
+/// Analyses one program; prints seconds, bytes, how much is written down, and the highest rank.
+pub(crate) fn child(kind: &str, calls: &str) -> ExitCode {
+    let kind = KINDS.iter().find(|known| known.name == kind);
+    let (Some(kind), Ok(calls)) = (kind, calls.parse::<usize>()) else {
+        return ExitCode::from(2);
+    };
+    let mut random = Random(1);
+    let program: Vec<Call> = (0..calls)
+        .map(|place| (kind.call)(place, calls, &mut random))
+        .collect();
+    let before = resident().0;
+    let began = processor_seconds();
+    let mut tracker = Tracker::new(kind.mode);
+    let mut highest = 0;
+    for call in &program {
+        let call = tracker.call(call);
+        highest = highest.max(tracker.rank(call));
+    }
+    let seconds = processor_seconds() - began;
+    let bytes = resident().1.saturating_sub(before);
+    println!("{seconds} {bytes} {} {highest}", tracker.stored());
+    ExitCode::SUCCESS
+}
+
+/// What `child` prints, each the middle of several runs.
+fn analysis(kind: &Kind, calls: usize, times: usize) -> Result<[f64; 4], Box<dyn Error>> {
+    let mut runs: [Vec<f64>; 4] = Default::default();
+    for _ in 0..times {
+        let mut command = Command::new(std::env::current_exe()?);
+        let output = command
+            .args([CHILD, kind.name, &calls.to_string()])
+            .output()?;
+        let text = String::from_utf8(output.stdout)?;
+        let numbers: Result<Vec<f64>, _> = text.split_whitespace().map(str::parse).collect();
+        let numbers: [f64; 4] = numbers?
+            .try_into()
+            .map_err(|_| format!("an analysis of {calls} calls said `{text}`"))?;
+        for (run, number) in runs.iter_mut().zip(numbers) {
+            run.push(number);
+        }
+    }
+    Ok(runs.map(median))
+}
+
+/// Claims on time and its growth.
+pub(crate) fn measure(claims: &mut Claims) -> Result<(), Box<dyn Error>> {
+    const SMALL: usize = 100_000;
+    const LARGE: usize = 1_000_000;
+    for kind in &KINDS {
+        let [small, ..] = analysis(kind, SMALL, 9)?;
+        let [large, bytes, stored, highest] = analysis(kind, LARGE, 5)?;
+        let name = kind.name;
+        let what = format!("1,000,000 calls with 4 arguments each, {name}");
+        claims.claim(&what, large, "s", Bar::AtMost(3.0));
+        let growth = large / LARGE as f64 / (small / SMALL as f64);
+        let what = format!("time for a call among 1,000,000, among 100,000 = 1, {name}");
+        claims.claim(&what, growth, "times", Bar::AtMost(2.0));
+        claims.note(&format!(
+            "{:.0} and {:.0} ns for a call, {:.0} MiB, {:.2} entries for an argument, highest rank {highest}",
+            1e9 * small / SMALL as f64,
+            1e9 * large / LARGE as f64,
+            bytes / 1_048_576.0,
+            stored / LARGE as f64 / 4.0,
+        ));
+    }
+    Ok(())
+}

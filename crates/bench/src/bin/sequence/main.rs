@@ -1,0 +1,31 @@
+//! What it costs to find out which calls of a program depend on which.
+//!
+//! Law: the claims are those of the part that they stand in; a part that cannot run here says so.
+
+mod analysis;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use headwater_bench::Claims;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, kind, calls] = arguments.as_slice()
+        && flag == analysis::CHILD
+    {
+        return analysis::child(kind, calls);
+    }
+    let mut claims = Claims::new("sequence");
+    match measure(&mut claims) {
+        Ok(()) => claims.finish(),
+        Err(error) => {
+            eprintln!("the benchmark could not go on: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn measure(claims: &mut Claims) -> Result<(), Box<dyn Error>> {
+    analysis::measure(claims)
+}

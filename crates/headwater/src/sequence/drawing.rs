@@ -1,0 +1,158 @@
+//! A sequence as a drawing: its calls, and what makes them depend on each other.
+//!
+//! Law: what is drawn is what the crate `derive` found; drawing a sequence runs nothing and changes nothing. Before the
+//! reduction every pair of calls that share an item stands there, after it those that order or data need.
+
+use std::collections::BTreeMap;
+
+use headwater_derive::{
+    Argument, CallId, Dependence, ItemId, Kind, Program, Subject, reduce, unreduced,
+};
+use headwater_enact::State;
+
+use super::address;
+use super::engine::Engine;
+use crate::dag::{
+    Diagram, FEW, Mark, SequenceCall, SequenceEdge, SequenceItem, grouped_sequence_diagram,
+    sequence_diagram,
+};
+
+/// A sequence, to be drawn.
+pub(super) struct Drawing<'a> {
+    pub(super) program: &'a Program,
+    pub(super) engine: &'a Engine,
+    /// Whether somebody can still name an item.
+    pub(super) live: &'a dyn Fn(ItemId) -> bool,
+}
+
+impl Drawing<'_> {
+    /// Each call, with the dependences that are left after the reduction.
+    pub(super) fn reduced(&self) -> Diagram {
+        let all: Vec<Dependence> = self.program.tracker().dependences().collect();
+        self.each(&reduce(&all))
+    }
+
+    /// Each call, with all dependences.
+    pub(super) fn unreduced(&self) -> Diagram {
+        let calls: Vec<&[Argument]> = (0..self.program.calls() as u32)
+            .map(|call| self.program.arguments(CallId(call)))
+            .collect();
+        let all: Vec<Dependence> = unreduced(self.program.mode(), &calls).collect();
+        self.each(&all)
+    }
+
+    /// All calls of one operation as one.
+    pub(super) fn grouped(&self) -> Diagram {
+        let tracker = self.program.tracker();
+        let calls = (0..tracker.calls() as u32).map(CallId);
+        // Scalars of one type may tie each call to each other one: they are left out where there are many.
+        let with_scalars = self.is_small();
+        let edges = calls.flat_map(|call| {
+            let mut found = tracker.dependences_of(call).to_vec();
+            if with_scalars {
+                found.extend(tracker.scalar_dependences_of(call));
+            }
+            self.edges(&found)
+        });
+        grouped_sequence_diagram(&self.engine.name, self.calls(), edges)
+    }
+
+    /// Whether there are few enough calls to note each.
+    pub(super) fn is_small(&self) -> bool {
+        self.program.calls() <= FEW
+    }
+
+    fn each(&self, dependences: &[Dependence]) -> Diagram {
+        let calls: Vec<SequenceCall> = self.calls().collect();
+        let edges = self.edges(dependences);
+        let inputs = self.inputs();
+        sequence_diagram(&self.engine.name, &calls, &edges, &inputs, &self.outputs())
+    }
+
+    fn calls(&self) -> impl Iterator<Item = SequenceCall> {
+        (0..self.program.calls() as u32).map(|number| {
+            let call = CallId(number);
+            let task = self.program.task(call);
+            let enactment = &self.engine.enactment;
+            let operation = &enactment.graph().operation_at(task).signature.name;
+            let first = self.engine.first_call(task);
+            let taken_in = task.index() < enactment.coordinator().admitted();
+            SequenceCall {
+                label: operation.rsplit('/').next().unwrap_or(operation).to_owned(),
+                operation: operation.to_string(),
+                address: address(operation, first),
+                rank: self.program.tracker().rank(call),
+                needed: !taken_in || enactment.coordinator().state(task) != State::Idle,
+            }
+        })
+    }
+
+    /// One edge for each pair of calls.
+    fn edges(&self, dependences: &[Dependence]) -> Vec<SequenceEdge> {
+        let mut edges: BTreeMap<(CallId, CallId), Vec<(Mark, String)>> = BTreeMap::new();
+        for dependence in dependences {
+            let mark = match dependence.kind {
+                Kind::Raw => Mark::Raw,
+                Kind::War => Mark::War,
+                Kind::Waw => Mark::Waw,
+                Kind::Scalar => Mark::Scalar,
+            };
+            let subject = match dependence.subject {
+                Subject::Item(item) => self.program.name_of(item),
+                Subject::Scalar(scalar) => scalar.to_string(),
+            };
+            let ends = (dependence.to, dependence.from);
+            edges.entry(ends).or_default().push((mark, subject));
+        }
+        let edge = |((to, from), marks): ((CallId, CallId), _)| SequenceEdge {
+            from: from.index(),
+            to: to.index(),
+            marks,
+        };
+        edges.into_iter().map(edge).collect()
+    }
+
+    /// The items that the program gave, and who reads them as they were given.
+    fn inputs(&self) -> Vec<SequenceItem> {
+        let mut written = vec![false; self.program.items()];
+        let mut readers: BTreeMap<ItemId, Vec<usize>> = BTreeMap::new();
+        for number in 0..self.program.calls() {
+            let arguments = self.program.arguments(CallId(number as u32));
+            let items = || {
+                arguments
+                    .iter()
+                    .filter_map(|one| Some((one.access, one.reference?)))
+            };
+            for (access, item) in items() {
+                if access.reads() && !written[item.index()] {
+                    readers.entry(item).or_default().push(number);
+                }
+            }
+            for (access, item) in items() {
+                written[item.index()] |= access.writes();
+            }
+        }
+        let item = |(item, calls)| self.item(item, calls);
+        readers.into_iter().map(item).collect()
+    }
+
+    /// The items that somebody can still name, and who wrote them.
+    fn outputs(&self) -> Vec<SequenceItem> {
+        let items = (0..self.program.items() as u32).map(ItemId);
+        items
+            .filter(|item| (self.live)(*item))
+            .filter_map(|item| {
+                let writer = self.program.writer(item)?;
+                Some(self.item(item, vec![writer.index()]))
+            })
+            .collect()
+    }
+
+    fn item(&self, item: ItemId, calls: Vec<usize>) -> SequenceItem {
+        SequenceItem {
+            name: self.program.name_of(item),
+            item_type: Some(self.program.declared(item).to_string()),
+            calls,
+        }
+    }
+}

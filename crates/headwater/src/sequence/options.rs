@@ -1,0 +1,115 @@
+//! How a sequence runs.
+//!
+//! Law: none of it changes what calls compute.
+
+use std::fmt;
+
+use headwater_derive::Mode;
+use headwater_execute::Stop;
+
+use super::{Executor, Threads};
+use crate::StorePlace;
+
+/// What a sequence is begun with.
+///
+/// ```
+/// use headwater::sequence::{Mode, Sequence, SequenceOptions, Threads};
+///
+/// let options = SequenceOptions::new(Mode::Optimistic)
+///     .forgetting()
+///     .on(Threads::new(2))
+///     .called("example");
+/// let report = Sequence::with(options).end()?;
+/// assert_eq!(report.calls.len(), 0);
+/// # Ok::<(), headwater::sequence::SequenceError>(())
+/// ```
+pub struct SequenceOptions {
+    pub(super) mode: Mode,
+    pub(super) store: Option<StorePlace>,
+    pub(super) executor: Box<dyn Executor>,
+    pub(super) memory: Option<u64>,
+    pub(super) stop: Stop,
+    pub(super) name: Option<String>,
+    pub(super) retries: u32,
+}
+
+impl SequenceOptions {
+    /// A thread for each core, and the store that commands would use here: `HEADWATER_STORE`, or the nearest
+    /// `.headwater`.
+    pub fn new(mode: Mode) -> SequenceOptions {
+        let url = std::env::var("HEADWATER_STORE").ok();
+        SequenceOptions {
+            mode,
+            store: Some(StorePlace {
+                url: url.filter(|url| !url.is_empty()),
+                read_only: false,
+            }),
+            executor: Box::new(Threads::all()),
+            memory: None,
+            stop: Stop::default(),
+            name: None,
+            retries: 0,
+        }
+    }
+
+    /// Products are remembered there.
+    #[must_use]
+    pub fn store(mut self, place: StorePlace) -> SequenceOptions {
+        self.store = Some(place);
+        self
+    }
+
+    /// Nothing is remembered, and nothing is looked up.
+    #[must_use]
+    pub fn forgetting(mut self) -> SequenceOptions {
+        self.store = None;
+        self
+    }
+
+    /// Tasks run there.
+    #[must_use]
+    pub fn on(mut self, executor: impl Executor + 'static) -> SequenceOptions {
+        self.executor = Box::new(executor);
+        self
+    }
+
+    /// Tasks and their products take at most so many bytes of memory.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> SequenceOptions {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// Whoever has this can stop the sequence.
+    #[must_use]
+    pub fn stop(mut self, stop: Stop) -> SequenceOptions {
+        self.stop = stop;
+        self
+    }
+
+    /// What the sequence is called in lists of runs; by default, as the program.
+    #[must_use]
+    pub fn called(mut self, name: &str) -> SequenceOptions {
+        self.name = Some(name.to_owned());
+        self
+    }
+
+    /// How often a call that fails is tried again, unless its operation says otherwise.
+    #[must_use]
+    pub fn retries(mut self, retries: u32) -> SequenceOptions {
+        self.retries = retries;
+        self
+    }
+}
+
+impl fmt::Debug for SequenceOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SequenceOptions")
+            .field("mode", &self.mode)
+            .field("store", &self.store)
+            .field("cores", &self.executor.cores())
+            .field("memory", &self.memory)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

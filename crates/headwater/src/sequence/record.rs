@@ -1,0 +1,102 @@
+//! What a sequence leaves in its store, for those who ask later: that it ran, what became of its tasks, and its graph.
+//!
+//! Law: a task stands under the address of the first call that it is. What is noted decides nothing; a sequence does
+//! not fail for want of it.
+
+use std::path::PathBuf;
+
+use headwater_enact::{Counts, State};
+use headwater_graph::TaskId;
+use headwater_remember::{RunRecord, RunStatus, RunTask, Store};
+
+use super::address;
+use super::drawing::Drawing;
+use crate::run::{end_run, fate, tidy_work};
+use crate::{Error, dag, notes};
+
+/// A run in a list of runs.
+pub(super) struct Recording {
+    run: String,
+    read_only: bool,
+}
+
+impl Recording {
+    /// Begins a run.
+    pub(super) fn begin(store: &Store, name: &str, read_only: bool) -> Result<Recording, Error> {
+        let run = crate::identifier::new_run();
+        if !read_only {
+            tidy_work(store);
+            store.begin_run(&RunRecord {
+                id: run.clone(),
+                workflow: name.to_owned(),
+                file: PathBuf::new(),
+                started: crate::identifier::now(),
+                ended: None,
+                status: RunStatus::Running,
+                tasks: 0,
+                executed: 0,
+                reused: 0,
+                failed: 0,
+                outputs: PathBuf::new(),
+                command: std::env::args().collect(),
+            })?;
+        }
+        Ok(Recording { run, read_only })
+    }
+
+    /// Its name.
+    pub(super) fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// Notes what became of every task that somebody wanted, what things from outside were called, and the graph.
+    pub(super) fn note(&self, store: &Store, drawing: &Drawing<'_>) {
+        if self.read_only {
+            return;
+        }
+        let engine = drawing.engine;
+        let enactment = &engine.enactment;
+        let told = |task: TaskId| {
+            let operation = &enactment.graph().operation_at(task).signature.name;
+            address(operation, engine.first_call(task))
+        };
+        let mut rows = Vec::new();
+        for task in enactment.graph().ids() {
+            if enactment.coordinator().state(task) == State::Idle {
+                continue;
+            }
+            let Some(state) = fate(enactment, task) else {
+                continue;
+            };
+            let ended = engine.ended(task).unwrap_or_default();
+            rows.push(RunTask {
+                address: told(task),
+                recipe: enactment.graph().recipe(task),
+                state,
+                started: ended.started,
+                wall: ended.wall,
+            });
+        }
+        let _ = store.put_run_tasks(&self.run, &rows);
+        let _ = notes::write(store, &self.run, &[(enactment, &told)], engine.current());
+        let small = drawing.is_small();
+        let _ = dag::note_sequence(
+            store,
+            &self.run,
+            drawing.grouped(),
+            small.then(|| drawing.reduced()),
+            small.then(|| drawing.unreduced()),
+            drawing.program.calls(),
+        );
+    }
+
+    /// Ends the run.
+    pub(super) fn end(&mut self, store: &Store, counts: Counts, stopped: bool) {
+        let status = match (stopped, counts.failed) {
+            (true, _) => RunStatus::Cancelled,
+            (false, 0) => RunStatus::Done,
+            (false, _) => RunStatus::Failed,
+        };
+        end_run(store, self.read_only, &self.run, status, counts);
+    }
+}
