@@ -13,15 +13,22 @@ pub(crate) struct Readers {
     free: List,
 }
 
-/// A list of calls: where its last member is.
+/// A list of calls: where its last member is, counted from 1; 0 is the empty list.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct List(Option<u32>);
+pub(crate) struct List(u32);
 
 #[derive(Debug, Clone)]
 struct Node {
     call: CallId,
     /// The one that was added before.
     before: List,
+}
+
+impl List {
+    /// Where the last member is; nowhere if there is none.
+    fn place(self) -> Option<usize> {
+        (self.0 as usize).checked_sub(1)
+    }
 }
 
 impl Readers {
@@ -31,27 +38,25 @@ impl Readers {
             call,
             before: *list,
         };
-        let place = match self.free.0 {
+        *list = match self.free.place() {
             Some(place) => {
-                self.free = self.nodes[place as usize].before;
-                self.nodes[place as usize] = node;
-                place
+                let free = std::mem::replace(&mut self.nodes[place], node);
+                std::mem::replace(&mut self.free, free.before)
             }
             None => {
                 self.nodes.push(node);
-                (self.nodes.len() - 1) as u32
+                List(self.nodes.len() as u32)
             }
         };
-        *list = List(Some(place));
     }
 
     /// Empties a list, the last one first.
     pub(crate) fn drain(&mut self, list: &mut List, mut each: impl FnMut(CallId)) {
-        while let Some(place) = list.0 {
-            let node = &mut self.nodes[place as usize];
+        while let Some(place) = list.place() {
+            let node = &mut self.nodes[place];
             each(node.call);
-            *list = std::mem::replace(&mut node.before, self.free);
-            self.free = List(Some(place));
+            let before = std::mem::replace(&mut node.before, self.free);
+            self.free = std::mem::replace(list, before);
         }
     }
 
