@@ -49,7 +49,7 @@ pub use model::{
     Diagram, DiagramCounts, DiagramEdge, DiagramEnd, DiagramGroup, DiagramNode, EdgeKind, NodeKind,
 };
 pub use record::{DiagramDetail, run_diagram};
-pub(crate) use record::{FEW, Part, note, note_sequence};
+pub(crate) use record::{FEW, FEW_PAIRS, Part, note, note_sequence};
 pub(crate) use sequence::{
     Mark, SequenceCall, SequenceEdge, SequenceItem, grouped_sequence_diagram, sequence_diagram,
 };

@@ -474,7 +474,7 @@ impl Sequence {
         self.drawing(&|item| self.live[item.index()]).reduced()
     }
 
-    /// As [`dag`](Self::dag), with all dependences that comparing each call with each later one finds.
+    /// The calls so far, with all dependences that comparing each call with each later one finds. Runs nothing.
     pub fn unreduced_dag(&self) -> Diagram {
         self.drawing(&|item| self.live[item.index()]).unreduced()
     }

@@ -27,6 +27,8 @@ pub(super) struct Link {
     pub(super) to_offset: f64,
     /// It may end anywhere on its item; the offset is found.
     pub(super) free: bool,
+    /// It pulls strongly at what it joins, where that is in neighbouring rows.
+    pub(super) firm: bool,
     /// It pulls at nothing: one of so many that what it joins cannot stand below each other.
     pub(super) loose: bool,
 }
@@ -44,6 +46,8 @@ pub(super) struct Distances {
     pub(super) first: f64,
     /// Above the last row.
     pub(super) last: f64,
+    /// Between lines that end at one item, at most.
+    pub(super) ends: f64,
 }
 
 /// What stands where.
@@ -62,6 +66,8 @@ const ROUNDS: usize = 12;
 /// How strongly a loose line pulls at what it joins, and a thing that nothing pulls at keeps its place.
 const LOOSE: f64 = 0.0002;
 const STAY: f64 = 0.05;
+/// How strongly a firm one does.
+const FIRM: f64 = 6.0;
 /// Bends that are smaller are taken out.
 const SMALL_BEND: f64 = 14.0;
 /// Beyond that many vertices neighbours are not tried the other way round.
@@ -113,7 +119,7 @@ pub(super) fn arrange(
     let mut rows = Rows::new(items, links, keys);
     rows.put_in_order(held);
     let mut links = links.to_vec();
-    rows.spread_ends(&mut links);
+    rows.spread_ends(&mut links, distances.ends);
     let x = rows.coordinates(distances);
     rows.arrangement(items, &links, &x, distances)
 }
@@ -189,6 +195,7 @@ impl Rows {
                 weight: match vertices[last].line {
                     _ if link.loose => LOOSE,
                     true => 2.0,
+                    false if link.firm => FIRM,
                     false => 1.0,
                 },
                 link: number,
@@ -382,7 +389,7 @@ impl Rows {
     }
 
     /// Lets lines that end at one item arrive beside each other, in the order in which they come.
-    fn spread_ends(&mut self, links: &mut [Link]) {
+    fn spread_ends(&mut self, links: &mut [Link], most: f64) {
         for vertex in 0..self.vertices.len() {
             let mut ends: Vec<usize> = self.above[vertex].clone();
             ends.retain(|piece| {
@@ -396,7 +403,7 @@ impl Rows {
                     .then(a.cmp(b))
             });
             let room = (self.vertices[vertex].width - 24.0).max(0.0);
-            let gap = (room / ends.len().max(1) as f64).min(16.0);
+            let gap = (room / ends.len().max(1) as f64).min(most);
             for (position, piece) in ends.iter().enumerate() {
                 let offset = gap * (position as f64 - (ends.len() - 1) as f64 / 2.0);
                 self.pieces[*piece].lower_offset = offset;

@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::face::{Face, Heading};
-use super::labels::{left_out, place_labels};
+use super::labels::{Flaws, place_labels};
 use super::layered::{Arrangement, Distances, Item, Link, arrange};
 use super::model::{Diagram, DiagramEnd, EdgeKind, NodeKind};
 use super::ranks::{acyclic, ranks};
@@ -78,10 +78,14 @@ pub(super) struct Picture {
     pub(super) faces: Vec<Face>,
     pub(super) nodes: Vec<Rectangle>,
     pub(super) arrows: Vec<Arrow>,
+    /// What is wrong with labels.
+    pub(super) flaws: Flaws,
 }
 
 /// With more labels left out, rows further apart are of no help.
-const SEVERAL: usize = 60;
+const SEVERAL: std::ops::RangeInclusive<usize> = 0..=300;
+/// How much further.
+const APART: [f64; 3] = [1.7, 3.0, 4.5];
 /// Around the tasks of a stage.
 const PADDING: f64 = 14.0;
 /// Rows of a stage are not wider, if that can be helped.
@@ -95,6 +99,7 @@ const INSIDE: Distances = Distances {
     rows: 34.0,
     first: 34.0,
     last: 34.0,
+    ends: 16.0,
 };
 const OUTSIDE: Distances = Distances {
     items: 30.0,
@@ -102,6 +107,7 @@ const OUTSIDE: Distances = Distances {
     rows: 40.0,
     first: 40.0,
     last: 40.0,
+    ends: 24.0,
 };
 /// Between doors and tasks.
 const DOORS: f64 = 16.0;
@@ -122,6 +128,8 @@ const TURNED: u8 = 8;
 /// A unit that is arranged.
 #[derive(Debug, Default)]
 struct Arranged {
+    /// It is a node without a stage: lines end beside each other, wherever that is.
+    alone: bool,
     /// Where it stands in a row that is higher.
     lean: f64,
     width: f64,
@@ -160,16 +168,44 @@ struct Layout<'a> {
 pub(super) fn layout(diagram: &Diagram) -> Picture {
     let mut layout = Layout::new(diagram);
     let picture = layout.picture();
-    let left = left_out(diagram, &picture);
-    // Between calls labels are what matters: if rows that are further apart have room for more of them, so be it.
-    if left == 0 || left > SEVERAL || !diagram.groups.is_empty() {
+    let several = SEVERAL.contains(&picture.flaws.left_out);
+    if picture.flaws == Flaws::default() || !several || !diagram.groups.is_empty() {
         return picture;
     }
-    layout.apart = 1.7 * OUTSIDE.rows;
-    let wider = layout.picture();
-    match left_out(diagram, &wider) < left {
-        true => wider,
-        false => picture,
+    // Between calls labels are what matters: if rows that are further apart have room for more of them, so be it.
+    let mut best = picture;
+    for apart in APART {
+        layout.apart = apart * OUTSIDE.rows;
+        let wider = layout.picture();
+        let of = |picture: &Picture| (picture.flaws.left_out, picture.flaws.crossed);
+        let ((left, crossed), (fewest, least)) = (of(&wider), of(&best));
+        if left < fewest || (left == fewest && 2 * crossed < least) {
+            best = wider;
+        }
+        if best.flaws.left_out == 0 {
+            break;
+        }
+    }
+    best
+}
+
+impl Picture {
+    /// Makes room at the sides, for what stands between these bounds.
+    pub(super) fn widen(&mut self, left: f64, right: f64) {
+        self.width = right.max(self.width) - left.min(0.0);
+        if left >= 0.0 {
+            return;
+        }
+        let stages = self.stages.iter_mut().map(|stage| &mut stage.place);
+        for place in self.nodes.iter_mut().chain(stages) {
+            place.x -= left;
+        }
+        for arrow in &mut self.arrows {
+            arrow.corners.iter_mut().for_each(|corner| corner.0 -= left);
+            if let Some((x, _, _)) = &mut arrow.label {
+                *x -= left;
+            }
+        }
     }
 }
 
@@ -361,6 +397,7 @@ impl<'a> Layout<'a> {
                 to: ends,
                 to_offset: 0.0,
                 free: here(*to),
+                firm: false,
                 loose: self.broken[number] && (!here(*from) || !here(*to)),
             });
         }
@@ -418,6 +455,7 @@ impl<'a> Layout<'a> {
             }
         });
         Arranged {
+            alone: false,
             lean: 0.5,
             width: inner_width + 2.0 * PADDING,
             height: arrangement
@@ -444,6 +482,7 @@ impl<'a> Layout<'a> {
         let face = &self.faces[node];
         let middle = face.width / 2.0;
         let mut arranged = Arranged {
+            alone: true,
             // Near to what reads it, or to what makes it.
             lean: match self.diagram.nodes[node].kind {
                 NodeKind::Input => 1.0,
@@ -536,7 +575,9 @@ impl<'a> Layout<'a> {
         let (rows, _) = ranks(&widths, &edges, ROW, OUTSIDE.items);
         let apart = self.apart;
         let mut outside = outside(&units, &rows, &pairs, &nets, &drawn, None, apart);
-        for _ in 0..2 {
+        // Nodes without a stage have no doors that could be moved.
+        let rounds = if self.diagram.groups.is_empty() { 0 } else { 2 };
+        for _ in 0..rounds {
             let doors = self.doors(&units, &pairs, &nets, &drawn, &outside);
             units = doors
                 .iter()
@@ -716,7 +757,9 @@ fn outside(
             from_offset: offset(from, &units[from].exits),
             to,
             to_offset: offset(to, &units[to].entries),
-            free: false,
+            // What goes up has a place of its own.
+            free: units[to].alone && net.is_some_and(|net| net.1 < TURNED),
+            firm: units[from].alone && units[to].alone,
             loose: false,
         }
     });

@@ -25,7 +25,7 @@ const NOTE: &str = "dag.json";
 /// Runs of at most that many tasks note each of them.
 pub(crate) const FEW: usize = 200;
 /// Sequences note each call where at most that many pairs of them depend on each other.
-const FEW_PAIRS: usize = 1000;
+pub(crate) const FEW_PAIRS: usize = 1000;
 /// Runs of at most that many tasks are drawn task by task, unless told otherwise.
 pub(super) const SMALL: usize = 40;
 

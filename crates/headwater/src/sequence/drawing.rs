@@ -1,7 +1,8 @@
 //! A sequence as a drawing: its calls, and what makes them depend on each other.
 //!
 //! Law: what is drawn is what the crate `derive` found; drawing a sequence runs nothing and changes nothing. Before the
-//! reduction every pair of calls that share an item stands there, after it those that order or data need.
+//! reduction every pair of calls that share an item stands there, after it those that order or data need. What every
+//! sequence notes when it ends costs one pass over its calls, and not more where there are many pairs.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +14,8 @@ use headwater_enact::State;
 use super::address;
 use super::engine::Engine;
 use crate::dag::{
-    Diagram, FEW, Mark, SequenceCall, SequenceEdge, SequenceItem, grouped_sequence_diagram,
-    sequence_diagram,
+    Diagram, FEW, FEW_PAIRS, Mark, SequenceCall, SequenceEdge, SequenceItem,
+    grouped_sequence_diagram, sequence_diagram,
 };
 
 /// A sequence, to be drawn.
@@ -26,19 +27,50 @@ pub(super) struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// Each call, with the dependences that are left after the reduction.
+    /// Each call, with the dependences that are left after the reduction; with the items that the program gave and that
+    /// it still has.
     pub(super) fn reduced(&self) -> Diagram {
         let all: Vec<Dependence> = self.program.tracker().dependences().collect();
-        self.each(&reduce(&all))
+        let edges = self.edges(reduce(&all));
+        let (inputs, outputs) = (self.inputs(), self.outputs());
+        let calls: Vec<SequenceCall> = self.calls().collect();
+        sequence_diagram(&self.engine.name, &calls, &edges, &inputs, &outputs)
     }
 
-    /// Each call, with all dependences.
+    /// Each call, with all dependences. Items alone would hide them.
     pub(super) fn unreduced(&self) -> Diagram {
+        self.unreduced_up_to(usize::MAX).unwrap_or_default()
+    }
+
+    /// As `unreduced`, where so few pairs of calls depend on each other that they are noted. Looks at no more.
+    pub(super) fn few_unreduced(&self) -> Option<Diagram> {
+        self.unreduced_up_to(FEW_PAIRS)
+    }
+
+    fn unreduced_up_to(&self, most: usize) -> Option<Diagram> {
         let calls: Vec<&[Argument]> = (0..self.program.calls() as u32)
             .map(|call| self.program.arguments(CallId(call)))
             .collect();
-        let all: Vec<Dependence> = unreduced(self.program.mode(), &calls).collect();
-        self.each(&all)
+        let mut pairs = 0;
+        let mut last = None;
+        let all = unreduced(self.program.mode(), &calls).take_while(|dependence| {
+            // Those of a pair follow each other.
+            let pair = (dependence.to, dependence.from);
+            pairs += usize::from(last.replace(pair) != Some(pair));
+            pairs <= most
+        });
+        let edges = self.edges(all);
+        if pairs > most {
+            return None;
+        }
+        let calls: Vec<SequenceCall> = self.calls().collect();
+        Some(sequence_diagram(
+            &self.engine.name,
+            &calls,
+            &edges,
+            &[],
+            &[],
+        ))
     }
 
     /// All calls of one operation as one.
@@ -48,11 +80,12 @@ impl Drawing<'_> {
         // Scalars of one type may tie each call to each other one: they are left out where there are many.
         let with_scalars = self.is_small();
         let edges = calls.flat_map(|call| {
-            let mut found = tracker.dependences_of(call).to_vec();
-            if with_scalars {
-                found.extend(tracker.scalar_dependences_of(call));
-            }
-            self.edges(&found)
+            let scalars = with_scalars.then(|| tracker.scalar_dependences_of(call));
+            let found = tracker.dependences_of(call).iter().copied();
+            // Of many calls, which items they share is not told.
+            pairs(found.chain(scalars.into_iter().flatten()), |_| {
+                String::new()
+            })
         });
         grouped_sequence_diagram(&self.engine.name, self.calls(), edges)
     }
@@ -60,13 +93,6 @@ impl Drawing<'_> {
     /// Whether there are few enough calls to note each.
     pub(super) fn is_small(&self) -> bool {
         self.program.calls() <= FEW
-    }
-
-    fn each(&self, dependences: &[Dependence]) -> Diagram {
-        let calls: Vec<SequenceCall> = self.calls().collect();
-        let edges = self.edges(dependences);
-        let inputs = self.inputs();
-        sequence_diagram(&self.engine.name, &calls, &edges, &inputs, &self.outputs())
     }
 
     fn calls(&self) -> impl Iterator<Item = SequenceCall> {
@@ -87,29 +113,11 @@ impl Drawing<'_> {
         })
     }
 
-    /// One edge for each pair of calls.
-    fn edges(&self, dependences: &[Dependence]) -> Vec<SequenceEdge> {
-        let mut edges: BTreeMap<(CallId, CallId), Vec<(Mark, String)>> = BTreeMap::new();
-        for dependence in dependences {
-            let mark = match dependence.kind {
-                Kind::Raw => Mark::Raw,
-                Kind::War => Mark::War,
-                Kind::Waw => Mark::Waw,
-                Kind::Scalar => Mark::Scalar,
-            };
-            let subject = match dependence.subject {
-                Subject::Item(item) => self.program.name_of(item),
-                Subject::Scalar(scalar) => scalar.to_string(),
-            };
-            let ends = (dependence.to, dependence.from);
-            edges.entry(ends).or_default().push((mark, subject));
-        }
-        let edge = |((to, from), marks): ((CallId, CallId), _)| SequenceEdge {
-            from: from.index(),
-            to: to.index(),
-            marks,
-        };
-        edges.into_iter().map(edge).collect()
+    fn edges(&self, dependences: impl IntoIterator<Item = Dependence>) -> Vec<SequenceEdge> {
+        pairs(dependences, |subject| match subject {
+            Subject::Item(item) => self.program.name_of(item),
+            Subject::Scalar(scalar) => scalar.to_string(),
+        })
     }
 
     /// The items that the program gave, and who reads them as they were given.
@@ -155,4 +163,29 @@ impl Drawing<'_> {
             calls,
         }
     }
+}
+
+/// One edge for each pair of calls.
+fn pairs(
+    dependences: impl IntoIterator<Item = Dependence>,
+    name: impl Fn(Subject) -> String,
+) -> Vec<SequenceEdge> {
+    let mut edges: BTreeMap<(CallId, CallId), Vec<(Mark, String)>> = BTreeMap::new();
+    for dependence in dependences {
+        let mark = match dependence.kind {
+            Kind::Raw => Mark::Raw,
+            Kind::War => Mark::War,
+            Kind::Waw => Mark::Waw,
+            Kind::Scalar => Mark::Scalar,
+        };
+        let ends = (dependence.to, dependence.from);
+        let marks = edges.entry(ends).or_default();
+        marks.push((mark, name(dependence.subject)));
+    }
+    let edge = |((to, from), marks): ((CallId, CallId), _)| SequenceEdge {
+        from: from.index(),
+        to: to.index(),
+        marks,
+    };
+    edges.into_iter().map(edge).collect()
 }

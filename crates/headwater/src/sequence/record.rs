@@ -85,7 +85,7 @@ impl Recording {
             &self.run,
             drawing.grouped(),
             small.then(|| drawing.reduced()),
-            small.then(|| drawing.unreduced()),
+            small.then(|| drawing.few_unreduced()).flatten(),
             drawing.program.calls(),
         );
     }

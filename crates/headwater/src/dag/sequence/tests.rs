@@ -8,6 +8,10 @@ use headwater_graph::Recipe;
 use headwater_remember::{Mode, RunRecord, RunStatus, RunTask, Store, TaskState};
 
 use super::*;
+use crate::dag::face;
+use crate::dag::labels::{LABEL_LINE, crosses};
+use crate::dag::layout::{Rectangle, layout};
+use crate::dag::text::width;
 use crate::dag::{DiagramDetail, note_sequence, run_diagram};
 use crate::dag::{DiagramFormat, diagram_dot, diagram_mermaid, diagram_svg};
 
@@ -195,7 +199,6 @@ fn orders_are_told_apart_from_data() {
     assert_eq!(kinds, expected);
     let svg = diagram_svg(&diagram);
     assert_eq!(svg.matches("class=\"hw-arrow hw-later\"").count(), 3);
-    // Also what finds no place in the picture is told where one points at the arrow.
     for label in [
         "RAW y&lt;&quot;]|&amp;, WAR x",
         "WAR x, WAW x",
@@ -204,6 +207,18 @@ fn orders_are_told_apart_from_data() {
     ] {
         let title = format!(": {label}</title>");
         assert!(svg.contains(&title), "{label}\n{svg}");
+        // In one line, or each name in a line of its own; in the colour of the arrow.
+        let class = match label.starts_with("RAW") {
+            true => "hw-over",
+            false => "hw-over hw-later",
+        };
+        let drawn = |text: &str| {
+            let is_text = |part: &str| part.split('"').nth(1) == Some(class);
+            let mut parts = svg.split("<text class=").skip(1);
+            parts.any(|part| is_text(part) && part.contains(&format!(">{text}</text>")))
+        };
+        let lines = label.replace(", ", ",\n");
+        assert!(drawn(label) || lines.lines().all(drawn), "{label}\n{svg}");
     }
     let expected = r##"flowchart TB
   %% made by headwater dag
@@ -227,6 +242,138 @@ fn orders_are_told_apart_from_data() {
     ] {
         assert!(dot.lines().any(|known| known == line), "{line}\n{dot}");
     }
+}
+
+/// Arrows of a program: what is written, what is read, by call.
+fn dependent(calls: &[(&[&str], &[&str])]) -> Vec<SequenceEdge> {
+    let mut edges = Vec::new();
+    for (to, (writes, reads)) in calls.iter().enumerate() {
+        for (from, (written, read)) in calls[..to].iter().enumerate() {
+            let both = |mark: Mark, earlier: &[&str], later: &[&str]| {
+                let shared = earlier.iter().filter(|name| later.contains(name));
+                shared
+                    .map(|name| (mark, (*name).to_owned()))
+                    .collect::<Vec<_>>()
+            };
+            let mut marks = both(Mark::Raw, written, reads);
+            marks.extend(both(Mark::War, read, writes));
+            marks.extend(both(Mark::Waw, written, writes));
+            if !marks.is_empty() {
+                edges.push(SequenceEdge { from, to, marks });
+            }
+        }
+    }
+    edges
+}
+
+fn numbered(count: usize) -> Vec<SequenceCall> {
+    (0..count)
+        .map(|number| call("lib/step", number, number as u32))
+        .collect()
+}
+
+/// Looks whether each arrow that has something to say does so: within the picture, in nobody else's place, and where its
+/// own arrow runs.
+fn check_labels(diagram: &Diagram) {
+    let picture = layout(diagram);
+    assert_eq!(picture.flaws.left_out, 0, "{}", diagram.title);
+    let mut taken: Vec<Rectangle> = picture.nodes.clone();
+    for arrow in &picture.arrows {
+        let label = diagram.edges[arrow.edge].label();
+        let Some((x, y, lines)) = &arrow.label else {
+            assert_eq!(label, "");
+            continue;
+        };
+        assert!(
+            lines.join(" ") == label || label.len() > 30,
+            "{lines:?} instead of {label}"
+        );
+        let widths = lines.iter().map(|line| width(line, face::SMALL));
+        let place = Rectangle {
+            width: widths.fold(0.0, f64::max),
+            height: LABEL_LINE * lines.len() as f64,
+            ..Rectangle::default()
+        };
+        let place = Rectangle {
+            x: x - place.width / 2.0,
+            y: y - place.height / 2.0,
+            ..place
+        };
+        assert!(
+            place.x >= 0.0 && place.x + place.width <= picture.width,
+            "{label}"
+        );
+        assert!(!taken.iter().any(|other| other.overlaps(&place)), "{label}");
+        taken.push(place);
+        let pieces = arrow.corners.windows(2);
+        let own = pieces.map(|pair| (pair[0], pair[1]));
+        assert!(own.into_iter().any(|piece| crosses(&piece, &place)));
+    }
+}
+
+#[test]
+fn labels_of_small_sequences_are_all_there() {
+    // Temporaries that are used again.
+    let reused: [(&[&str], &[&str]); 11] = [
+        (&["T"], &["A", "D"]),
+        (&["U"], &["E", "H"]),
+        (&["Q1"], &["T", "U"]),
+        (&["T"], &["C", "D"]),
+        (&["Q2"], &["T", "E"]),
+        (&["U"], &["F", "H"]),
+        (&["Q3"], &["A", "U"]),
+        (&["U"], &["G", "E"]),
+        (&["Q4"], &["D", "U"]),
+        (&["T"], &["Q1", "Q4"]),
+        (&["W"], &["Q2", "Q4"]),
+    ];
+    // A result of each kind of dependence, and long names.
+    let mixed: [(&[&str], &[&str]); 5] = [
+        (&["x", "y"], &["p"]),
+        (&["z"], &["x"]),
+        (&["w"], &["y", "w"]),
+        (&["x"], &["z", "a rather long name of an item"]),
+        (&["z", "a rather long name of an item"], &["x", "w"]),
+    ];
+    for program in [&reused[..], &mixed] {
+        let diagram = sequence_diagram(
+            "program",
+            &numbered(program.len()),
+            &dependent(program),
+            &[],
+            &[],
+        );
+        check_labels(&diagram);
+    }
+    // Everything depends on everything before.
+    let program: Vec<(&[&str], &[&str])> = vec![(&["x"], &["x"]); 12];
+    let chain = dependent(&program);
+    assert_eq!(chain.len(), 66);
+    check_labels(&sequence_diagram("chain", &numbered(12), &chain, &[], &[]));
+    // As many calls as are drawn one by one, each reading what the one before made and something that was given.
+    let edges: Vec<SequenceEdge> = (1..40)
+        .map(|to| edge_of(to - 1, to, &[(Mark::Raw, "image"), (Mark::Waw, "scratch")]))
+        .collect();
+    let inputs = [item("given", &(0..40).collect::<Vec<_>>())];
+    let outputs = [item("image", &[39])];
+    let long = sequence_diagram("long", &numbered(40), &edges, &inputs, &outputs);
+    check_labels(&long);
+    check_labels(&marked());
+    for edges in [all_pairs(), reduced()] {
+        check_labels(&drawn(&edges));
+    }
+}
+
+#[test]
+fn thousands_of_arrows_are_drawn_and_told_where_one_points() {
+    let pairs = (0..70).flat_map(|from| (from + 1..70).map(move |to| (from, to)));
+    let edges: Vec<SequenceEdge> = pairs
+        .map(|(from, to)| edge_of(from, to, &[(Mark::Waw, "x")]))
+        .collect();
+    let svg = diagram_svg(&sequence_diagram("t", &numbered(70), &edges, &[], &[]));
+    assert_eq!(svg.matches("hw-tip").count(), 70 * 69 / 2 + 2);
+    assert_eq!(svg.matches(": WAW x</title>").count(), 70 * 69 / 2);
+    assert!(!svg.contains(">WAW x</text>"));
 }
 
 #[test]
