@@ -455,15 +455,29 @@ pub(crate) static WORKFLOW: Table = Table::new(
         ),
         Field::new(
             "operations",
-            Shape::Map {
-                names: NameRule::Common,
-                of: &Shape::Record(&OPERATION),
-                what: "a mapping of operation names to programs",
-            },
+            OPERATIONS,
             "programs that the tasks of this file use",
         ),
     ],
 );
+
+const OPERATIONS: Shape = Shape::Map {
+    names: NameRule::Common,
+    of: &Shape::Record(&OPERATION),
+    what: "a mapping of operation names to programs",
+};
+
+/// A file of operations alone.
+pub(crate) static PROGRAMS: Table = Table::new(
+    "a file of operations",
+    &[
+        Field::required("headwater", FORMAT, "the number of the format"),
+        Field::required("operations", OPERATIONS, "the programs"),
+    ],
+);
+
+/// The shape of a file of operations alone.
+pub(crate) static PROGRAMS_SHAPE: Shape = Shape::Record(&PROGRAMS);
 
 /// The shape of a workflow file.
 pub(crate) static WORKFLOW_SHAPE: Shape = Shape::Record(&WORKFLOW);

@@ -15,6 +15,7 @@
 //! | `shape`, `leaf`, `formats` | what may be written where; `formats` is the grammar of all files |
 //! | `validate`, `schema` | the two readers of shapes: one checks trees, one prints JSON Schema |
 //! | `workflow`, `stage`, `parameter`, `operation`, `template` | the parts of a workflow file |
+//! | `programs` | files of operations alone |
 //! | `study` | study files, settings that change them, and what they mean for their workflow |
 //! | `descriptor` | stage descriptors: JSON that others write, read as a workflow of one stage |
 //! | `places` | from problems of a workflow to places in its file |
@@ -43,6 +44,7 @@ mod operation;
 mod parameter;
 mod parse;
 mod places;
+mod programs;
 mod quantity;
 mod quoting;
 mod render;
@@ -67,6 +69,7 @@ pub use data::{
 };
 pub use data_write::write_data;
 pub use parameter::{SettingError, fit_parameter, read_scalar_setting};
+pub use programs::{is_programs, read_programs};
 pub use render::render;
 pub use report::Read;
 pub use schema::{data_schema, study_schema, workflow_schema};
@@ -76,4 +79,5 @@ pub use study::{
     StudyParameters, StudyText, StudyValue, Until, VbdMethod, Walk, is_study, read_study,
     read_study_with, resolve,
 };
+pub use suggest::suggestion;
 pub use workflow::{WorkflowFile, read_descriptor, read_workflow};

@@ -11,12 +11,12 @@ use headwater_graph::{
 };
 
 use crate::{
-    DataFormat, Read, StudyText, read_data, read_descriptor, read_study, read_study_with,
-    read_workflow, render, resolve, write_data,
+    DataFormat, Read, StudyText, read_data, read_descriptor, read_programs, read_study,
+    read_study_with, read_workflow, render, resolve, write_data,
 };
 
 /// Files that mutation starts from.
-pub const CORPUS: [&str; 9] = [
+pub const CORPUS: [&str; 10] = [
     include_str!("../fixtures/full.yaml"),
     include_str!("../fixtures/text.json"),
     include_str!("../fixtures/anchors.yaml"),
@@ -26,6 +26,7 @@ pub const CORPUS: [&str; 9] = [
     include_str!("../fixtures/rows.csv"),
     include_str!("../fixtures/study.yaml"),
     include_str!("../fixtures/segmentation.json"),
+    include_str!("../fixtures/programs.yaml"),
 ];
 
 /// Pieces of text that mean something somewhere.
@@ -233,6 +234,8 @@ pub fn exercise(text: &str, registry: &Registry) {
     hold(&workflow, text);
     let descriptor = read_descriptor(text, registry);
     hold(&descriptor, text);
+    let programs = read_programs(text, registry);
+    hold(&programs, text);
     let study = read_study(text);
     hold(&study, text);
     if let Some(study) = &study.value {

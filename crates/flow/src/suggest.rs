@@ -63,6 +63,14 @@ impl Suggester {
     }
 }
 
+/// What to do about an unknown name, where others exist: the near one, or, if they are few, all that there are.
+pub fn suggestion<'a>(
+    wrong: &str,
+    names: impl IntoIterator<Item = &'a str, IntoIter: Clone>,
+) -> Option<String> {
+    Suggester::default().hint(wrong, names)
+}
+
 /// How far two names are apart, if they are near at all.
 fn distance(wrong: &str, length: usize, name: &str) -> Option<usize> {
     if wrong == name {

@@ -23,7 +23,7 @@ use crate::report::{Read, Report};
 use crate::shape::Fields;
 use crate::source::Source;
 use crate::stage::stages;
-use crate::tree::Node;
+use crate::tree::{Node, Tree};
 use crate::validate::validate;
 
 /// What a workflow file says.
@@ -72,6 +72,17 @@ fn read(
     let source = Source::new(text);
     let mut report = Report::default();
     let tree = parse(&source, &mut report);
+    read_tree(tree, &source, registry, report, as_descriptor)
+}
+
+/// Goes on after a text has been parsed.
+pub(crate) fn read_tree(
+    tree: Tree,
+    source: &Source,
+    registry: &Registry,
+    mut report: Report,
+    as_descriptor: impl Fn(&Node) -> bool,
+) -> Read<WorkflowFile> {
     let Some(root) = tree.root.filter(|root| !root.is_nothing()) else {
         if !tree.damaged {
             let hint = "a workflow file and a study file begin with `headwater: 1`";
@@ -84,10 +95,7 @@ fn read(
         report.push(foreign);
         return report.finish(None);
     }
-    let scope = Scope {
-        source: &source,
-        registry,
-    };
+    let scope = Scope { source, registry };
     let parsed = report.len();
     let shape = if described {
         &DESCRIPTOR_SHAPE

@@ -58,7 +58,7 @@ pub(crate) struct UsedCopy {
 
 impl UsedCopy {
     /// Makes the copy, read-only, and looks whether it is what was digested.
-    fn make(&self, store: &Store) -> Result<(), Error> {
+    pub(crate) fn make(&self, store: Option<&Store>) -> Result<(), Error> {
         if let Some(parent) = self.to.parent() {
             fs::create_dir_all(parent)
                 .map_err(|source| Error::io("cannot make folder", parent, source))?;
@@ -70,8 +70,7 @@ impl UsedCopy {
             fs::set_permissions(&self.to, fs::Permissions::from_mode(0o444 | executable))
         });
         copied.map_err(|source| Error::io("cannot make read-only", &self.to, source))?;
-        let (found, _) = store.digest_file(&self.to)?;
-        if found == self.digest {
+        if digests(std::slice::from_ref(&self.to), store)? == [self.digest] {
             return Ok(());
         }
         Err(Error::usage(
@@ -87,7 +86,8 @@ impl UsedCopy {
 impl Loaded {
     /// Copies the files that programs use to where the operations expect them.
     pub(crate) fn copy_used(&self, store: &Store) -> Result<(), Error> {
-        self.copies.iter().try_for_each(|copy| copy.make(store))
+        let mut copies = self.copies.iter();
+        copies.try_for_each(|copy| copy.make(Some(store)))
     }
 
     /// Mistakes that showed when the workflow met its data, at their places in the file.
@@ -195,13 +195,25 @@ pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
         let summary = study.map(|study| study.summary());
         return Ok(Checked { files, summary });
     }
+    let count = |number: usize, noun: &str| {
+        format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+    };
     let read = headwater_flow::read_workflow(&text, libraries);
+    if read.value.is_none() && headwater_flow::is_programs(&text) {
+        let read = headwater_flow::read_programs(&text, libraries);
+        let file = CheckedFile {
+            file: path.to_owned(),
+            text,
+            diagnostics: read.diagnostics,
+        };
+        return Ok(Checked {
+            files: vec![file],
+            summary: read.value.map(|all| count(all.len(), "operation")),
+        });
+    }
     let summary = read.value.map(|file| {
         let workflow = &file.workflow;
         let tasks: usize = workflow.stages.iter().map(|stage| stage.tasks.len()).sum();
-        let count = |number: usize, noun: &str| {
-            format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
-        };
         format!(
             "workflow `{}`: {}, {}, {}, {}",
             workflow.name,
@@ -323,22 +335,13 @@ impl Parsed {
             places,
             placeholders: _,
         } = self;
-        let folder =
-            std::path::absolute(&file).map_err(|source| Error::io("cannot find", &file, source))?;
-        let folder = folder.parent().map(Path::to_path_buf).unwrap_or_default();
+        let Versioned {
+            operations,
+            copies,
+            versions,
+        } = with_versions(operations, &file, Some(store), copies_folder)?;
         let mut registry = libraries.clone();
-        let mut copies = Vec::new();
-        let mut versions = Vec::new();
-        for (number, operation) in operations.into_iter().enumerate() {
-            let mut operation = with_version(operation, &folder, store, &mut versions)?;
-            if let (Some(to), Kind::Command(template)) = (copies_folder, &mut operation.kind) {
-                // Each operation sees its own files only, with their places beside each other.
-                redirect(
-                    Arc::make_mut(template),
-                    &to.join(number.to_string()),
-                    &mut copies,
-                );
-            }
+        for operation in operations {
             let name = Arc::clone(&operation.signature.name);
             registry
                 .register(None, operation)
@@ -355,6 +358,57 @@ impl Parsed {
             versions,
         })
     }
+}
+
+/// Operations with what their versions stand for and what has to be copied before a task can run.
+#[derive(Debug)]
+pub(crate) struct Versioned {
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) copies: Vec<UsedCopy>,
+    pub(crate) versions: Vec<Version>,
+}
+
+/// Finds out the versions of the operations of `file`. Without a store, every file that they use is read.
+pub(crate) fn with_versions(
+    operations: Vec<Operation>,
+    file: &Path,
+    store: Option<&Store>,
+    copies_folder: Option<&Path>,
+) -> Result<Versioned, Error> {
+    let folder =
+        std::path::absolute(file).map_err(|source| Error::io("cannot find", file, source))?;
+    let folder = folder.parent().map(Path::to_path_buf).unwrap_or_default();
+    let mut versioned = Versioned {
+        operations: Vec::with_capacity(operations.len()),
+        copies: Vec::new(),
+        versions: Vec::new(),
+    };
+    for (number, operation) in operations.into_iter().enumerate() {
+        let mut operation = with_version(operation, &folder, store, &mut versioned.versions)?;
+        if let (Some(to), Kind::Command(template)) = (copies_folder, &mut operation.kind) {
+            // Each operation sees its own files only, with their places beside each other.
+            redirect(
+                Arc::make_mut(template),
+                &to.join(number.to_string()),
+                &mut versioned.copies,
+            );
+        }
+        versioned.operations.push(operation);
+    }
+    Ok(versioned)
+}
+
+/// The digests of files, which a store need not read again if it has seen them.
+fn digests(paths: &[PathBuf], store: Option<&Store>) -> Result<Vec<Digest>, Error> {
+    if let Some(store) = store {
+        let found = store.digest_files(paths, 1)?;
+        return Ok(found.into_iter().map(|(digest, _)| digest).collect());
+    }
+    let digest = |path: &PathBuf| {
+        let bytes = fs::read(path).map_err(|source| Error::io("cannot read", path, source))?;
+        Ok(Digest::of(&bytes))
+    };
+    paths.iter().map(digest).collect()
 }
 
 /// Makes a template use copies below `folder`. Its version says what the files hold, not where they are.
@@ -381,7 +435,7 @@ fn redirect(template: &mut CommandTemplate, folder: &Path, copies: &mut Vec<Used
 fn with_version(
     operation: Operation,
     folder: &Path,
-    store: &Store,
+    store: Option<&Store>,
     versions: &mut Vec<Version>,
 ) -> Result<Operation, Error> {
     let Operation {
@@ -415,7 +469,7 @@ fn used_files(
     operation: &str,
     template: &CommandTemplate,
     folder: &Path,
-    store: &Store,
+    store: Option<&Store>,
 ) -> Result<Vec<UsedFile>, Error> {
     let mut found = BTreeMap::new();
     for pattern in &template.uses {
@@ -440,8 +494,8 @@ fn used_files(
         }
     }
     let (names, paths): (Vec<String>, Vec<PathBuf>) = found.into_iter().unzip();
-    let digests = store.digest_files(&paths, 1)?;
-    let file = |((name, path), (digest, _)): ((String, PathBuf), _)| UsedFile {
+    let digests = digests(&paths, store)?;
+    let file = |((name, path), digest): ((String, PathBuf), _)| UsedFile {
         name: name.into(),
         path: path.into(),
         digest,

@@ -36,6 +36,7 @@
 //! | `datum` | [`Datum`]: Rust types that items hold; [`File`], [`Directory`] |
 //! | `numbers` | [`Numbers`]: arrays whose numbers the compiler knows |
 //! | `procedure` | [`Procedure`]: an operation with typed parameters; those of any operation |
+//! | `programs` | [`Programs`]: the operations of a file |
 //! | `draft` | [`procedure()`]: those of Rust code |
 //! | `arguments` | [`Arguments`]: what a call passes to a procedure |
 //! | `tuple` | tuples of parameters and of data |
@@ -63,6 +64,7 @@ mod item;
 mod numbers;
 mod options;
 mod procedure;
+mod programs;
 mod record;
 mod report;
 #[cfg(test)]
@@ -92,6 +94,7 @@ pub use options::SequenceOptions;
 pub use procedure::{
     Binding, ByValue, In, InList, InOut, Out, Part, Procedure, ProcedureError, Slot,
 };
+pub use programs::{Programs, programs};
 pub use report::{CallReport, CallState, DependenceCounts, SequenceReport, Traffic};
 pub use tuple::{Append, Data, Mismatch};
 
