@@ -1,8 +1,10 @@
-//! What it costs to find out which calls of a program depend on which.
+//! Sequences of calls: what analysing and submitting them costs, Strassen's multiplication, and a mosaic of the sky.
 //!
 //! Law: the claims are those of the part that they stand in; a part that cannot run here says so.
 
 mod analysis;
+mod calls;
+mod strassen;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -27,5 +29,7 @@ fn main() -> ExitCode {
 }
 
 fn measure(claims: &mut Claims) -> Result<(), Box<dyn Error>> {
-    analysis::measure(claims)
+    analysis::measure(claims)?;
+    calls::measure(claims)?;
+    strassen::measure(claims)
 }
