@@ -77,7 +77,12 @@ fn a_recorded_sequence_is_drawn_before_and_after_the_reduction() {
         .ended(0)
         .stdout;
     assert_eq!(marked(&all, "RAW ovec"), 6, "{all}");
-    for name in ["return_int_vector#91;0#93;", "iqsort#91;2#93;", "rank 3", "executed"] {
+    for name in [
+        "return_int_vector#91;0#93;",
+        "iqsort#91;2#93;",
+        "rank 3",
+        "executed",
+    ] {
         assert!(reduced.contains(name), "{name}: {reduced}");
     }
     place

@@ -16,14 +16,14 @@ use headwater::sequence::{
 };
 
 /// A square matrix, row by row.
-pub type Matrix = Numbers<f64>;
+pub(crate) type Matrix = Numbers<f64>;
 
 /// The quarters of a matrix: 11, 12, 21, 22.
-pub type Quarters = [Item<Matrix>; 4];
+pub(crate) type Quarters = [Item<Matrix>; 4];
 
 /// Which variables the program has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Temporaries {
+pub(crate) enum Temporaries {
     /// One for each of T1 to T10.
     Separate,
     /// Two that are written again and again, as a program does that is short of memory. The calls are the same, and so
@@ -33,7 +33,7 @@ pub enum Temporaries {
 
 /// The procedures that the program calls.
 #[derive(Debug, Clone)]
-pub struct Strassen {
+pub(crate) struct Strassen {
     add: Procedure<(In<Matrix>, In<Matrix>, Out<Matrix>)>,
     subtract: Procedure<(In<Matrix>, In<Matrix>, Out<Matrix>)>,
     multiply: Procedure<(In<Matrix>, In<Matrix>, Out<Matrix>)>,
@@ -57,7 +57,7 @@ fn items<const N: usize>(sequence: &mut Sequence) -> [Item<Matrix>; N] {
 
 impl Strassen {
     /// The procedures.
-    pub fn new(temporaries: Temporaries) -> Strassen {
+    pub(crate) fn new(temporaries: Temporaries) -> Strassen {
         let add = procedure("strassen/add", "1")
             .reads::<Matrix>("a")
             .reads::<Matrix>("b")
@@ -138,7 +138,7 @@ impl Strassen {
     }
 
     /// Makes the calls of one level, and of so many below.
-    pub fn quarters(
+    pub(crate) fn quarters(
         &self,
         sequence: &mut Sequence,
         a: &Quarters,
@@ -239,7 +239,7 @@ impl Strassen {
 
 /// Multiplies two square matrices in a sequence of calls. The program gives the quarters of `a` and `b`, and takes those
 /// of their product; whatever lies between never reaches it.
-pub fn multiply(
+pub(crate) fn multiply(
     options: SequenceOptions,
     a: &Matrix,
     b: &Matrix,
@@ -271,7 +271,7 @@ pub fn multiply(
 }
 
 /// How many calls a multiplication is.
-pub fn calls(levels: u32) -> usize {
+pub(crate) fn calls(levels: u32) -> usize {
     match levels {
         0 => 1,
         1 => 21,
@@ -336,7 +336,7 @@ fn by_element(
 }
 
 /// The product by rows and columns, on one thread.
-pub fn classic_product(a: &Matrix, b: &Matrix) -> Result<Matrix, OperationError> {
+pub(crate) fn classic_product(a: &Matrix, b: &Matrix) -> Result<Matrix, OperationError> {
     let ([rows, inner], [inner_too, columns]) = (extents(a)?, extents(b)?);
     if inner != inner_too {
         let (one, other) = (a.shape(), b.shape());
@@ -414,7 +414,7 @@ fn joined(quarters: &[Matrix; 4]) -> Result<Matrix, OperationError> {
 }
 
 /// A square matrix of numbers from −1 to 1 that look random, the same for the same seed.
-pub fn example_matrix(size: u64, seed: u64) -> Matrix {
+pub(crate) fn example_matrix(size: u64, seed: u64) -> Matrix {
     let mut state = seed;
     let mut next = || {
         // The steps of SplitMix64.
@@ -431,14 +431,14 @@ pub fn example_matrix(size: u64, seed: u64) -> Matrix {
 }
 
 /// The largest difference of two elements.
-pub fn difference(a: &Matrix, b: &Matrix) -> f64 {
+pub(crate) fn difference(a: &Matrix, b: &Matrix) -> f64 {
     let pairs = a.as_slice().iter().zip(b.as_slice());
     pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
 /// How far a product of [`example_matrix`]es may be from the exact one by rounding alone: the bound of Higham, Accuracy
 /// and Stability of Numerical Algorithms, theorem 23.2, for elements of at most 1.
-pub fn rounding(size: u64, levels: u32) -> f64 {
+pub(crate) fn rounding(size: u64, levels: u32) -> f64 {
     let (whole, leaf) = (size as f64, size as f64 / f64::from(levels).exp2());
     let factor = 12_f64.powi(levels as i32) * (leaf * leaf + 5.0 * leaf) - 5.0 * whole;
     factor * f64::EPSILON / 2.0
