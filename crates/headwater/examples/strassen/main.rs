@@ -9,7 +9,9 @@ use std::time::Instant;
 
 use headwater::StorePlace;
 use headwater::sequence::{Mode, SequenceOptions, Threads};
-use strassen::{Temporaries, classic_product, difference, example_matrix, multiply, rounding};
+use strassen::{
+    Temporaries, calls, classic_product, difference, example_matrix, multiply, rounding,
+};
 
 const USAGE: &str = "usage: strassen [N] [LEVELS] [--workers W] [--reuse] [--store FOLDER]";
 
@@ -48,6 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let size = u64::from(size);
     let (a, b) = (example_matrix(size, 1), example_matrix(size, 2));
     let (product, report) = multiply(options, &a, &b, levels, temporaries)?;
+    println!("{levels} levels, {} calls", calls(levels));
     println!("{report}");
     let began = Instant::now();
     let classic = classic_product(&a, &b)?;

@@ -31,22 +31,20 @@ pub(crate) enum Temporaries {
     Reused,
 }
 
+/// What is read, and what is written.
+type Read = In<Matrix>;
+type Written = Out<Matrix>;
+
 /// The procedures that the program calls.
 #[derive(Debug, Clone)]
 pub(crate) struct Strassen {
-    add: Procedure<(In<Matrix>, In<Matrix>, Out<Matrix>)>,
-    subtract: Procedure<(In<Matrix>, In<Matrix>, Out<Matrix>)>,
-    multiply: Procedure<(In<Matrix>, In<Matrix>, Out<Matrix>)>,
+    add: Procedure<(Read, Read, Written)>,
+    subtract: Procedure<(Read, Read, Written)>,
+    multiply: Procedure<(Read, Read, Written)>,
     /// d ← a + b − c + d
-    combine: Procedure<(In<Matrix>, In<Matrix>, In<Matrix>, InOut<Matrix>)>,
-    quarter: Procedure<(
-        In<Matrix>,
-        Out<Matrix>,
-        Out<Matrix>,
-        Out<Matrix>,
-        Out<Matrix>,
-    )>,
-    join: Procedure<(In<Matrix>, In<Matrix>, In<Matrix>, In<Matrix>, Out<Matrix>)>,
+    combine: Procedure<(Read, Read, Read, InOut<Matrix>)>,
+    quarter: Procedure<(Read, Written, Written, Written, Written)>,
+    join: Procedure<(Read, Read, Read, Read, Written)>,
     temporaries: Temporaries,
 }
 
