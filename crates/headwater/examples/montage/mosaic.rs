@@ -31,7 +31,7 @@ const PROGRAMS: [&str; 12] = [
 
 /// Why there is no mosaic.
 #[derive(Debug, thiserror::Error)]
-pub enum MosaicError {
+pub(crate) enum MosaicError {
     /// Something is not there, or not as it should be.
     #[error("{message}")]
     Missing {
@@ -60,7 +60,7 @@ impl MosaicError {
     }
 
     /// What would help, where that is known.
-    pub fn hint(&self) -> Option<String> {
+    pub(crate) fn hint(&self) -> Option<String> {
         match self {
             MosaicError::Missing { hint, .. } => Some((*hint).to_owned()),
             MosaicError::Programs(error) => error.hint(),
@@ -72,18 +72,18 @@ impl MosaicError {
 
 /// What is worked on: images of the sky, and what the mosaic is to look like.
 #[derive(Debug, Clone)]
-pub struct Field {
+pub(crate) struct Field {
     /// The folder with the images.
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// The images, sorted.
-    pub images: Vec<PathBuf>,
+    pub(crate) images: Vec<PathBuf>,
     /// The header of the mosaic.
-    pub header: PathBuf,
+    pub(crate) header: PathBuf,
 }
 
 impl Field {
     /// Looks into a folder for `rawdir/*.fits` and `template.hdr`.
-    pub fn at(place: &Path) -> Result<Field, MosaicError> {
+    pub(crate) fn at(place: &Path) -> Result<Field, MosaicError> {
         let hint = "name a folder with images `rawdir/*.fits` and a header `template.hdr`";
         let folder = place.join("rawdir");
         let header = place.join("template.hdr");
@@ -113,7 +113,7 @@ impl Field {
 }
 
 /// The first program of Montage that is not installed.
-pub fn missing_program() -> Option<&'static str> {
+pub(crate) fn missing_program() -> Option<&'static str> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = env::split_paths(&path).collect();
     let installed = |program: &str| folders.iter().any(|folder| folder.join(program).is_file());
@@ -121,7 +121,7 @@ pub fn missing_program() -> Option<&'static str> {
 }
 
 /// The programs of Montage as procedures.
-pub struct Montage {
+pub(crate) struct Montage {
     table: Procedure<(InList<Directory>, Out<File>)>,
     add: Procedure<(InList<Directory>, In<File>, In<File>, Out<File>, Out<File>)>,
     overlaps: Procedure<(In<File>, Out<File>)>,
@@ -140,7 +140,7 @@ pub struct Montage {
 
 impl Montage {
     /// Reads `montage.yaml`, wherever it is.
-    pub fn read(file: &Path) -> Result<Montage, MosaicError> {
+    pub(crate) fn read(file: &Path) -> Result<Montage, MosaicError> {
         if let Some(program) = missing_program() {
             return Err(MosaicError::missing(
                 format!("`{program}` of Montage is not installed"),
@@ -223,20 +223,20 @@ impl Montage {
 
 /// A mosaic, and how much of each pixel the images cover.
 #[derive(Debug, Clone)]
-pub struct Mosaic {
+pub(crate) struct Mosaic {
     /// The sky.
-    pub image: Item<File>,
+    pub(crate) image: Item<File>,
     /// The areas.
-    pub area: Item<File>,
+    pub(crate) area: Item<File>,
 }
 
 /// What both sequences make.
 #[derive(Debug, Clone)]
-pub struct Mosaics {
+pub(crate) struct Mosaics {
     /// Of the images as they are.
-    pub plain: Mosaic,
+    pub(crate) plain: Mosaic,
     /// Of the images with their backgrounds matched.
-    pub corrected: Mosaic,
+    pub(crate) corrected: Mosaic,
 }
 
 fn add(
@@ -253,7 +253,7 @@ fn add(
 }
 
 /// One program after the other, each of which goes through all images.
-pub fn naive(
+pub(crate) fn naive(
     sequence: &mut Sequence,
     montage: &Montage,
     field: &Field,
@@ -289,7 +289,7 @@ pub fn naive(
 }
 
 /// One program per image to project and to correct it, and one per pair of images that overlap to compare them.
-pub fn modified(
+pub(crate) fn modified(
     sequence: &mut Sequence,
     montage: &Montage,
     field: &Field,
