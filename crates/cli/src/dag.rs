@@ -30,9 +30,12 @@ pub(crate) fn dag(options: &Dag, common: &Common, libraries: &Registry) -> Resul
     };
     let request = DiagramRequest {
         what: options.what.clone(),
-        detail: match (options.each, options.grouped) {
-            (true, _) => DiagramDetail::Each,
-            (_, true) => DiagramDetail::Grouped,
+        detail: match options {
+            Dag {
+                unreduced: true, ..
+            } => DiagramDetail::Unreduced,
+            Dag { each: true, .. } => DiagramDetail::Each,
+            Dag { grouped: true, .. } => DiagramDetail::Grouped,
             _ => DiagramDetail::Automatic,
         },
         store: place(common),

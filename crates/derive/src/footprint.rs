@@ -2,6 +2,9 @@
 //!
 //! Law: accesses to one thing combine, and which arguments count at all is decided here, for whoever looks for
 //! dependences. The cost is linear in the arguments, however often they repeat.
+//!
+//! What somebody knows of an item stands beside what is needed here, because items may be many and lie anywhere: to
+//! look at one is a single miss of the processor's cache.
 
 use headwater_graph::ScalarType;
 
@@ -9,17 +12,26 @@ use crate::argument::{Access, Argument, ItemId, Mode, Object};
 
 /// What a call does. One is used for many calls, one after the other.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Footprint {
+pub(crate) struct Footprint<T> {
     /// What it does with each item that counts, in the order in which it names them first.
     pub(crate) items: Vec<(ItemId, Access)>,
     /// In conservative mode, what it does with scalars of each type, by type. At most one entry for each type there is.
     pub(crate) scalars: Vec<(ScalarType, Access)>,
-    /// Of each item, where it stands in `items` if it stands there at all: left as it is from call to call, because
-    /// a look at `items` tells whether it is out of date.
-    places: Vec<u32>,
+    /// Of each item of any call so far.
+    pub(crate) known: Vec<Known<T>>,
 }
 
-impl Footprint {
+/// What is known of an item.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Known<T> {
+    /// Where it stands in `items` if it stands there at all: left as it is from call to call, because a look at
+    /// `items` tells whether it is out of date.
+    place: u32,
+    /// For whoever looks for dependences.
+    pub(crate) history: T,
+}
+
+impl<T: Default> Footprint<T> {
     /// Reads the arguments of the next call.
     pub(crate) fn read(&mut self, mode: Mode, arguments: &[Argument]) {
         self.items.clear();
@@ -41,11 +53,11 @@ impl Footprint {
     }
 
     fn item(&mut self, item: ItemId, access: Access) {
-        let place = entry(&mut self.places, item.index());
-        match self.items.get_mut(*place as usize) {
+        let known = entry(&mut self.known, item.index());
+        match self.items.get_mut(known.place as usize) {
             Some((named, so_far)) if *named == item => *so_far = so_far.and(access),
             _ => {
-                *place = self.items.len() as u32;
+                known.place = self.items.len() as u32;
                 self.items.push((item, access));
             }
         }

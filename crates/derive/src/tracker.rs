@@ -47,13 +47,14 @@ use crate::readers::{List, Readers};
 #[derive(Debug, Clone)]
 pub struct Tracker {
     mode: Mode,
-    footprint: Footprint,
-    /// Of each item, who touched it last.
-    items: Vec<Touched>,
+    /// With each item, who touched it last.
+    footprint: Footprint<Touched>,
     readers: Readers,
     /// Of each type of scalars, by its number.
     phases: Vec<Phases>,
     calls: Vec<Call>,
+    /// Of each call; apart, because any of them may be asked for at any time.
+    ranks: Vec<u32>,
     /// Dependences because of items, of one call after the other.
     dependences: Vec<Dependence>,
     /// What calls wait for because of scalars, of one call after the other.
@@ -63,15 +64,15 @@ pub struct Tracker {
 /// Who touched an item last.
 #[derive(Debug, Clone, Default)]
 struct Touched {
-    writer: Option<CallId>,
+    /// How many calls there were with the last one that wrote it; 0 if nobody did.
+    written: u32,
     /// Those who have read it since then.
     readers: List,
 }
 
-/// What is known of a call.
+/// What a call depends on.
 #[derive(Debug, Clone)]
 struct Call {
-    rank: u32,
     /// Where its dependences end; those of the call before end where they begin.
     dependences: usize,
     /// Where its waits end, likewise.
@@ -91,10 +92,10 @@ impl Tracker {
         Tracker {
             mode,
             footprint: Footprint::default(),
-            items: Vec::new(),
             readers: Readers::default(),
             phases: Vec::new(),
             calls: Vec::new(),
+            ranks: Vec::new(),
             dependences: Vec::new(),
             waits: Vec::new(),
         }
@@ -108,11 +109,11 @@ impl Tracker {
         self.follow_items(call);
         let found = &mut self.dependences[begin..];
         found.sort_unstable();
-        let above = |found: &Dependence| self.calls[found.from.index()].rank + 1;
+        let above = |found: &Dependence| self.ranks[found.from.index()] + 1;
         let rank = found.iter().map(above).max().unwrap_or(0);
         let rank = self.follow_scalars(call, rank);
+        self.ranks.push(rank);
         self.calls.push(Call {
-            rank,
             dependences: self.dependences.len(),
             waits: self.waits.len(),
         });
@@ -126,7 +127,7 @@ impl Tracker {
 
     /// The level of a call: 0 without dependences, otherwise one above the highest that it depends on.
     pub fn rank(&self, call: CallId) -> u32 {
-        self.calls[call.index()].rank
+        self.ranks[call.index()]
     }
 
     /// What a call depends on because of items: in order, each once.
@@ -168,7 +169,7 @@ impl Tracker {
     pub fn stored(&self) -> usize {
         let members = self.phases.iter().map(Phases::len).sum::<usize>();
         self.calls.len()
-            + self.items.len()
+            + self.footprint.known.len()
             + self.dependences.len()
             + self.readers.len()
             + self.waits.len()
@@ -184,7 +185,7 @@ impl Tracker {
     /// Notes down what the call depends on because of its items, and that it touched them.
     fn follow_items(&mut self, call: CallId) {
         for (item, access) in self.footprint.items.iter().copied() {
-            let touched = entry(&mut self.items, item.index());
+            let touched = &mut self.footprint.known[item.index()].history;
             let mut depend = |from, kind| {
                 self.dependences.push(Dependence {
                     to: call,
@@ -193,13 +194,13 @@ impl Tracker {
                     subject: Subject::Item(item),
                 });
             };
-            if let Some(writer) = touched.writer {
-                depend(writer, Kind::after_write(access));
+            if let Some(writer) = touched.written.checked_sub(1) {
+                depend(CallId(writer), Kind::after_write(access));
             }
             if access.writes() {
                 let readers = &mut touched.readers;
                 self.readers.drain(readers, |from| depend(from, Kind::War));
-                touched.writer = Some(call);
+                touched.written = call.0 + 1;
             } else {
                 self.readers.push(&mut touched.readers, call);
             }

@@ -20,7 +20,6 @@ pub fn unreduced<C: AsRef<[Argument]>>(mode: Mode, calls: &[C]) -> Unreduced<'_,
         calls: calls.iter(),
         next: CallId(0),
         footprint: Footprint::default(),
-        items: Vec::new(),
         scalars: Vec::new(),
         found: Vec::new(),
         given: 0,
@@ -33,9 +32,8 @@ pub struct Unreduced<'a, C> {
     mode: Mode,
     calls: slice::Iter<'a, C>,
     next: CallId,
-    footprint: Footprint,
-    /// Who did what with each item.
-    items: Vec<Accesses>,
+    /// With each item, who did what with it.
+    footprint: Footprint<Accesses>,
     /// Who did what with scalars of each type, by its number.
     scalars: Vec<Accesses>,
     /// What the call before `next` depends on.
@@ -89,7 +87,7 @@ impl<C> Unreduced<'_, C> {
         self.found.clear();
         self.given = 0;
         for (item, access) in self.footprint.items.iter().copied() {
-            let earlier = entry(&mut self.items, item.index());
+            let earlier = &mut self.footprint.known[item.index()].history;
             let mut depend = |from: &CallId, kind| {
                 self.found.push(Dependence {
                     to,

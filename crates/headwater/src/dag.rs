@@ -4,12 +4,14 @@
 //! | --- | --- |
 //! | `model` | [`Diagram`]: what is drawn, as plain data |
 //! | `workflow` | a workflow as a diagram |
+//! | `sequence` | a sequence of calls as a diagram |
 //! | `record` | what a run notes, and the diagram of that |
 //! | `face` | what stands on a node, and how much room it takes |
 //! | `text` | how wide texts are |
 //! | `ranks` | which row a node stands in |
 //! | `layered` | rows put in order and into place |
 //! | `layout` | stages and tasks together: the picture |
+//! | `labels` | what stands beside arrows |
 //! | `svg`, `dot`, `mermaid` | a diagram as text |
 //! | `format` | which of them, and into which file |
 //!
@@ -18,6 +20,7 @@
 mod dot;
 mod face;
 mod format;
+mod labels;
 mod layered;
 mod layout;
 mod mermaid;
@@ -118,13 +121,18 @@ fn file_diagram(
     libraries: &Registry,
 ) -> Result<Diagram, Error> {
     let text = crate::load::read_text(path)?;
-    if detail == DiagramDetail::Each {
+    let of_runs = match detail {
+        DiagramDetail::Each => Some(("single tasks", "--each")),
+        DiagramDetail::Unreduced => Some(("sequences of calls", "--unreduced")),
+        DiagramDetail::Automatic | DiagramDetail::Grouped => None,
+    };
+    if let Some((what, option)) = of_runs {
         return Err(Error::usage(
             format!(
-                "`{}` is a file, and single tasks are there in runs alone",
+                "`{}` is a file, and {what} are there in runs alone",
                 path.display()
             ),
-            Some("leave --each out, or give a run, such as `last`".to_owned()),
+            Some(format!("leave {option} out, or give a run, such as `last`")),
         ));
     }
     if !headwater_flow::is_study(&text) {

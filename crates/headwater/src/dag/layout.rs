@@ -11,11 +11,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::face::{Face, Heading, SMALL};
+use super::face::{Face, Heading};
+use super::labels::{left_out, place_labels};
 use super::layered::{Arrangement, Distances, Item, Link, arrange};
 use super::model::{Diagram, DiagramEnd, EdgeKind, NodeKind};
 use super::ranks::{acyclic, ranks};
-use super::text::{cut, plain, width, wrapped};
 
 /// A box.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -80,10 +80,8 @@ pub(super) struct Picture {
     pub(super) arrows: Vec<Arrow>,
 }
 
-/// The height of a line of a label.
-pub(super) const LABEL_LINE: f64 = 13.0;
-/// Labels are not wider, and have not more lines.
-const LABEL: (f64, usize) = (150.0, 2);
+/// With more labels left out, rows further apart are of no help.
+const SEVERAL: usize = 60;
 /// Around the tasks of a stage.
 const PADDING: f64 = 14.0;
 /// Rows of a stage are not wider, if that can be helped.
@@ -152,12 +150,25 @@ struct Layout<'a> {
     rows: Vec<Vec<usize>>,
     /// By unit: whether its rows had to be broken.
     broken: Vec<bool>,
+    /// Between rows of units.
+    apart: f64,
 }
 
 /// Arranges a diagram.
 pub(super) fn layout(diagram: &Diagram) -> Picture {
-    let layout = Layout::new(diagram);
-    layout.picture()
+    let mut layout = Layout::new(diagram);
+    let picture = layout.picture();
+    let left = left_out(diagram, &picture);
+    // Between calls labels are what matters: if rows that are further apart have room for more of them, so be it.
+    if left == 0 || left > SEVERAL || !diagram.groups.is_empty() {
+        return picture;
+    }
+    layout.apart = 1.7 * OUTSIDE.rows;
+    let wider = layout.picture();
+    match left_out(diagram, &wider) < left {
+        true => wider,
+        false => picture,
+    }
 }
 
 impl<'a> Layout<'a> {
@@ -205,6 +216,7 @@ impl<'a> Layout<'a> {
             home,
             rows: Vec::new(),
             broken: Vec::new(),
+            apart: OUTSIDE.rows,
         };
         layout.find_rows();
         layout
@@ -508,7 +520,8 @@ impl<'a> Layout<'a> {
         let widths: Vec<f64> = units.iter().map(|unit| unit.width).collect();
         let edges: Vec<(usize, usize)> = drawn.iter().map(|pair| pairs[*pair]).collect();
         let (rows, _) = ranks(&widths, &edges, ROW, OUTSIDE.items);
-        let mut outside = outside(&units, &rows, &pairs, &nets, &drawn, None);
+        let apart = self.apart;
+        let mut outside = outside(&units, &rows, &pairs, &nets, &drawn, None, apart);
         for _ in 0..2 {
             let doors = self.doors(&units, &pairs, &nets, &drawn, &outside);
             units = doors
@@ -519,7 +532,7 @@ impl<'a> Layout<'a> {
             let keys: Vec<f64> = (outside.places.iter().zip(&units))
                 .map(|((x, _), unit)| x + unit.width / 2.0)
                 .collect();
-            outside = self::outside(&units, &rows, &pairs, &nets, &drawn, Some(&keys));
+            outside = self::outside(&units, &rows, &pairs, &nets, &drawn, Some(&keys), apart);
         }
         self.assemble(&units, &outside, &lines, &orders, &drawn)
     }
@@ -635,85 +648,9 @@ impl<'a> Layout<'a> {
                 });
             }
         }
-        self.place_labels(&mut picture);
+        place_labels(self.diagram, &mut picture);
         picture
     }
-
-    /// Puts labels where they cover nothing; those that find no such place are left to be pointed at.
-    fn place_labels(&self, picture: &mut Picture) {
-        let mut taken: Vec<Rectangle> = picture.nodes.clone();
-        for stage in &picture.stages {
-            // Beside a heading a label would read as a part of it.
-            taken.push(Rectangle {
-                height: stage.heading.height,
-                ..stage.place
-            });
-        }
-        let picture_width = picture.width;
-        for arrow in &mut picture.arrows {
-            let text = plain(&self.diagram.edges[arrow.edge].label());
-            if text.is_empty() {
-                continue;
-            }
-            // In lines, each of them whole, if that can be.
-            let mut lines = wrapped(&text, SMALL, LABEL.0);
-            if lines.len() > LABEL.1 {
-                let rest = lines.split_off(LABEL.1 - 1).join(" ");
-                lines.push(cut(&rest, SMALL, LABEL.0));
-            }
-            let one = vec![cut(&text, SMALL, LABEL.0)];
-            let free = |lines: &Vec<String>| free_place(picture_width, arrow, lines, &taken);
-            let found = [lines, one]
-                .into_iter()
-                .find_map(|lines| Some((free(&lines)?, lines)));
-            arrow.label = found.map(|(place, lines)| {
-                taken.push(place);
-                let (x, y) = (place.x + place.width / 2.0, place.y + place.height / 2.0);
-                (x, y, lines)
-            });
-        }
-    }
-}
-
-/// Where the label of an arrow covers nothing.
-fn free_place(
-    picture_width: f64,
-    arrow: &Arrow,
-    lines: &[String],
-    taken: &[Rectangle],
-) -> Option<Rectangle> {
-    let widths = lines.iter().map(|line| width(line, SMALL));
-    let wide = widths.fold(0.0, f64::max) + 6.0;
-    let high = LABEL_LINE * lines.len() as f64 + 2.0;
-    // From the end on: there, lines of one net have parted. The tip stays free.
-    let mut pieces: Vec<_> = (arrow.corners.windows(2))
-        .map(|pair| (pair[0], pair[1]))
-        .collect();
-    match arrow.turned {
-        true => pieces
-            .first_mut()
-            .into_iter()
-            .for_each(|(begin, _)| begin.1 += 8.0),
-        false => pieces
-            .last_mut()
-            .into_iter()
-            .for_each(|(_, end)| end.1 -= 8.0),
-    }
-    pieces.retain(|(from, to)| to.1 - from.1 >= high);
-    let mut places = pieces.iter().rev().flat_map(|(from, to)| {
-        let at = |part: f64| Rectangle {
-            x: from.0 + (to.0 - from.0) * part - wide / 2.0,
-            y: from.1 + (to.1 - from.1) * part - high / 2.0,
-            width: wide,
-            height: high,
-        };
-        [0.5, 0.75, 0.25].map(at)
-    });
-    places.find(|place| {
-        let covers = taken.iter().any(|other| other.overlaps(place));
-        let outside = place.x < -10.0 || place.x + wide > picture_width + 10.0;
-        !covers && !outside
-    })
 }
 
 /// Where the doors of a unit should be, seen from its left edge, and where its nodes are.
@@ -732,6 +669,7 @@ fn outside(
     nets: &[Option<Net>],
     drawn: &[usize],
     keys: Option<&[f64]>,
+    apart: f64,
 ) -> Arrangement {
     let items: Vec<Item> = (units.iter().zip(rows))
         .map(|(unit, row)| Item {
@@ -771,7 +709,13 @@ fn outside(
     let links: Vec<Link> = links.collect();
     let natural: Vec<f64> = (0..items.len()).map(|position| position as f64).collect();
     let held = |_: usize| keys.is_some();
-    arrange(&items, &links, keys.unwrap_or(&natural), &held, OUTSIDE)
+    let distances = Distances {
+        rows: apart,
+        first: apart,
+        last: apart,
+        ..OUTSIDE
+    };
+    arrange(&items, &links, keys.unwrap_or(&natural), &held, distances)
 }
 
 /// A place on the edge of a unit that is not at one of its doors, seen from its middle.

@@ -24,6 +24,8 @@ use crate::Error;
 const NOTE: &str = "dag.json";
 /// Runs of at most that many tasks note each of them.
 pub(crate) const FEW: usize = 200;
+/// Sequences note each call where at most that many pairs of them depend on each other.
+const FEW_PAIRS: usize = 1000;
 /// Runs of at most that many tasks are drawn task by task, unless told otherwise.
 pub(super) const SMALL: usize = 40;
 
@@ -77,13 +79,6 @@ pub(crate) fn note(
     write(store, run, &noted(workflow, varied, parts))
 }
 
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "sequences of calls are to note themselves with it"
-    )
-)]
 /// Notes the diagrams of a run that a sequence of calls made: its operations, and where there are few enough calls
 /// each of them, with the dependences that are left and with all. What it noted before is replaced.
 pub(crate) fn note_sequence(
@@ -96,11 +91,18 @@ pub(crate) fn note_sequence(
 ) -> io::Result<()> {
     let tasks = grouped.nodes.iter().filter_map(|node| node.tasks);
     let tasks = tasks.sum::<u64>() as usize;
-    let few = |diagram: &Diagram| calls <= FEW && !diagram.nodes.is_empty();
+    // In a run, a call that has an address has a task.
+    let few = |mut diagram: Diagram| {
+        for node in &mut diagram.nodes {
+            node.tasks = node.address.as_ref().map(|_| 1);
+        }
+        let few = calls <= FEW && diagram.edges.len() <= FEW_PAIRS;
+        (few && !diagram.nodes.is_empty()).then_some(diagram)
+    };
     let noted = Noted {
         grouped,
-        each: each.filter(few),
-        unreduced: unreduced.filter(few),
+        each: each.and_then(few),
+        unreduced: unreduced.and_then(few),
         calls: Some(calls),
         tasks,
     };
@@ -356,11 +358,15 @@ pub fn run_diagram(
             1 => format!("1 {what}"),
             several => format!("{} {what}s", grouped(several as u64)),
         };
-        return Err(Error::usage(
-            format!(
-                "run `{}` has {why}; each {what} is noted up to {FEW}",
-                run.id
+        let limit = match drawn {
+            1..=FEW => format!(
+                "more than {} pairs of them depend on each other, which are too many arrows",
+                grouped(FEW_PAIRS as u64)
             ),
+            _ => format!("each {what} is noted up to {FEW}"),
+        };
+        return Err(Error::usage(
+            format!("run `{}` has {why}; {limit}", run.id),
             Some(format!(
                 "leave {option} out: {what}s of one kind are drawn as one"
             )),

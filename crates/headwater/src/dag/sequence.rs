@@ -105,8 +105,7 @@ pub(crate) fn sequence_diagram(
                 label: format!("{}[{position}]", call.label),
                 operation: (call.operation != call.label).then(|| call.operation.clone()),
                 words,
-                address: Some(call.address.clone()),
-                tasks: call.needed.then_some(1),
+                address: call.needed.then(|| call.address.clone()),
                 ..DiagramNode::default()
             }
         }));
@@ -195,8 +194,9 @@ pub(crate) fn grouped_sequence_diagram(
         let names: Vec<String> = marks.iter().map(|mark| mark.word().to_owned()).collect();
         if from == to {
             // An arrow from a node to itself would show less than it hides.
-            let words = format!("on itself: {} ×{}", names.join(", "), thousands(arrows));
-            diagram.nodes[from].words.push(words);
+            let words = &mut diagram.nodes[from].words;
+            words.push(format!("on itself ×{}:", thousands(arrows)));
+            words.push(names.join(", "));
             continue;
         }
         diagram.edges.push(DiagramEdge {

@@ -9,7 +9,8 @@ use maud::{Markup, PreEscaped, html};
 
 use super::face::{BAR, Face, Style, line_height};
 use super::format::MADE;
-use super::layout::{Arrow, LABEL_LINE, Picture, Rectangle, StageBox, layout};
+use super::labels::LABEL_LINE;
+use super::layout::{Arrow, Picture, Rectangle, StageBox, layout};
 use super::model::{Diagram, DiagramEdge, DiagramEnd, DiagramNode, EdgeKind, NodeKind};
 use super::text::{cut, plain, width, wrapped};
 
