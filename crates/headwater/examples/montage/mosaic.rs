@@ -120,20 +120,27 @@ pub(crate) fn missing_program() -> Option<&'static str> {
     PROGRAMS.into_iter().find(|program| !installed(program))
 }
 
+// What the procedures read and write: folders with images and their areas, and other files.
+type Images = InList<Directory>;
+type Image = In<Directory>;
+type MadeImages = Out<Directory>;
+type Given = In<File>;
+type Made = Out<File>;
+
 /// The programs of Montage as procedures.
 pub(crate) struct Montage {
-    table: Procedure<(InList<Directory>, Out<File>)>,
-    add: Procedure<(InList<Directory>, In<File>, In<File>, Out<File>, Out<File>)>,
-    overlaps: Procedure<(In<File>, Out<File>)>,
-    model: Procedure<(In<File>, In<File>, Out<File>)>,
-    project_all: Procedure<(InList<Directory>, In<File>, In<File>, Out<Directory>)>,
-    subtract_all: Procedure<(InList<Directory>, In<File>, In<File>, Out<Directory>)>,
-    fit_all: Procedure<(In<Directory>, In<File>, Out<File>)>,
-    correct_all: Procedure<(InList<Directory>, In<File>, In<File>, Out<Directory>)>,
-    project: Procedure<(In<File>, In<File>, Out<Directory>)>,
-    fit: Procedure<(In<Directory>, In<Directory>, In<File>, Out<File>)>,
-    join_fits: Procedure<(In<File>, InList<File>, Out<File>)>,
-    correct: Procedure<(In<Directory>, In<File>, ByValue<i64>, Out<Directory>)>,
+    table: Procedure<(Images, Made)>,
+    add: Procedure<(Images, Given, Given, Made, Made)>,
+    overlaps: Procedure<(Given, Made)>,
+    model: Procedure<(Given, Given, Made)>,
+    project_all: Procedure<(Images, Given, Given, MadeImages)>,
+    subtract_all: Procedure<(Images, Given, Given, MadeImages)>,
+    fit_all: Procedure<(Image, Given, Made)>,
+    correct_all: Procedure<(Images, Given, Given, MadeImages)>,
+    project: Procedure<(Given, Given, MadeImages)>,
+    fit: Procedure<(Image, Image, Given, Made)>,
+    join_fits: Procedure<(Given, InList<File>, Made)>,
+    correct: Procedure<(Image, Given, ByValue<i64>, MadeImages)>,
     /// What the programs use is there as long as this.
     _programs: Programs,
 }
