@@ -11,17 +11,28 @@ mod mosaic;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::{env, fs};
+use std::{env, fs, io};
 
 use headwater::sequence::{File, Mode, Sequence, SequenceOptions};
 use mosaic::{Field, Montage, MosaicError};
 
-const USAGE: &str = "usage: montage FOLDER [--naive]";
+const USAGE: &str = "\
+usage: montage FOLDER [--naive]
+
+Makes plain.fits and corrected.fits, with their areas, of the images FOLDER/rawdir/*.fits as FOLDER/template.hdr says.
+One program is called per image and per pair of images; with --naive, programs that go through all images themselves.";
 
 fn main() -> ExitCode {
     headwater::init();
     let mut arguments: Vec<String> = env::args().skip(1).collect();
     let count = arguments.len();
+    if arguments
+        .iter()
+        .any(|flag| flag == "--help" || flag == "-h")
+    {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
     arguments.retain(|argument| argument != "--naive");
     let naive = arguments.len() < count;
     let [folder] = arguments.as_slice() else {
@@ -76,13 +87,17 @@ fn make(folder: &Path, naive: bool) -> Result<(), MosaicError> {
     Ok(())
 }
 
-/// Writes a mosaic to the current folder.
+/// Writes a mosaic to the current folder, unless another file has its name.
 fn write(file: &File, name: &str) -> Result<PathBuf, MosaicError> {
     let path = PathBuf::from(name);
-    let written = file.read().and_then(|bytes| fs::write(&path, bytes));
+    let written = file.read().and_then(|bytes| match fs::read(&path) {
+        Ok(there) if there == bytes => Ok(()),
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => fs::write(&path, bytes),
+    });
     written.map_err(|error| MosaicError::Missing {
         message: format!("cannot write `{name}`: {error}"),
-        hint: "run this where you may write",
+        hint: "run this in a folder of its own, where you may write",
     })?;
     Ok(path)
 }

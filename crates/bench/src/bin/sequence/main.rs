@@ -4,6 +4,7 @@
 
 mod analysis;
 mod calls;
+mod montage;
 mod strassen;
 
 use std::error::Error;
@@ -12,6 +13,8 @@ use std::process::ExitCode;
 use headwater_bench::Claims;
 
 fn main() -> ExitCode {
+    // Programs are started by a small helper.
+    headwater::init();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [flag, kind, calls] = arguments.as_slice()
         && flag == analysis::CHILD
@@ -31,5 +34,6 @@ fn main() -> ExitCode {
 fn measure(claims: &mut Claims) -> Result<(), Box<dyn Error>> {
     analysis::measure(claims)?;
     calls::measure(claims)?;
-    strassen::measure(claims)
+    strassen::measure(claims)?;
+    montage::measure(claims)
 }
