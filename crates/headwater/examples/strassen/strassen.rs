@@ -4,8 +4,9 @@
 //! run at the same time is nowhere said.
 //!
 //! One level is 21 calls: ten sums, seven products of half the size, and four sums of those. Each product can be done
-//! the same way. Its factors were computed by calls, so it takes two more to quarter them, and one to join the result:
-//! `calls(levels) = 14 + 7 · (calls(levels − 1) + 3)`, which is 182 for two levels and 1309 for three.
+//! the same way, down to blocks that are multiplied as they are. Items are such blocks, so nothing is ever cut up or put
+//! together between calls, and a sum of larger matrices is a call for each block:
+//! `calls(levels) = 14 · 4^(levels − 1) + 7 · calls(levels − 1)`, which is 203 for two levels and 1645 for three.
 
 use std::error::Error;
 
@@ -18,8 +19,9 @@ use headwater::sequence::{
 /// A square matrix, row by row.
 pub(crate) type Matrix = Numbers<f64>;
 
-/// The quarters of a matrix: 11, 12, 21, 22.
-pub(crate) type Quarters = [Item<Matrix>; 4];
+/// A matrix of the program: its blocks, those of one quarter after those of the other: 11, 12, 21, 22, and each quarter
+/// likewise.
+pub(crate) type Blocks = Vec<Item<Matrix>>;
 
 /// Which variables the program has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,26 +33,20 @@ pub(crate) enum Temporaries {
     Reused,
 }
 
-/// What is read, and what is written.
-type Read = In<Matrix>;
-type Written = Out<Matrix>;
+/// A call that adds or subtracts.
+type Sum = Procedure<(In<Matrix>, In<Matrix>, Out<Matrix>)>;
+/// One that also reads what it writes.
+type Combination = Procedure<(In<Matrix>, In<Matrix>, In<Matrix>, InOut<Matrix>)>;
 
 /// The procedures that the program calls.
 #[derive(Debug, Clone)]
 pub(crate) struct Strassen {
-    add: Procedure<(Read, Read, Written)>,
-    subtract: Procedure<(Read, Read, Written)>,
-    multiply: Procedure<(Read, Read, Written)>,
+    add: Sum,
+    subtract: Sum,
+    multiply: Procedure<(In<Matrix>, In<Matrix>, Out<Matrix>)>,
     /// d ← a + b − c + d
-    combine: Procedure<(Read, Read, Read, InOut<Matrix>)>,
-    quarter: Procedure<(Read, Written, Written, Written, Written)>,
-    join: Procedure<(Read, Read, Read, Read, Written)>,
+    combine: Combination,
     temporaries: Temporaries,
-}
-
-/// New items, for calls to write.
-fn items<const N: usize>(sequence: &mut Sequence) -> [Item<Matrix>; N] {
-    std::array::from_fn(|_| sequence.item())
 }
 
 impl Strassen {
@@ -84,159 +80,158 @@ impl Strassen {
                 }
                 Ok((d,))
             });
-        let quarter = procedure("strassen/quarter", "1")
-            .reads::<Matrix>("whole")
-            .writes::<Matrix>("q11")
-            .writes::<Matrix>("q12")
-            .writes::<Matrix>("q21")
-            .writes::<Matrix>("q22")
-            .run(|(whole,), _| {
-                let [q11, q12, q21, q22] = quarters(&whole)?;
-                Ok((q11, q12, q21, q22))
-            });
-        let join = procedure("strassen/join", "1")
-            .reads::<Matrix>("q11")
-            .reads::<Matrix>("q12")
-            .reads::<Matrix>("q21")
-            .reads::<Matrix>("q22")
-            .writes::<Matrix>("whole")
-            .run(|(q11, q12, q21, q22), _| Ok((joined(&[q11, q12, q21, q22])?,)));
         Strassen {
             add,
             subtract,
             multiply,
             combine,
-            quarter,
-            join,
             temporaries,
         }
     }
 
-    /// Makes the calls that multiply two matrices, by so many levels: none is one call.
-    fn product(
+    /// Makes the calls that multiply two matrices.
+    pub(crate) fn product(
         &self,
         sequence: &mut Sequence,
-        a: &Item<Matrix>,
-        b: &Item<Matrix>,
-        product: &mut Item<Matrix>,
-        levels: u32,
+        a: &[Item<Matrix>],
+        b: &[Item<Matrix>],
+        c: &mut [Item<Matrix>],
     ) -> Result<(), SequenceError> {
-        if levels == 0 {
-            sequence.submit(&self.multiply, (a, b, product))?;
+        if let ([a], [b], [c]) = (a, b, &mut *c) {
+            sequence.submit(&self.multiply, (a, b, c))?;
             return Ok(());
         }
-        let [mut a11, mut a12, mut a21, mut a22] = items(sequence);
-        sequence.submit(&self.quarter, (a, &mut a11, &mut a12, &mut a21, &mut a22))?;
-        let [mut b11, mut b12, mut b21, mut b22] = items(sequence);
-        sequence.submit(&self.quarter, (b, &mut b11, &mut b12, &mut b21, &mut b22))?;
-        let (a, b) = ([a11, a12, a21, a22], [b11, b12, b21, b22]);
-        let [c11, c12, c21, c22] = self.quarters(sequence, &a, &b, levels - 1)?;
-        sequence.submit(&self.join, (&c11, &c12, &c21, &c22, product))?;
-        Ok(())
-    }
-
-    /// Makes the calls of one level, and of so many below.
-    pub(crate) fn quarters(
-        &self,
-        sequence: &mut Sequence,
-        a: &Quarters,
-        b: &Quarters,
-        below: u32,
-    ) -> Result<Quarters, SequenceError> {
         match self.temporaries {
-            Temporaries::Separate => self.separate(sequence, a, b, below),
-            Temporaries::Reused => self.reusing(sequence, a, b, below),
+            Temporaries::Separate => self.separate(sequence, quarters(a), quarters(b), c),
+            Temporaries::Reused => self.reusing(sequence, quarters(a), quarters(b), c),
         }
     }
 
     fn separate(
         &self,
         sequence: &mut Sequence,
-        [a11, a12, a21, a22]: &Quarters,
-        [b11, b12, b21, b22]: &Quarters,
-        below: u32,
-    ) -> Result<Quarters, SequenceError> {
-        let Strassen {
-            add,
-            subtract,
-            combine,
-            ..
-        } = self;
-        let [mut t1, mut t2, mut t3, mut t4, mut t5] = items(sequence);
-        sequence.submit(add, (a11, a22, &mut t1))?;
-        sequence.submit(add, (a21, a22, &mut t2))?;
-        sequence.submit(add, (a11, a12, &mut t3))?;
-        sequence.submit(subtract, (a21, a11, &mut t4))?;
-        sequence.submit(subtract, (a12, a22, &mut t5))?;
-        let [mut t6, mut t7, mut t8, mut t9, mut t10] = items(sequence);
-        sequence.submit(add, (b11, b22, &mut t6))?;
-        sequence.submit(subtract, (b12, b22, &mut t7))?;
-        sequence.submit(subtract, (b21, b11, &mut t8))?;
-        sequence.submit(add, (b11, b12, &mut t9))?;
-        sequence.submit(add, (b21, b22, &mut t10))?;
+        [a11, a12, a21, a22]: [&[Item<Matrix>]; 4],
+        [b11, b12, b21, b22]: [&[Item<Matrix>]; 4],
+        c: &mut [Item<Matrix>],
+    ) -> Result<(), SequenceError> {
+        let (add, subtract) = (&self.add, &self.subtract);
+        let blocks = a11.len();
+        let [mut t1, mut t2, mut t3, mut t4, mut t5] = new(sequence, blocks);
+        sum(sequence, add, a11, a22, &mut t1)?;
+        sum(sequence, add, a21, a22, &mut t2)?;
+        sum(sequence, add, a11, a12, &mut t3)?;
+        sum(sequence, subtract, a21, a11, &mut t4)?;
+        sum(sequence, subtract, a12, a22, &mut t5)?;
+        let [mut t6, mut t7, mut t8, mut t9, mut t10] = new(sequence, blocks);
+        sum(sequence, add, b11, b22, &mut t6)?;
+        sum(sequence, subtract, b12, b22, &mut t7)?;
+        sum(sequence, subtract, b21, b11, &mut t8)?;
+        sum(sequence, add, b11, b12, &mut t9)?;
+        sum(sequence, add, b21, b22, &mut t10)?;
 
-        let [mut q1, mut q2, mut q3, mut q4, mut q5, mut q6, mut q7] = items(sequence);
-        self.product(sequence, &t1, &t6, &mut q1, below)?;
-        self.product(sequence, &t2, b11, &mut q2, below)?;
-        self.product(sequence, a11, &t7, &mut q3, below)?;
-        self.product(sequence, a22, &t8, &mut q4, below)?;
-        self.product(sequence, &t3, b22, &mut q5, below)?;
-        self.product(sequence, &t4, &t9, &mut q6, below)?;
-        self.product(sequence, &t5, &t10, &mut q7, below)?;
+        // Q6 and Q7 are made where they are summed up.
+        let [mut q1, mut q2, mut q3, mut q4, mut q5] = new(sequence, blocks);
+        let [c11, c12, c21, c22] = quarters_to_write(c);
+        let (q6, q7) = (&mut *c22, &mut *c11);
+        self.product(sequence, &t1, &t6, &mut q1)?;
+        self.product(sequence, &t2, b11, &mut q2)?;
+        self.product(sequence, a11, &t7, &mut q3)?;
+        self.product(sequence, a22, &t8, &mut q4)?;
+        self.product(sequence, &t3, b22, &mut q5)?;
+        self.product(sequence, &t4, &t9, q6)?;
+        self.product(sequence, &t5, &t10, q7)?;
 
-        // C11 = Q1 + Q4 − Q5 + Q7 and C22 = Q1 − Q2 + Q3 + Q6 come to lie where their last summand is.
-        let [mut c12, mut c21] = items(sequence);
-        let (mut c11, mut c22) = (q7, q6);
-        sequence.submit(combine, (&q1, &q4, &q5, &mut c11))?;
-        sequence.submit(add, (&q3, &q5, &mut c12))?;
-        sequence.submit(add, (&q2, &q4, &mut c21))?;
-        sequence.submit(combine, (&q1, &q3, &q2, &mut c22))?;
-        Ok([c11, c12, c21, c22])
+        combination(sequence, &self.combine, [&q1, &q4, &q5], c11)?; // Q1 + Q4 − Q5 + Q7
+        sum(sequence, add, &q3, &q5, c12)?;
+        sum(sequence, add, &q2, &q4, c21)?;
+        combination(sequence, &self.combine, [&q1, &q3, &q2], c22) // Q1 + Q3 − Q2 + Q6
     }
 
-    /// The same with two temporaries.
+    /// The same calls with two temporaries.
     fn reusing(
         &self,
         sequence: &mut Sequence,
-        [a11, a12, a21, a22]: &Quarters,
-        [b11, b12, b21, b22]: &Quarters,
-        below: u32,
-    ) -> Result<Quarters, SequenceError> {
-        let Strassen {
-            add,
-            subtract,
-            combine,
-            ..
-        } = self;
-        let [mut t, mut s] = items(sequence);
-        let [mut q1, mut q2, mut q3, mut q4, mut q5, mut q6, mut q7] = items(sequence);
-        sequence.submit(add, (a11, a22, &mut t))?;
-        sequence.submit(add, (b11, b22, &mut s))?;
-        self.product(sequence, &t, &s, &mut q1, below)?;
-        sequence.submit(add, (a21, a22, &mut t))?;
-        self.product(sequence, &t, b11, &mut q2, below)?;
-        sequence.submit(subtract, (b12, b22, &mut s))?;
-        self.product(sequence, a11, &s, &mut q3, below)?;
-        sequence.submit(subtract, (b21, b11, &mut s))?;
-        self.product(sequence, a22, &s, &mut q4, below)?;
-        sequence.submit(add, (a11, a12, &mut t))?;
-        self.product(sequence, &t, b22, &mut q5, below)?;
-        sequence.submit(subtract, (a21, a11, &mut t))?;
-        sequence.submit(add, (b11, b12, &mut s))?;
-        self.product(sequence, &t, &s, &mut q6, below)?;
-        sequence.submit(subtract, (a12, a22, &mut t))?;
-        sequence.submit(add, (b21, b22, &mut s))?;
-        self.product(sequence, &t, &s, &mut q7, below)?;
-        sequence.submit(combine, (&q1, &q4, &q5, &mut q7))?;
-        sequence.submit(add, (&q3, &q5, &mut t))?;
-        sequence.submit(add, (&q2, &q4, &mut s))?;
-        sequence.submit(combine, (&q1, &q3, &q2, &mut q6))?;
-        Ok([q7, t, s, q6])
+        [a11, a12, a21, a22]: [&[Item<Matrix>]; 4],
+        [b11, b12, b21, b22]: [&[Item<Matrix>]; 4],
+        c: &mut [Item<Matrix>],
+    ) -> Result<(), SequenceError> {
+        let (add, subtract) = (&self.add, &self.subtract);
+        let [mut t, mut s, mut q1, mut q2, mut q3, mut q4, mut q5] = new(sequence, a11.len());
+        let [c11, c12, c21, c22] = quarters_to_write(c);
+        sum(sequence, add, a11, a22, &mut t)?;
+        sum(sequence, add, b11, b22, &mut s)?;
+        self.product(sequence, &t, &s, &mut q1)?;
+        sum(sequence, add, a21, a22, &mut t)?;
+        self.product(sequence, &t, b11, &mut q2)?;
+        sum(sequence, subtract, b12, b22, &mut s)?;
+        self.product(sequence, a11, &s, &mut q3)?;
+        sum(sequence, subtract, b21, b11, &mut s)?;
+        self.product(sequence, a22, &s, &mut q4)?;
+        sum(sequence, add, a11, a12, &mut t)?;
+        self.product(sequence, &t, b22, &mut q5)?;
+        sum(sequence, subtract, a21, a11, &mut t)?;
+        sum(sequence, add, b11, b12, &mut s)?;
+        self.product(sequence, &t, &s, c22)?;
+        sum(sequence, subtract, a12, a22, &mut t)?;
+        sum(sequence, add, b21, b22, &mut s)?;
+        self.product(sequence, &t, &s, c11)?;
+        combination(sequence, &self.combine, [&q1, &q4, &q5], c11)?;
+        sum(sequence, add, &q3, &q5, c12)?;
+        sum(sequence, add, &q2, &q4, c21)?;
+        combination(sequence, &self.combine, [&q1, &q3, &q2], c22)
     }
 }
 
-/// Multiplies two square matrices in a sequence of calls. The program gives the quarters of `a` and `b`, and takes those
-/// of their product; whatever lies between never reaches it.
+/// New matrices of so many blocks, for calls to write.
+fn new<const N: usize>(sequence: &mut Sequence, blocks: usize) -> [Blocks; N] {
+    std::array::from_fn(|_| (0..blocks).map(|_| sequence.item()).collect())
+}
+
+/// Adds or subtracts two matrices, a call for each block.
+fn sum(
+    sequence: &mut Sequence,
+    procedure: &Sum,
+    a: &[Item<Matrix>],
+    b: &[Item<Matrix>],
+    sum: &mut [Item<Matrix>],
+) -> Result<(), SequenceError> {
+    for ((a, b), sum) in a.iter().zip(b).zip(sum) {
+        sequence.submit(procedure, (a, b, sum))?;
+    }
+    Ok(())
+}
+
+/// d ← a + b − c + d, a call for each block.
+fn combination(
+    sequence: &mut Sequence,
+    procedure: &Combination,
+    [a, b, c]: [&[Item<Matrix>]; 3],
+    d: &mut [Item<Matrix>],
+) -> Result<(), SequenceError> {
+    for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
+        sequence.submit(procedure, (a, b, c, d))?;
+    }
+    Ok(())
+}
+
+fn quarters(blocks: &[Item<Matrix>]) -> [&[Item<Matrix>]; 4] {
+    let (top, bottom) = blocks.split_at(blocks.len() / 2);
+    let ((q11, q12), (q21, q22)) = (
+        top.split_at(top.len() / 2),
+        bottom.split_at(bottom.len() / 2),
+    );
+    [q11, q12, q21, q22]
+}
+
+fn quarters_to_write(blocks: &mut [Item<Matrix>]) -> [&mut [Item<Matrix>]; 4] {
+    let (top, bottom) = blocks.split_at_mut(blocks.len() / 2);
+    let (quarter, half) = (top.len() / 2, bottom.len() / 2);
+    let ((q11, q12), (q21, q22)) = (top.split_at_mut(quarter), bottom.split_at_mut(half));
+    [q11, q12, q21, q22]
+}
+
+/// Multiplies two square matrices in a sequence of calls. The program gives the blocks of `a` and `b`, and takes those of
+/// their product; whatever lies between never reaches it.
 pub(crate) fn multiply(
     options: SequenceOptions,
     a: &Matrix,
@@ -246,36 +241,26 @@ pub(crate) fn multiply(
 ) -> Result<(Matrix, SequenceReport), Box<dyn Error>> {
     fits(a, b, levels)?;
     let strassen = Strassen::new(temporaries);
-    if levels == 0 {
-        let mut sequence = Sequence::with(options);
-        let (a, b) = (sequence.give(a.clone()), sequence.give(b.clone()));
-        let mut product = sequence.item();
-        strassen.product(&mut sequence, &a, &b, &mut product, 0)?;
-        let report = sequence.end()?;
-        return Ok((report.value(&product)?, report));
-    }
-    let (a, b) = (quarters(a)?, quarters(b)?);
     let mut sequence = Sequence::with(options);
-    let a = a.map(|quarter| sequence.give(quarter));
-    let b = b.map(|quarter| sequence.give(quarter));
-    let product = strassen.quarters(&mut sequence, &a, &b, levels - 1)?;
+    let a: Blocks = (cut(a, levels)?.into_iter())
+        .map(|block| sequence.give(block))
+        .collect();
+    let b: Blocks = (cut(b, levels)?.into_iter())
+        .map(|block| sequence.give(block))
+        .collect();
+    let [mut c] = new(&mut sequence, a.len());
+    strassen.product(&mut sequence, &a, &b, &mut c)?;
     let report = sequence.end()?;
-    let [c11, c12, c21, c22] = &product;
-    let quarters = [
-        report.value(c11)?,
-        report.value(c12)?,
-        report.value(c21)?,
-        report.value(c22)?,
-    ];
-    Ok((joined(&quarters)?, report))
+    let blocks: Result<Vec<Matrix>, SequenceError> =
+        c.iter().map(|block| report.value(block)).collect();
+    Ok((put_together(&blocks?, levels)?, report))
 }
 
 /// How many calls a multiplication is.
 pub(crate) fn calls(levels: u32) -> usize {
     match levels {
         0 => 1,
-        1 => 21,
-        more => 14 + 7 * (calls(more - 1) + 3),
+        more => 14 * 4_usize.pow(more - 1) + 7 * calls(more - 1),
     }
 }
 
@@ -368,49 +353,51 @@ pub(crate) fn classic_product(a: &Matrix, b: &Matrix) -> Result<Matrix, Operatio
     })?)
 }
 
-/// The four quarters of a matrix.
-fn quarters(whole: &Matrix) -> Result<[Matrix; 4], OperationError> {
-    let [rows, columns] = extents(whole)?;
-    if rows % 2 + columns % 2 > 0 {
-        return Err(format!("a matrix of shape {:?} has no quarters", whole.shape()).into());
-    }
-    let (height, width) = (rows / 2, columns / 2);
-    let quarter = |top: usize, left: usize| {
-        let from = whole.as_slice().chunks_exact(columns.max(1)).skip(top);
-        Matrix::build(&[height as u64, width as u64], |quarter| {
-            for (to, from) in quarter.chunks_exact_mut(width.max(1)).zip(from) {
-                to.copy_from_slice(&from[left..left + width]);
+/// Where the first element of a block is, in blocks: row and column. A number says it in pairs of bits, a pair for each
+/// level.
+fn place(block: usize, levels: u32) -> (usize, usize) {
+    (0..levels).fold((0, 0), |(row, column), level| {
+        let quarter = block >> (2 * level);
+        (
+            row | (quarter >> 1 & 1) << level,
+            column | (quarter & 1) << level,
+        )
+    })
+}
+
+/// The blocks of a matrix.
+fn cut(whole: &Matrix, levels: u32) -> Result<Vec<Matrix>, OperationError> {
+    let [_, size] = extents(whole)?;
+    let side = size >> levels;
+    let block = |number| {
+        let (row, column) = place(number, levels);
+        let rows = whole.as_slice().chunks_exact(size).skip(row * side);
+        Matrix::build(&[side as u64, side as u64], |block| {
+            for (to, from) in block.chunks_exact_mut(side).zip(rows) {
+                to.copy_from_slice(&from[column * side..(column + 1) * side]);
             }
         })
     };
-    Ok([
-        quarter(0, 0)?,
-        quarter(0, width)?,
-        quarter(height, 0)?,
-        quarter(height, width)?,
-    ])
+    Ok((0..1 << (2 * levels))
+        .map(block)
+        .collect::<Result<_, _>>()?)
 }
 
-/// The matrix of these quarters.
-fn joined(quarters: &[Matrix; 4]) -> Result<Matrix, OperationError> {
-    let [q11, q12, q21, q22] = quarters;
-    same_shape(&[q11, q12, q21, q22])?;
-    let [height, width] = extents(q11)?;
-    Ok(Matrix::build(
-        &[2 * height as u64, 2 * width as u64],
-        |whole| {
-            let (top, bottom) = whole.split_at_mut(2 * height * width);
-            for (half, left, right) in [(top, q11, q12), (bottom, q21, q22)] {
-                let left = left.as_slice().chunks_exact(width.max(1));
-                let right = right.as_slice().chunks_exact(width.max(1));
-                let rows = half.chunks_exact_mut((2 * width).max(1));
-                for (row, (left, right)) in rows.zip(left.zip(right)) {
-                    row[..width].copy_from_slice(left);
-                    row[width..].copy_from_slice(right);
-                }
+/// The matrix of these blocks.
+fn put_together(blocks: &[Matrix], levels: u32) -> Result<Matrix, OperationError> {
+    let side = blocks
+        .first()
+        .map_or(Ok(0), |block| Ok::<_, String>(extents(block)?[0]))?;
+    let size = side << levels;
+    Ok(Matrix::build(&[size as u64, size as u64], |whole| {
+        for (number, block) in blocks.iter().enumerate() {
+            let (row, column) = place(number, levels);
+            let rows = whole.chunks_exact_mut(size).skip(row * side);
+            for (to, from) in rows.zip(block.as_slice().chunks_exact(side)) {
+                to[column * side..(column + 1) * side].copy_from_slice(from);
             }
-        },
-    )?)
+        }
+    })?)
 }
 
 /// A square matrix of numbers from −1 to 1 that look random, the same for the same seed.
