@@ -241,13 +241,11 @@ pub(crate) fn multiply(
 ) -> Result<(Matrix, SequenceReport), Box<dyn Error>> {
     fits(a, b, levels)?;
     let strassen = Strassen::new(temporaries);
+    let (a, b) = (cut(a, levels)?, cut(b, levels)?);
     let mut sequence = Sequence::with(options);
-    let a: Blocks = (cut(a, levels)?.into_iter())
-        .map(|block| sequence.give(block))
-        .collect();
-    let b: Blocks = (cut(b, levels)?.into_iter())
-        .map(|block| sequence.give(block))
-        .collect();
+    let mut give = |block: Matrix| sequence.give(block);
+    let a: Blocks = a.into_iter().map(&mut give).collect();
+    let b: Blocks = b.into_iter().map(&mut give).collect();
     let [mut c] = new(&mut sequence, a.len());
     strassen.product(&mut sequence, &a, &b, &mut c)?;
     let report = sequence.end()?;
