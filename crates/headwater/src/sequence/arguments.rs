@@ -117,115 +117,200 @@ impl Pass<ByValue<String>> for &str {
 /// that type:
 ///
 /// ```
-/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # use headwater::sequence::{Item, Mode, Numbers, Sequence, SequenceError, procedure};
 /// # type M = Numbers<f64>;
-/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
-/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
-/// submit(&add, (&a, &b, &mut sum));
-/// # }
+/// # fn program(mut sequence: Sequence, a: M, b: M) -> Result<(), SequenceError> {
+/// # let add = procedure("matrix/add", "1").reads::<M>("a").reads::<M>("b").writes::<M>("sum")
+/// #     .run(|(a, _), _| Ok((a,)));
+/// # let (a, b, mut sum): (Item<M>, Item<M>, Item<M>) = (sequence.give(a), sequence.give(b), sequence.item());
+/// # let (count, single): (Item<i64>, Item<Numbers<f32>>) = (sequence.item(), sequence.item());
+/// sequence.submit(&add, (&a, &b, &mut sum))?;
+/// # Ok(()) }
 /// ```
 ///
 /// Whatever does not fit does not compile. An item that holds something else, such as `count`, an `Item<i64>`:
 ///
 /// ```compile_fail,E0277
-/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # use headwater::sequence::{Item, Mode, Numbers, Sequence, SequenceError, procedure};
 /// # type M = Numbers<f64>;
-/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
-/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
-/// submit(&add, (&a, &count, &mut sum));
-/// # }
+/// # fn program(mut sequence: Sequence, a: M, b: M) -> Result<(), SequenceError> {
+/// # let add = procedure("matrix/add", "1").reads::<M>("a").reads::<M>("b").writes::<M>("sum")
+/// #     .run(|(a, _), _| Ok((a,)));
+/// # let (a, b, mut sum): (Item<M>, Item<M>, Item<M>) = (sequence.give(a), sequence.give(b), sequence.item());
+/// # let (count, single): (Item<i64>, Item<Numbers<f32>>) = (sequence.item(), sequence.item());
+/// sequence.submit(&add, (&a, &count, &mut sum))?;
+/// # Ok(()) }
 /// ```
 ///
 /// An item of other numbers, such as `single`, an `Item<Numbers<f32>>`:
 ///
 /// ```compile_fail,E0277
-/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # use headwater::sequence::{Item, Mode, Numbers, Sequence, SequenceError, procedure};
 /// # type M = Numbers<f64>;
-/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
-/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
-/// submit(&add, (&a, &single, &mut sum));
-/// # }
+/// # fn program(mut sequence: Sequence, a: M, b: M) -> Result<(), SequenceError> {
+/// # let add = procedure("matrix/add", "1").reads::<M>("a").reads::<M>("b").writes::<M>("sum")
+/// #     .run(|(a, _), _| Ok((a,)));
+/// # let (a, b, mut sum): (Item<M>, Item<M>, Item<M>) = (sequence.give(a), sequence.give(b), sequence.item());
+/// # let (count, single): (Item<i64>, Item<Numbers<f32>>) = (sequence.item(), sequence.item());
+/// sequence.submit(&add, (&a, &single, &mut sum))?;
+/// # Ok(()) }
 /// ```
 ///
 /// One argument too few, or too many:
 ///
 /// ```compile_fail,E0277
-/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # use headwater::sequence::{Item, Mode, Numbers, Sequence, SequenceError, procedure};
 /// # type M = Numbers<f64>;
-/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
-/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
-/// submit(&add, (&a, &mut sum));
-/// # }
+/// # fn program(mut sequence: Sequence, a: M, b: M) -> Result<(), SequenceError> {
+/// # let add = procedure("matrix/add", "1").reads::<M>("a").reads::<M>("b").writes::<M>("sum")
+/// #     .run(|(a, _), _| Ok((a,)));
+/// # let (a, b, mut sum): (Item<M>, Item<M>, Item<M>) = (sequence.give(a), sequence.give(b), sequence.item());
+/// # let (count, single): (Item<i64>, Item<Numbers<f32>>) = (sequence.item(), sequence.item());
+/// sequence.submit(&add, (&a, &mut sum))?;
+/// # Ok(()) }
 /// ```
 ///
 /// ```compile_fail,E0277
-/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # use headwater::sequence::{Item, Mode, Numbers, Sequence, SequenceError, procedure};
 /// # type M = Numbers<f64>;
-/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
-/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
-/// submit(&add, (&a, &b, &a, &mut sum));
-/// # }
+/// # fn program(mut sequence: Sequence, a: M, b: M) -> Result<(), SequenceError> {
+/// # let add = procedure("matrix/add", "1").reads::<M>("a").reads::<M>("b").writes::<M>("sum")
+/// #     .run(|(a, _), _| Ok((a,)));
+/// # let (a, b, mut sum): (Item<M>, Item<M>, Item<M>) = (sequence.give(a), sequence.give(b), sequence.item());
+/// # let (count, single): (Item<i64>, Item<Numbers<f32>>) = (sequence.item(), sequence.item());
+/// sequence.submit(&add, (&a, &b, &a, &mut sum))?;
+/// # Ok(()) }
 /// ```
 ///
 /// An item that is written, but not passed by `&mut`; one that is only read, but passed by `&mut`; a handle itself:
 ///
 /// ```compile_fail,E0277
-/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # use headwater::sequence::{Item, Mode, Numbers, Sequence, SequenceError, procedure};
 /// # type M = Numbers<f64>;
-/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
-/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
-/// submit(&add, (&a, &b, &sum));
-/// # }
+/// # fn program(mut sequence: Sequence, a: M, b: M) -> Result<(), SequenceError> {
+/// # let add = procedure("matrix/add", "1").reads::<M>("a").reads::<M>("b").writes::<M>("sum")
+/// #     .run(|(a, _), _| Ok((a,)));
+/// # let (a, b, mut sum): (Item<M>, Item<M>, Item<M>) = (sequence.give(a), sequence.give(b), sequence.item());
+/// # let (count, single): (Item<i64>, Item<Numbers<f32>>) = (sequence.item(), sequence.item());
+/// sequence.submit(&add, (&a, &b, &sum))?;
+/// # Ok(()) }
 /// ```
 ///
 /// ```compile_fail,E0277
-/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # use headwater::sequence::{Item, Mode, Numbers, Sequence, SequenceError, procedure};
 /// # type M = Numbers<f64>;
-/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
-/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
-/// submit(&add, (&a, &mut sum, &mut sum.clone()));
-/// # }
+/// # fn program(mut sequence: Sequence, a: M, b: M) -> Result<(), SequenceError> {
+/// # let add = procedure("matrix/add", "1").reads::<M>("a").reads::<M>("b").writes::<M>("sum")
+/// #     .run(|(a, _), _| Ok((a,)));
+/// # let (a, b, mut sum): (Item<M>, Item<M>, Item<M>) = (sequence.give(a), sequence.give(b), sequence.item());
+/// # let (count, single): (Item<i64>, Item<Numbers<f32>>) = (sequence.item(), sequence.item());
+/// sequence.submit(&add, (&a, &mut sum.clone(), &mut sum))?;
+/// # Ok(()) }
 /// ```
 ///
 /// ```compile_fail,E0277
-/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # use headwater::sequence::{Item, Mode, Numbers, Sequence, SequenceError, procedure};
 /// # type M = Numbers<f64>;
-/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
-/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
-/// submit(&add, (&a, b, &mut sum));
-/// # }
+/// # fn program(mut sequence: Sequence, a: M, b: M) -> Result<(), SequenceError> {
+/// # let add = procedure("matrix/add", "1").reads::<M>("a").reads::<M>("b").writes::<M>("sum")
+/// #     .run(|(a, _), _| Ok((a,)));
+/// # let (a, b, mut sum): (Item<M>, Item<M>, Item<M>) = (sequence.give(a), sequence.give(b), sequence.item());
+/// # let (count, single): (Item<i64>, Item<Numbers<f32>>) = (sequence.item(), sequence.item());
+/// sequence.submit(&add, (&a, b, &mut sum))?;
+/// # Ok(()) }
 /// ```
 ///
 /// A literal where an item is written:
 ///
 /// ```compile_fail,E0277
-/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # use headwater::sequence::{Item, Mode, Numbers, Sequence, SequenceError, procedure};
 /// # type M = Numbers<f64>;
-/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
-/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
-/// submit(&add, (&a, &b, 0.0));
-/// # }
+/// # fn program(mut sequence: Sequence, a: M, b: M) -> Result<(), SequenceError> {
+/// # let add = procedure("matrix/add", "1").reads::<M>("a").reads::<M>("b").writes::<M>("sum")
+/// #     .run(|(a, _), _| Ok((a,)));
+/// # let (a, b, mut sum): (Item<M>, Item<M>, Item<M>) = (sequence.give(a), sequence.give(b), sequence.item());
+/// # let (count, single): (Item<i64>, Item<Numbers<f32>>) = (sequence.item(), sequence.item());
+/// sequence.submit(&add, (&a, &b, 0.0))?;
+/// # Ok(()) }
 /// ```
 ///
 /// The same handle for what is read and what is written. A clone of it stands for the same item, so the call may well read
 /// what was there before; only this has to be said:
 ///
 /// ```compile_fail,E0502
-/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # use headwater::sequence::{Item, Mode, Numbers, Sequence, SequenceError, procedure};
 /// # type M = Numbers<f64>;
-/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
-/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
-/// submit(&add, (&sum, &b, &mut sum));
-/// # }
+/// # fn program(mut sequence: Sequence, a: M, b: M) -> Result<(), SequenceError> {
+/// # let add = procedure("matrix/add", "1").reads::<M>("a").reads::<M>("b").writes::<M>("sum")
+/// #     .run(|(a, _), _| Ok((a,)));
+/// # let (a, b, mut sum): (Item<M>, Item<M>, Item<M>) = (sequence.give(a), sequence.give(b), sequence.item());
+/// # let (count, single): (Item<i64>, Item<Numbers<f32>>) = (sequence.item(), sequence.item());
+/// sequence.submit(&add, (&sum, &b, &mut sum))?;
+/// # Ok(()) }
 /// ```
 ///
 /// ```
-/// # use headwater::sequence::{Arguments, In, Item, Numbers, Out, Procedure};
+/// # use headwater::sequence::{Item, Mode, Numbers, Sequence, SequenceError, procedure};
 /// # type M = Numbers<f64>;
-/// # fn submit<P>(_: &Procedure<P>, _: impl Arguments<P>) {}
-/// # fn program(add: Procedure<(In<M>, In<M>, Out<M>)>, a: Item<M>, b: Item<M>, mut sum: Item<M>, count: Item<i64>, single: Item<Numbers<f32>>) {
-/// submit(&add, (&sum.clone(), &b, &mut sum));
-/// # }
+/// # fn program(mut sequence: Sequence, a: M, b: M) -> Result<(), SequenceError> {
+/// # let add = procedure("matrix/add", "1").reads::<M>("a").reads::<M>("b").writes::<M>("sum")
+/// #     .run(|(a, _), _| Ok((a,)));
+/// # let (a, b, mut sum): (Item<M>, Item<M>, Item<M>) = (sequence.give(a), sequence.give(b), sequence.item());
+/// # let (count, single): (Item<i64>, Item<Numbers<f32>>) = (sequence.item(), sequence.item());
+/// sequence.submit(&add, (&sum.clone(), &b, &mut sum))?;
+/// # Ok(()) }
+/// ```
+///
+/// A call after the end of the sequence; and a value asked for as another type:
+///
+/// ```compile_fail,E0382
+/// # use headwater::sequence::{Item, Mode, Numbers, Sequence, SequenceError, procedure};
+/// # type M = Numbers<f64>;
+/// # fn program(mut sequence: Sequence, a: M, b: M) -> Result<(), SequenceError> {
+/// # let add = procedure("matrix/add", "1").reads::<M>("a").reads::<M>("b").writes::<M>("sum")
+/// #     .run(|(a, _), _| Ok((a,)));
+/// # let (a, b, mut sum): (Item<M>, Item<M>, Item<M>) = (sequence.give(a), sequence.give(b), sequence.item());
+/// # let (count, single): (Item<i64>, Item<Numbers<f32>>) = (sequence.item(), sequence.item());
+/// sequence.end()?;
+/// sequence.submit(&add, (&a, &b, &mut sum))?;
+/// # Ok(()) }
+/// ```
+///
+/// ```
+/// # use headwater::sequence::{Item, Mode, Numbers, Sequence, SequenceError, procedure};
+/// # type M = Numbers<f64>;
+/// # fn program(mut sequence: Sequence, a: M, b: M) -> Result<(), SequenceError> {
+/// # let add = procedure("matrix/add", "1").reads::<M>("a").reads::<M>("b").writes::<M>("sum")
+/// #     .run(|(a, _), _| Ok((a,)));
+/// # let (a, b, mut sum): (Item<M>, Item<M>, Item<M>) = (sequence.give(a), sequence.give(b), sequence.item());
+/// # let (count, single): (Item<i64>, Item<Numbers<f32>>) = (sequence.item(), sequence.item());
+/// sequence.submit(&add, (&a, &b, &mut sum))?;
+/// sequence.end()?;
+/// # Ok(()) }
+/// ```
+///
+/// ```compile_fail,E0308
+/// # use headwater::sequence::{Item, Mode, Numbers, Sequence, SequenceError, procedure};
+/// # type M = Numbers<f64>;
+/// # fn program(mut sequence: Sequence, a: M, b: M) -> Result<(), SequenceError> {
+/// # let add = procedure("matrix/add", "1").reads::<M>("a").reads::<M>("b").writes::<M>("sum")
+/// #     .run(|(a, _), _| Ok((a,)));
+/// # let (a, b, mut sum): (Item<M>, Item<M>, Item<M>) = (sequence.give(a), sequence.give(b), sequence.item());
+/// # let (count, single): (Item<i64>, Item<Numbers<f32>>) = (sequence.item(), sequence.item());
+/// let sum: i64 = sequence.value(&sum)?;
+/// # Ok(()) }
+/// ```
+///
+/// ```
+/// # use headwater::sequence::{Item, Mode, Numbers, Sequence, SequenceError, procedure};
+/// # type M = Numbers<f64>;
+/// # fn program(mut sequence: Sequence, a: M, b: M) -> Result<(), SequenceError> {
+/// # let add = procedure("matrix/add", "1").reads::<M>("a").reads::<M>("b").writes::<M>("sum")
+/// #     .run(|(a, _), _| Ok((a,)));
+/// # let (a, b, mut sum): (Item<M>, Item<M>, Item<M>) = (sequence.give(a), sequence.give(b), sequence.item());
+/// # let (count, single): (Item<i64>, Item<Numbers<f32>>) = (sequence.item(), sequence.item());
+/// let sum: M = sequence.value(&sum)?;
+/// # Ok(()) }
 /// ```
 #[diagnostic::on_unimplemented(
     message = "the arguments `{Self}` do not fit a procedure with the parameters `{P}`",

@@ -189,13 +189,13 @@ fn files_and_directories_say_what_they_are() {
     let path = folder.path().join("there");
     std::fs::write(&path, "on disk").expect("written");
     let mut there = FileValue::of_bytes(*b"on disk");
-    there.handle = headwater_graph::Handle::Path(path.as_path().into());
+    there.handle = Handle::Path(path.as_path().into());
     let there = File::from(there);
     assert_eq!(there.path(), Some(path.as_path()));
     assert_eq!(there.read().expect("on disk"), b"on disk");
 
     let mut stored = FileValue::of_bytes(*b"kept");
-    stored.handle = headwater_graph::Handle::Stored;
+    stored.handle = Handle::Stored;
     let error = File::from(stored).read().expect_err("only in the store");
     assert!(
         error
@@ -223,15 +223,16 @@ fn run<P>(
 }
 
 /// Declared in an order that is not that of names.
-#[expect(clippy::type_complexity, reason = "it shows what is inferred")]
-fn mixed() -> Procedure<(
+type Mixed = (
     Out<String>,
     InOut<M>,
     ByValue<i64>,
     In<bool>,
     InList<f64>,
     Out<i64>,
-)> {
+);
+
+fn mixed() -> Procedure<Mixed> {
     procedure("test/mixed", "3")
         .writes::<String>("z")
         .updates::<M>("m")
@@ -381,14 +382,14 @@ fn bound<T>(made: Result<T, ProcedureError>) -> String {
 
 #[test]
 fn an_operation_becomes_a_procedure_port_by_port() -> Result<(), ProcedureError> {
-    let project: Procedure<(In<File>, InOut<File>, InList<f64>, ByValue<i64>)> =
-        Procedure::of(operation())
-            .reads("header")?
-            .updates_as("image", "projected")?
-            .reads_list("weights")?
-            .sets("scale", 0.5)?
-            .takes("rounds")?
-            .done()?;
+    type Project = (In<File>, InOut<File>, InList<f64>, ByValue<i64>);
+    let project: Procedure<Project> = Procedure::of(operation())
+        .reads("header")?
+        .updates_as("image", "projected")?
+        .reads_list("weights")?
+        .sets("scale", 0.5)?
+        .takes("rounds")?
+        .done()?;
     let (header, mut image, weights) = (item(0), item(1), [item(2), item(3)]);
     let list = (&header, &mut image, &weights, 4).list(&project);
     assert_eq!(

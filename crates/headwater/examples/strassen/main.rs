@@ -1,0 +1,67 @@
+//! Multiplies two matrices by Strassen's method: `strassen [N] [LEVELS] [--workers W] [--reuse] [--store FOLDER]`.
+//!
+//! Law: what it prints is what the sequence reports, and how far the product is from the classic one.
+
+mod strassen;
+
+use std::error::Error;
+use std::time::Instant;
+
+use headwater::StorePlace;
+use headwater::sequence::{Mode, SequenceOptions, Threads};
+use strassen::{
+    Temporaries, calls, classic_product, difference, example_matrix, multiply, rounding,
+};
+
+const USAGE: &str = "usage: strassen [N] [LEVELS] [--workers W] [--reuse] [--store FOLDER]";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut options = SequenceOptions::new(Mode::Restrictive)
+        .forgetting()
+        .called("strassen");
+    let mut temporaries = Temporaries::Separate;
+    let mut numbers = Vec::new();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or(USAGE);
+        match argument.as_str() {
+            "--workers" => options = options.on(Threads::new(value()?.parse()?)),
+            "--store" => {
+                options = options.store(StorePlace {
+                    url: Some(value()?),
+                    read_only: false,
+                });
+            }
+            "--reuse" => temporaries = Temporaries::Reused,
+            "--help" | "-h" => {
+                println!("{USAGE}");
+                return Ok(());
+            }
+            number => numbers.push(number.parse::<u32>().map_err(|_| USAGE)?),
+        }
+    }
+    let (size, levels) = match numbers[..] {
+        [] => (1024, 1),
+        [size] => (size, 1),
+        [size, levels] => (size, levels),
+        _ => return Err(USAGE.into()),
+    };
+
+    let size = u64::from(size);
+    let (a, b) = (example_matrix(size, 1), example_matrix(size, 2));
+    let (product, report) = multiply(options, &a, &b, levels, temporaries)?;
+    println!("{levels} levels, {} calls", calls(levels));
+    println!("{report}");
+    let began = Instant::now();
+    let classic = classic_product(&a, &b)?;
+    println!(
+        "the classic product, on one thread: {:.3} s",
+        began.elapsed().as_secs_f64()
+    );
+    println!(
+        "largest difference to it: {:.1e}; rounding alone may make {:.1e}",
+        difference(&product, &classic),
+        rounding(size, levels) + rounding(size, 0)
+    );
+    Ok(())
+}
