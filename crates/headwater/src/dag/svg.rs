@@ -271,19 +271,22 @@ fn bar(node: &DiagramNode, place: &Rectangle) -> Markup {
 /// How a line looks, and whether what it carries may be absent.
 type Look = (EdgeKind, bool);
 
+/// Where a line goes.
+type Corners = [(f64, f64)];
+
 /// What is drawn already.
 #[derive(Default)]
 struct Drawn<'a> {
     /// Pieces of lines, by their ends in tenths of a pixel.
     pieces: HashSet<([i64; 4], Look)>,
     /// By where a line begins: the one that did so last. Many begin alike and run together for long.
-    last: HashMap<([i64; 2], Look), &'a [(f64, f64)]>,
+    last: HashMap<([i64; 2], Look), &'a Corners>,
 }
 
 impl<'a> Drawn<'a> {
     /// How many corners of a line are known from the one before that begins at the same place. Its end is not among
     /// them.
-    fn known(&mut self, corners: &'a [(f64, f64)], look: Look) -> usize {
+    fn known(&mut self, corners: &'a Corners, look: Look) -> usize {
         let (Some(begin), inner) = (corners.first(), corners.len().saturating_sub(1)) else {
             return 0;
         };
