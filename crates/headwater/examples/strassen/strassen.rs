@@ -240,14 +240,12 @@ pub(crate) fn multiply(
     temporaries: Temporaries,
 ) -> Result<(Matrix, SequenceReport), Box<dyn Error>> {
     fits(a, b, levels)?;
+    let (a, b) = (cut(a, levels)?, cut(b, levels)?);
     let strassen = Strassen::new(temporaries);
     let mut sequence = Sequence::with(options);
-    let a: Blocks = (cut(a, levels)?.into_iter())
-        .map(|block| sequence.give(block))
-        .collect();
-    let b: Blocks = (cut(b, levels)?.into_iter())
-        .map(|block| sequence.give(block))
-        .collect();
+    let mut give = |block| sequence.give(block);
+    let a: Blocks = a.into_iter().map(&mut give).collect();
+    let b: Blocks = b.into_iter().map(&mut give).collect();
     let [mut c] = new(&mut sequence, a.len());
     strassen.product(&mut sequence, &a, &b, &mut c)?;
     let report = sequence.end()?;
@@ -385,9 +383,7 @@ fn cut(whole: &Matrix, levels: u32) -> Result<Vec<Matrix>, OperationError> {
 
 /// The matrix of these blocks.
 fn put_together(blocks: &[Matrix], levels: u32) -> Result<Matrix, OperationError> {
-    let side = blocks
-        .first()
-        .map_or(Ok(0), |block| Ok::<_, String>(extents(block)?[0]))?;
+    let side = blocks.first().map_or(0, |block| block.shape()[0] as usize);
     let size = side << levels;
     Ok(Matrix::build(&[size as u64, size as u64], |whole| {
         for (number, block) in blocks.iter().enumerate() {
