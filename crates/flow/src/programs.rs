@@ -50,9 +50,8 @@ pub fn read_programs(text: &str, registry: &Registry) -> Read<Vec<Operation>> {
     let parsed = report.len();
     validate(root, &PROGRAMS_SHAPE, scope, tree.damaged, &mut report);
     let fields = Fields::of(root, &PROGRAMS);
-    let read = fields
-        .get("operations")
-        .map(|node| operations(node, scope, &mut report).all);
+    let node = fields.get("operations").filter(|_| !tree.damaged);
+    let read = node.map(|node| operations(node, scope, &mut report).all);
     report.forget_patched(parsed, &tree.patches);
-    report.finish(read.filter(|_| !tree.damaged))
+    report.finish(read)
 }

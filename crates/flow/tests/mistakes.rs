@@ -7,7 +7,8 @@
 use std::path::PathBuf;
 
 use headwater_flow::{
-    DataFormat, mutate, read_data, read_descriptor, read_study, read_workflow, resolve,
+    DataFormat, mutate, read_data, read_descriptor, read_programs, read_study, read_workflow,
+    resolve,
 };
 use headwater_graph::{Diagnostic, Severity};
 
@@ -85,6 +86,14 @@ fn stages_and_tasks() {
 #[test]
 fn operations_of_the_file() {
     check_workflow("operations.txt");
+}
+
+#[test]
+fn operations_alone() {
+    let registry = mutate::registry();
+    check("programs.txt", |text| {
+        read_programs(text, &registry).diagnostics
+    });
 }
 
 #[test]

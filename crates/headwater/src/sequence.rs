@@ -107,6 +107,9 @@ use item::Dropped;
 use record::Recording;
 use report::Held;
 
+/// Where nothing is remembered, values of more bytes are known by number: each one that is given is another.
+const LARGE: u64 = 64 << 10;
+
 /// Calls in program order.
 pub struct Sequence {
     program: Program,
@@ -117,6 +120,8 @@ pub struct Sequence {
     /// By position among things from outside: whether a call reads it.
     given: HashMap<u32, u64>,
     taken: u64,
+    /// How many large values are known by number.
+    large: u64,
 }
 
 /// What people call a call: the last part of the name of its operation, and its number.
@@ -150,6 +155,7 @@ impl Sequence {
             live: Vec::new(),
             given: HashMap::new(),
             taken: 0,
+            large: 0,
         }
     }
 
@@ -213,10 +219,16 @@ impl Sequence {
     }
 
     fn external(&mut self, value: Value) -> Source {
-        self.engine.enactment.graph_mut().external(External {
-            identity: Identity::of(&value),
-            value,
-        })
+        let identity = match value.memory() > LARGE && !self.engine.remembers() {
+            // Nobody will look for it later, so nobody has to look into it.
+            true => {
+                self.large += 1;
+                Identity::Name(format!("large value {}", self.large).into())
+            }
+            false => Identity::of(&value),
+        };
+        let graph = self.engine.enactment.graph_mut();
+        graph.external(External { identity, value })
     }
 
     /// Makes a call. Nothing runs yet. The compiler has checked the arguments against the procedure.

@@ -343,7 +343,7 @@ fn an_update_that_fails_leaves_others_what_they_read() {
         let (make, copy) = (make(), copy());
         let breaks = operation(update_signature(), |mut inputs, _| {
             change(&Told::default(), 0, &mut inputs[0], |elements| {
-                elements.fill(0)
+                elements.fill(0);
             })?;
             panic!("half way");
         });
@@ -621,24 +621,16 @@ fn manner() -> impl Strategy<Value = Manner> {
     let stored = proptest::bool::weighted(0.2);
     let memory = proptest::option::of(600..6000_u64);
     let sparse = || (any::<u64>(), any::<u64>()).prop_map(|(a, b)| a & b);
-    (
-        1..5_u64,
-        any::<bool>(),
-        memory,
-        0..3_u32,
-        sparse(),
-        sparse(),
+    (1..5_u64, stored, memory, 0..3_u32, sparse(), sparse()).prop_map(
+        |(workers, stored, memory, retries, wanted, looked)| Manner {
+            workers,
+            stored,
+            memory,
+            retries,
+            wanted,
+            looked,
+        },
     )
-        .prop_map(
-            |(workers, stored, memory, retries, wanted, looked)| Manner {
-                workers,
-                stored,
-                memory,
-                retries,
-                wanted,
-                looked,
-            },
-        )
 }
 
 /// Runs the steps and compares everything that came of them with what copies give; says how many updates had their
@@ -665,7 +657,12 @@ fn check(steps: &[Step], manner: &Manner) -> Result<usize, TestCaseError> {
             }
             if bit(manner.looked, place) {
                 let look = &operations.look;
-                wanted.push(add(&mut graph, look, place as i64, &[source.clone()]));
+                wanted.push(add(
+                    &mut graph,
+                    look,
+                    place as i64,
+                    std::slice::from_ref(source),
+                ));
             }
         }
         let pause = Duration::from_micros(100);

@@ -18,6 +18,7 @@ mod python;
 /// Programs that some tests call, and the Debian packages they come from. All are small, or are there already.
 const NEEDED: &[(&str, &str)] = &[
     ("montage", "imagemagick"),
+    ("mProjectPP", "montage"),
     ("zsh", "zsh"),
     ("fish", "fish"),
     ("groff", "groff"),

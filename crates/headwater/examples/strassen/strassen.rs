@@ -240,10 +240,10 @@ pub(crate) fn multiply(
     temporaries: Temporaries,
 ) -> Result<(Matrix, SequenceReport), Box<dyn Error>> {
     fits(a, b, levels)?;
-    let (a, b) = (cut(a, levels)?, cut(b, levels)?);
     let strassen = Strassen::new(temporaries);
+    let (a, b) = (cut(a, levels)?, cut(b, levels)?);
     let mut sequence = Sequence::with(options);
-    let mut give = |block| sequence.give(block);
+    let mut give = |block: Matrix| sequence.give(block);
     let a: Blocks = a.into_iter().map(&mut give).collect();
     let b: Blocks = b.into_iter().map(&mut give).collect();
     let [mut c] = new(&mut sequence, a.len());

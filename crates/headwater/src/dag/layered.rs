@@ -4,7 +4,7 @@
 //! down, at a place of their own. So nothing covers anything, whatever the order turned out to be. The same things give
 //! the same picture.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
 
 /// Something that takes room. One without width is a place that lines pass.
 #[derive(Debug, Clone, Copy)]
@@ -132,12 +132,17 @@ impl Rows {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut ways = Vec::with_capacity(links.len());
         // By net: the vertices that its lines pass so far, by row.
-        let mut passed: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-        let mut joined = BTreeSet::new();
+        let mut passed: HashMap<(usize, usize), usize> = HashMap::new();
+        let mut joined = HashSet::new();
+        // By net and item: the longest way from there so far, without its end. Others begin alike.
+        let mut longest: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
         for (number, link) in links.iter().enumerate() {
-            let mut way = vec![link.from];
-            let (mut last, mut offset) = (link.from, link.from_offset);
-            for rank in items[link.from].rank + 1..items[link.to].rank {
+            let first = items[link.from].rank + 1;
+            let long = longest.entry((link.net, link.from)).or_default();
+            if long.is_empty() {
+                long.push(link.from);
+            }
+            for rank in first + long.len() - 1..items[link.to].rank {
                 let fresh = vertices.len();
                 let next = *passed.entry((link.net, rank)).or_insert(fresh);
                 if next == fresh {
@@ -149,6 +154,7 @@ impl Rows {
                     });
                     keys.push((keys[link.from] + keys[link.to]) / 2.0);
                 }
+                let last = long[long.len() - 1];
                 if joined.insert((last, next)) {
                     let weight = match vertices[last].line {
                         true => 8.0,
@@ -157,16 +163,24 @@ impl Rows {
                     };
                     pieces.push(Piece {
                         upper: last,
-                        upper_offset: offset,
+                        upper_offset: match long.len() {
+                            1 => link.from_offset,
+                            _ => 0.0,
+                        },
                         lower: next,
                         lower_offset: 0.0,
                         weight,
                         link: usize::MAX,
                     });
                 }
-                way.push(next);
-                (last, offset) = (next, 0.0);
+                long.push(next);
             }
+            let mut way = long[..items[link.to].rank.saturating_sub(first) + 1].to_vec();
+            let last = way[way.len() - 1];
+            let offset = match way.len() {
+                1 => link.from_offset,
+                _ => 0.0,
+            };
             pieces.push(Piece {
                 upper: last,
                 upper_offset: offset,

@@ -146,6 +146,8 @@ struct Layout<'a> {
     units: Vec<Unit>,
     /// By node: its unit, and its position there.
     home: Vec<(usize, usize)>,
+    /// By unit: the edges that begin or end there, by their place among `edges`.
+    touching: Vec<Vec<usize>>,
     /// By unit: the rows of its nodes.
     rows: Vec<Vec<usize>>,
     /// By unit: whether its rows had to be broken.
@@ -214,12 +216,26 @@ impl<'a> Layout<'a> {
             turned,
             units,
             home,
+            touching: Vec::new(),
             rows: Vec::new(),
             broken: Vec::new(),
             apart: OUTSIDE.rows,
         };
         layout.find_rows();
+        layout.touching = vec![Vec::new(); layout.units.len()];
+        for (place, (_, from, to, _)) in layout.edges.iter().enumerate() {
+            let (from, to) = (layout.home[*from].0, layout.home[*to].0);
+            layout.touching[from].push(place);
+            if from != to {
+                layout.touching[to].push(place);
+            }
+        }
         layout
+    }
+
+    /// The edges that begin or end in a unit.
+    fn edges_at(&self, unit: usize) -> impl Iterator<Item = &(usize, usize, usize, Net)> {
+        self.touching[unit].iter().map(|place| &self.edges[*place])
     }
 
     /// Finds the rows of each stage. What leaves one whose rows are broken does so as one line: there is no room for many
@@ -271,15 +287,13 @@ impl<'a> Layout<'a> {
                 .collect()
         };
         let entries = nets(
-            self.edges
-                .iter()
+            self.edges_at(number)
                 .filter(entering)
                 .map(|edge| edge.3)
                 .collect(),
         );
         let exits = nets(
-            self.edges
-                .iter()
+            self.edges_at(number)
                 .filter(leaving)
                 .map(|edge| edge.3)
                 .collect(),
@@ -323,7 +337,7 @@ impl<'a> Layout<'a> {
         let (mut links, mut of_edge) = (Vec::new(), Vec::new());
         let mut exit_link = BTreeMap::new();
         let mut numbers: BTreeMap<Net, usize> = BTreeMap::new();
-        for (edge, from, to, net) in &self.edges {
+        for (edge, from, to, net) in self.edges_at(number) {
             let (begins, ends) = match (here(*from), here(*to)) {
                 (true, true) => (self.home[*from].1, self.home[*to].1),
                 (false, true) => (entry_at + entries[net], self.home[*to].1),
@@ -446,7 +460,7 @@ impl<'a> Layout<'a> {
             }],
             ..Arranged::default()
         };
-        for (_, from, to, net) in &self.edges {
+        for (_, from, to, net) in self.edges_at(number) {
             // What goes up does so beside what goes down.
             let door = match net.1 >= TURNED {
                 true => middle + face.width * 0.3,

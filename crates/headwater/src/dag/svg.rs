@@ -3,7 +3,7 @@
 //! Law: one element that needs nothing but itself: no script, no font, no address, no id. Everything that a user named
 //! is text in it and nothing else. It follows the reader's choice of light or dark.
 
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
 
 use maud::{Markup, PreEscaped, html};
 
@@ -141,7 +141,7 @@ impl Header {
 }
 
 fn content(diagram: &Diagram, picture: &Picture) -> Markup {
-    let mut drawn = BTreeSet::new();
+    let mut drawn = Drawn::default();
     html! {
         @for stage in &picture.stages {
             g.hw-stage {
@@ -268,13 +268,52 @@ fn bar(node: &DiagramNode, place: &Rectangle) -> Markup {
     }
 }
 
-/// A piece of a line that is drawn: its ends in tenths of a pixel, and how it looks.
-type Drawn = ([i64; 4], EdgeKind, bool);
+/// How a line looks, and whether what it carries may be absent.
+type Look = (EdgeKind, bool);
+
+/// What is drawn already.
+#[derive(Default)]
+struct Drawn<'a> {
+    /// Pieces of lines, by their ends in tenths of a pixel.
+    pieces: HashSet<([i64; 4], Look)>,
+    /// By where a line begins: the one that did so last. Many begin alike and run together for long.
+    last: HashMap<([i64; 2], Look), &'a [(f64, f64)]>,
+}
+
+impl<'a> Drawn<'a> {
+    /// How many corners of a line are known from the one before that begins at the same place. Its end is not among
+    /// them.
+    fn known(&mut self, corners: &'a [(f64, f64)], look: Look) -> usize {
+        let (Some(begin), inner) = (corners.first(), corners.len().saturating_sub(1)) else {
+            return 0;
+        };
+        let begin = [begin.0, begin.1].map(tenth);
+        let Some(other) = self.last.insert((begin, look), corners) else {
+            return 0;
+        };
+        let both = corners[..inner]
+            .iter()
+            .zip(&other[..other.len().saturating_sub(1)]);
+        both.take_while(|(one, other)| one == other).count()
+    }
+}
+
+fn tenth(value: f64) -> i64 {
+    (value * 10.0).round() as i64
+}
 
 /// An arrow: straight through rows, bent between them, with a tip; down, unless it is turned.
-fn line(diagram: &Diagram, arrow: &Arrow, drawn: &mut BTreeSet<Drawn>) -> Markup {
+fn line<'a>(diagram: &Diagram, arrow: &'a Arrow, drawn: &mut Drawn<'a>) -> Markup {
     let edge = &diagram.edges[arrow.edge];
-    let mut corners = arrow.corners.clone();
+    let look = match edge.kind {
+        EdgeKind::Wait => (EdgeKind::After, edge.optional),
+        kind => (kind, edge.optional),
+    };
+    let known = match arrow.turned {
+        true => 0,
+        false => drawn.known(&arrow.corners, look),
+    };
+    let mut corners = arrow.corners[known.saturating_sub(1)..].to_vec();
     // The line ends where the tip begins.
     let (tip, length) = match arrow.turned {
         true => (corners.first_mut(), 5.0),
@@ -288,10 +327,6 @@ fn line(diagram: &Diagram, arrow: &Arrow, drawn: &mut BTreeSet<Drawn>) -> Markup
         false => format!("M{} {}l-3.6 -6.5h7.2z", number(*x), number(*y)),
     };
     *y += length;
-    let looks = match edge.kind {
-        EdgeKind::Wait => EdgeKind::After,
-        kind => kind,
-    };
     let mut way = String::new();
     let (mut last, mut pen): (Option<(f64, f64)>, bool) = (None, false);
     for to in corners {
@@ -299,9 +334,8 @@ fn line(diagram: &Diagram, arrow: &Arrow, drawn: &mut BTreeSet<Drawn>) -> Markup
             continue;
         };
         // What several lines share is drawn once, or it would look thicker.
-        let tenth = |value: f64| (value * 10.0).round() as i64;
         let ends = [from.0, from.1, to.0, to.1].map(tenth);
-        if !drawn.insert((ends, looks, edge.optional)) {
+        if !drawn.pieces.insert((ends, look)) {
             pen = false;
             continue;
         }
@@ -320,7 +354,7 @@ fn line(diagram: &Diagram, arrow: &Arrow, drawn: &mut BTreeSet<Drawn>) -> Markup
             ));
         }
     }
-    let (order, later) = (looks == EdgeKind::After, looks == EdgeKind::Order);
+    let (order, later) = (look.0 == EdgeKind::After, look.0 == EdgeKind::Order);
     html! {
         g class=(classes("hw-arrow", &[("hw-order", order), ("hw-later", later), ("hw-absent", edge.optional)])) {
             title { (told(diagram, edge)) }

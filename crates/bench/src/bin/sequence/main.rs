@@ -1,8 +1,11 @@
-//! What it costs to find out which calls of a program depend on which.
+//! Sequences of calls: what analysing and submitting them costs, Strassen's multiplication, and a mosaic of the sky.
 //!
 //! Law: the claims are those of the part that they stand in; a part that cannot run here says so.
 
 mod analysis;
+mod calls;
+mod montage;
+mod strassen;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -10,6 +13,8 @@ use std::process::ExitCode;
 use headwater_bench::Claims;
 
 fn main() -> ExitCode {
+    // Programs are started by a small helper.
+    headwater::init();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [flag, kind, calls] = arguments.as_slice()
         && flag == analysis::CHILD
@@ -27,5 +32,8 @@ fn main() -> ExitCode {
 }
 
 fn measure(claims: &mut Claims) -> Result<(), Box<dyn Error>> {
-    analysis::measure(claims)
+    analysis::measure(claims)?;
+    calls::measure(claims)?;
+    strassen::measure(claims)?;
+    montage::measure(claims)
 }
