@@ -4,6 +4,7 @@
 
 mod strassen;
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::Instant;
 
@@ -52,6 +53,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (product, report) = multiply(options, &a, &b, levels, temporaries)?;
     println!("{levels} levels, {} calls", calls(levels));
     println!("{report}");
+    let mut spent: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
+    for call in &report.calls {
+        let (calls, seconds) = spent.entry(&call.operation).or_default();
+        *calls += 1;
+        *seconds += call.ran.map_or(0.0, |(_, took)| took.as_secs_f64());
+    }
+    for (operation, (calls, seconds)) in spent {
+        println!("{operation}: {calls} calls, {seconds:.3} s");
+    }
     let began = Instant::now();
     let classic = classic_product(&a, &b)?;
     println!(

@@ -383,9 +383,7 @@ fn cut(whole: &Matrix, levels: u32) -> Result<Vec<Matrix>, OperationError> {
 
 /// The matrix of these blocks.
 fn put_together(blocks: &[Matrix], levels: u32) -> Result<Matrix, OperationError> {
-    let side = blocks
-        .first()
-        .map_or(Ok(0), |block| Ok::<_, String>(extents(block)?[0]))?;
+    let side = blocks.first().map_or(0, |block| block.shape()[0] as usize);
     let size = side << levels;
     Ok(Matrix::build(&[size as u64, size as u64], |whole| {
         for (number, block) in blocks.iter().enumerate() {
