@@ -60,6 +60,7 @@ pub enum Binding {
 
 /// A call that cannot be made.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CallError {
     /// An item is read that nobody has given or written.
     #[error("`{operation}` reads `{item}`, which has no value yet")]
@@ -132,6 +133,16 @@ pub enum CallError {
         /// What is given.
         given: String,
     },
+    /// Two operations have one name and one version.
+    #[error(
+        "there are two operations `{operation}` of version `{version}`, which have other ports or parameters"
+    )]
+    Clash {
+        /// Their name.
+        operation: Arc<str>,
+        /// Their version.
+        version: Arc<str>,
+    },
     /// Whatever else the graph does not take.
     #[error(transparent)]
     Graph(#[from] GraphError),
@@ -148,6 +159,7 @@ impl CallError {
                 "ask the sequence for its value first, or begin the sequence in restrictive mode",
             ),
             CallError::Twice { .. } => Some("give each output an item of its own"),
+            CallError::Clash { .. } => Some("give one of them another name, or another version"),
             _ => None,
         }
     }
@@ -288,8 +300,20 @@ impl Program {
         let values = values(signature, parameters)?;
         let inputs = self.inputs(signature, bindings)?;
         let written = self.written(signature, bindings)?;
+        let most = bindings.len() + values.len() + inputs.len();
+        if self.arguments.len() + most >= u32::MAX as usize {
+            return Err(GraphError::Full.into());
+        }
+        let position = graph.operation(operation);
+        let known = &graph.operations()[position as usize];
+        if !Arc::ptr_eq(known, operation) && known.signature != *signature {
+            return Err(CallError::Clash {
+                operation: Arc::clone(&signature.name),
+                version: Arc::clone(&signature.version),
+            });
+        }
         let task = NewTask {
-            operation: graph.operation(operation),
+            operation: position,
             parameters: &values,
             inputs: &inputs,
             address,
@@ -443,6 +467,14 @@ impl Program {
                 declared.accepts(&port.port_type),
             )?;
             written.push((*item, *output));
+        }
+        let mut outputs: Vec<u16> = written.iter().map(|(_, output)| *output).collect();
+        outputs.sort_unstable();
+        if let Some(pair) = outputs.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(CallError::Bound {
+                operation: Arc::clone(&signature.name),
+                port: Arc::clone(&signature.outputs[usize::from(pair[0])].name),
+            });
         }
         let mut items: Vec<ItemId> = written.iter().map(|(item, _)| *item).collect();
         items.sort_unstable();

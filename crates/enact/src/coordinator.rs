@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use core::time::Duration;
 
-use headwater_graph::TaskId;
+use headwater_graph::{Operation, TaskId};
 
 use crate::needs::{Ledger, Needs, PlanError};
 use crate::{Options, Time};
@@ -350,6 +350,11 @@ impl Coordinator {
     /// What happened since the last call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.notices)
+    }
+
+    /// Why this machine can never run an operation, if it cannot.
+    pub fn refuses(&self, operation: &Operation) -> Option<PlanError> {
+        self.ledger.assess(operation).refused().cloned()
     }
 
     /// How many tasks of the graph it has taken in.

@@ -175,11 +175,16 @@ pub(crate) fn spill(folder: &Path, task: TaskId, outputs: &Outputs) -> std::io::
     encode_to(&Value::List(outputs.clone().into()), &mut file)
 }
 
-/// Reads back what [`spill`] wrote.
+/// Reads back what [`spill`] wrote, which is not there any more then.
 pub(crate) fn unspill(folder: &Path, task: TaskId) -> Option<Outputs> {
-    let path = spill_path(folder, task);
-    let bytes = std::fs::read(&path).ok()?;
-    let _ = std::fs::remove_file(&path);
+    let outputs = peek(folder, task);
+    let _ = std::fs::remove_file(spill_path(folder, task));
+    outputs
+}
+
+/// Reads what [`spill`] wrote.
+pub(crate) fn peek(folder: &Path, task: TaskId) -> Option<Outputs> {
+    let bytes = std::fs::read(spill_path(folder, task)).ok()?;
     match decode(&bytes).ok()? {
         Value::List(outputs) => Some(outputs.to_vec()),
         _ => None,

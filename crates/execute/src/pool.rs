@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ use headwater_graph::{
 use crate::command::{Attempt, CommandRunner, CommandSettings};
 use crate::files::Scratch;
 use crate::folder::{FolderError, known_by_contents};
-use crate::held::{Held, speaks_of_files, spill, unspill};
+use crate::held::{Held, peek, speaks_of_files, spill, unspill};
 use crate::keeper::{Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, Ports};
 use crate::{native, spawn};
 
@@ -180,12 +180,6 @@ pub struct Session {
     began: Instant,
 }
 
-impl Default for Session {
-    fn default() -> Session {
-        Session::new(&[])
-    }
-}
-
 impl Session {
     fn new(deliver: &[TaskId]) -> Session {
         Session {
@@ -195,9 +189,18 @@ impl Session {
         }
     }
 
-    /// An output of a task, if it is in memory.
-    pub fn output(&self, task: TaskId, port: u16) -> Option<Value> {
-        self.held.output(task, port)
+    /// Nothing yet; times are counted from then.
+    pub fn since(began: Instant) -> Session {
+        Session {
+            began,
+            ..Session::new(&[])
+        }
+    }
+
+    /// An output of a task, if it is in memory, or in the `scratch` folder of the pool because memory was short.
+    pub fn output(&self, task: TaskId, port: u16, scratch: &Path) -> Option<Value> {
+        let here = self.held.output(task, port);
+        here.or_else(|| peek(scratch, task)?.into_iter().nth(usize::from(port)))
     }
 
     /// Drops what nobody needs in memory any more.

@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use headwater_graph::{Signature, Value};
+use headwater_graph::{Digest, Signature, Value};
 
 use crate::pool::{Failure, FailureKind};
 
@@ -46,16 +46,20 @@ impl Mark {
 
 /// The files of the user that a run reads, as they were when they were digested.
 #[derive(Debug, Clone, Default)]
-pub struct Watched(HashMap<PathBuf, Option<Mark>>);
+pub struct Watched(HashMap<PathBuf, (Digest, Option<Mark>)>);
 
 impl Watched {
-    /// Remembers how the files of a value are now. One that is gone already has changed for good.
+    /// Remembers how the files of a value are now. One that is gone already has changed for good; one that was other
+    /// contents before has changed for those who want these.
     pub fn add(&mut self, value: &Value) {
         value.for_each_file(&mut |file| {
-            if let Some(path) = file.handle.path()
-                && !self.0.contains_key(&**path)
-            {
-                self.0.insert(path.to_path_buf(), Mark::of(path).ok());
+            let Some(path) = file.handle.path() else {
+                return;
+            };
+            let known = self.0.get(&**path);
+            if known.is_none_or(|(digest, _)| *digest != file.digest) {
+                let mark = Mark::of(path).ok();
+                self.0.insert(path.to_path_buf(), (file.digest, mark));
             }
         });
     }
@@ -80,7 +84,9 @@ impl Watched {
                 };
                 let now = Mark::of(path).ok();
                 match self.0.get(&**path) {
-                    Some(mark) if now.is_none() || now != *mark => {
+                    Some((digest, mark))
+                        if now.is_none() || now != *mark || *digest != file.digest =>
+                    {
                         let message = format!("`{}` changed since the run began", path.display());
                         wrong.get_or_insert(message);
                     }
@@ -118,7 +124,7 @@ impl Reading<'_> {
         for value in self.inputs {
             value.for_each_file(&mut |file| {
                 if let Some(path) = file.handle.path()
-                    && let Some(mark) = self.watched.0.get(&**path)
+                    && let Some((_, mark)) = self.watched.0.get(&**path)
                     && Mark::of(path).ok() != *mark
                 {
                     wrong.get_or_insert(format!(

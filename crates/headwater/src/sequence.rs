@@ -42,7 +42,7 @@
 //! | `tuple` | tuples of parameters and of data |
 //! | `argument` | [`Argument`]: what is bound to which port, of operations whose types are known only when they run |
 //! | `options` | [`SequenceOptions`]: where calls run and what is remembered |
-//! | `engine` | one graph that grows, run round by round |
+//! | `engine`, `pending` | one graph that grows, run round by round; which calls may still have to run |
 //! | `executor` | [`Executor`]: who runs tasks and has their outputs |
 //! | `drawing` | a sequence as a drawing |
 //! | `handle` | [`DataHandle`]: an item without its bytes |
@@ -63,6 +63,7 @@ mod handle;
 mod item;
 mod numbers;
 mod options;
+mod pending;
 mod procedure;
 mod programs;
 mod record;
@@ -88,6 +89,7 @@ pub use draft::{Draft, procedure};
 pub use error::{FailedCall, SequenceError, Unavailable};
 pub use executor::{Executor, Folders, Round, Threads};
 pub use handle::{DataHandle, Whereabouts};
+pub use headwater_execute::{Keeper, Observer, PoolError, Watched};
 pub use item::{Item, Reference};
 pub use numbers::{Numbers, ShapeError};
 pub use options::SequenceOptions;
@@ -110,7 +112,11 @@ use report::Held;
 /// Where nothing is remembered, values of more bytes are known by number: each one that is given is another.
 const LARGE: u64 = 64 << 10;
 
+/// At most so many calls are drawn one by one.
+const DRAWN: usize = 2000;
+
 /// Calls in program order.
+#[must_use = "calls run when a value is asked for, or at the end"]
 pub struct Sequence {
     program: Program,
     engine: Engine,
@@ -122,12 +128,6 @@ pub struct Sequence {
     taken: u64,
     /// How many large values are known by number.
     large: u64,
-}
-
-/// What people call a call: the last part of the name of its operation, and its number.
-fn address(operation: &str, call: CallId) -> String {
-    let name = operation.rsplit('/').next().unwrap_or(operation);
-    format!("{name}[{}]", call.0)
 }
 
 /// A value as what a handle says it is.
@@ -161,11 +161,15 @@ impl Sequence {
 
     /// A new item that has a value.
     pub fn give<T: Datum>(&mut self, value: T) -> Item<T> {
-        Item::new(self.give_value(T::datum_type(), value.into_value()))
+        Item::new(self.given(T::datum_type(), value.into_value()))
     }
 
     /// The same, whatever it holds.
-    pub fn give_value(&mut self, declared: Type, value: Value) -> Reference {
+    pub fn give_value(&mut self, value: Value) -> Reference {
+        self.given(value.value_type(), value)
+    }
+
+    fn given(&mut self, declared: Type, value: Value) -> Reference {
         let source = self.external(value);
         self.reference(declared, Some(source))
     }
@@ -193,7 +197,7 @@ impl Sequence {
             handle: Handle::Path(path.into()),
         }));
         self.engine.watch(&value);
-        Ok(Item::new(self.give_value(Type::File, value)))
+        Ok(Item::new(self.given(Type::File, value)))
     }
 
     /// A new item that is a folder with the files below it, known by their names and contents.
@@ -202,13 +206,13 @@ impl Sequence {
         let store = self.engine.digests()?;
         let value = Value::Directory(store.digest_directory(&path).map_err(Error::from)?);
         self.engine.watch(&value);
-        Ok(Item::new(self.give_value(Type::Directory, value)))
+        Ok(Item::new(self.given(Type::Directory, value)))
     }
 
-    /// Gives an item a name, for messages and drawings.
-    pub fn name<T>(&mut self, item: &Item<T>, name: &str) {
-        if item.reference().belongs_to(&self.dropped) {
-            self.program.name(item.reference().id(), name);
+    /// Gives an item a name, for messages and drawings. An item of another sequence has none here.
+    pub fn name(&mut self, item: &impl AsRef<Reference>, name: &str) {
+        if let Ok(item) = self.own(item.as_ref()) {
+            self.program.name(item, name);
         }
     }
 
@@ -247,9 +251,16 @@ impl Sequence {
         operation: &Arc<Operation>,
         arguments: Vec<Argument>,
     ) -> Result<CallId, SequenceError> {
+        if let Some(why) = self.engine.refuses(operation) {
+            let operation = Arc::clone(&operation.signature.name);
+            return Err(SequenceError::TooLarge { operation, why });
+        }
         let (bindings, parameters) = self.bindings(operation, arguments)?;
-        let call = CallId(self.program.calls() as u32);
-        let told = address(&operation.signature.name, call);
+        // What a call makes that is not pure is another thing in every run, and so is what is made from it.
+        let told = match operation.signature.pure {
+            true => String::new(),
+            false => format!("{}/{}", self.engine.run_name(), self.program.calls()),
+        };
         let graph = self.engine.enactment.graph_mut();
         let call = self
             .program
@@ -262,8 +273,7 @@ impl Sequence {
             })
             .collect();
         self.note_given(task);
-        self.engine
-            .called(call, task, operation.signature.pure, &written);
+        self.engine.called(call, task, &written);
         Ok(call)
     }
 
@@ -392,6 +402,12 @@ impl Sequence {
         }
     }
 
+    /// The call that wrote an item which is a product of this task.
+    fn writer(&self, item: ItemId, task: TaskId) -> CallId {
+        let writer = self.program.writer(item);
+        writer.unwrap_or_else(|| self.engine.first_call(task))
+    }
+
     fn notice_dropped(&mut self) {
         let gone = self.dropped.take();
         gone.iter().for_each(|item| self.live[item.index()] = false);
@@ -415,7 +431,8 @@ impl Sequence {
                 let live = |item: ItemId| self.live[item.index()];
                 self.engine
                     .ask(&self.program, &live, &[(task, port)], false)?;
-                let value = self.engine.product(&name, task, port)?;
+                let writer = self.writer(item, task);
+                let value = self.engine.product(&name, writer, task, port)?;
                 self.taken += value.size();
                 value
             }
@@ -431,8 +448,8 @@ impl Sequence {
     }
 
     /// What is known of an item without its bytes.
-    pub fn handle<T>(&self, item: &Item<T>) -> Result<DataHandle, SequenceError> {
-        let id = self.own(item.reference())?;
+    pub fn handle(&self, item: &impl AsRef<Reference>) -> Result<DataHandle, SequenceError> {
+        let id = self.own(item.as_ref())?;
         let mut handle = DataHandle {
             item: self.program.name_of(id),
             object: self.program.declared(id).clone(),
@@ -458,6 +475,7 @@ impl Sequence {
                 handle.whereabouts = match (&here, state) {
                     (Some(_), _) => Whereabouts::Memory,
                     (None, State::Known) => Whereabouts::Stored,
+                    (None, State::Done) if self.engine.remembers() => Whereabouts::Stored,
                     (None, _) => Whereabouts::Nowhere,
                 };
                 handle.node = self.engine.node().map(str::to_owned);
@@ -482,20 +500,27 @@ impl Sequence {
     /// The calls so far and what makes them depend on each other: which reads what another has written (RAW), and which
     /// writes over what another has read (WAR) or written (WAW). Dependences that neither order nor data need are left
     /// out. Runs nothing.
+    ///
+    /// Of more than 2,000 calls, all calls of one operation are one node.
     pub fn dag(&self) -> Diagram {
-        self.drawing(&|item| self.live[item.index()]).reduced()
+        self.draw(|drawing| drawing.reduced())
     }
 
-    /// The calls so far, with all dependences that comparing each call with each later one finds. Runs nothing.
+    /// As [`dag`](Self::dag), with all dependences that comparing each call with each later one finds.
     pub fn unreduced_dag(&self) -> Diagram {
-        self.drawing(&|item| self.live[item.index()]).unreduced()
+        self.draw(|drawing| drawing.unreduced())
     }
 
-    fn drawing<'a>(&'a self, live: &'a dyn Fn(ItemId) -> bool) -> Drawing<'a> {
-        Drawing {
+    fn draw(&self, each: impl FnOnce(&Drawing<'_>) -> Diagram) -> Diagram {
+        let gone = self.dropped.look();
+        let drawing = Drawing {
             program: &self.program,
             engine: &self.engine,
-            live,
+            live: &|item| self.live[item.index()] && !gone.contains(&item),
+        };
+        match self.program.calls() <= DRAWN {
+            true => each(&drawing),
+            false => drawing.grouped(),
         }
     }
 
@@ -529,12 +554,12 @@ impl Sequence {
         let mut unavailable = Vec::new();
         for (item, task, port) in products {
             let name = self.program.name_of(item);
-            let found = self.held(&name, task, port)?;
+            let found = self.held(&name, item, task, port);
             match &found {
                 Held::Unavailable(why) => unavailable.push((**why).clone()),
                 Held::Here(value) => self.taken += value.size(),
                 Held::Stored(..) => self.taken += self.engine.size(task, port).unwrap_or(0),
-                Held::NotMade => {}
+                Held::NotMade | Held::Gone => {}
             }
             held.insert(item, (name, found));
         }
@@ -549,7 +574,8 @@ impl Sequence {
         };
         let (run, fetcher) = self.engine.end(&write)?;
         let calls = self.call_reports();
-        let notes = fetcher.as_ref().map(|fetcher| fetcher.take_notes());
+        let mut notes = self.engine.notes();
+        notes.extend(fetcher.iter().flat_map(|fetcher| fetcher.take_notes()));
         Ok(SequenceReport {
             run,
             name: self.engine.name.clone(),
@@ -561,7 +587,7 @@ impl Sequence {
             traffic: self.traffic(),
             elapsed: self.engine.began.elapsed(),
             stopped: self.engine.is_stopping(),
-            notes: notes.unwrap_or_default(),
+            notes,
             held,
             dropped: Arc::clone(&self.dropped),
             fetcher,
@@ -570,29 +596,23 @@ impl Sequence {
     }
 
     /// Where an item is that was asked for.
-    fn held(&mut self, name: &str, task: TaskId, port: u16) -> Result<Held, SequenceError> {
-        let pure = self.engine.graph().operation_at(task).signature.pure;
-        let recipe = self.engine.enactment.stored_as(task);
-        let remembers = self.engine.remembers();
-        if let Some(value) = self.engine.in_memory(task, port)
-            && !(remembers && pure && engine::has_files(&value))
-        {
-            return Ok(Held::Here(value));
+    fn held(&mut self, name: &str, item: ItemId, task: TaskId, port: u16) -> Held {
+        let writer = self.writer(item, task);
+        if let Some(value) = self.engine.at_hand(task, port) {
+            return match engine::has_files(&value) {
+                // Files that are kept nowhere else come with the report.
+                true => self.engine.saved(value).map_or(Held::Gone, Held::Here),
+                false => Held::Here(value),
+            };
         }
-        if remembers
-            && self.engine.failure(task).is_none()
-            && matches!(
-                self.engine.enactment.coordinator().state(task),
-                State::Done | State::Known
-            )
-        {
-            return Ok(Held::Stored(recipe, port));
+        if self.engine.remembers() && self.engine.has_ended_well(task) {
+            return Held::Stored(self.engine.enactment.stored_as(task), port);
         }
-        match self.engine.product(name, task, port) {
-            Ok(value) => Ok(Held::Here(value)),
-            Err(SequenceError::Unavailable(why)) => Ok(Held::Unavailable(why)),
-            Err(SequenceError::Stopped { .. }) => Ok(Held::NotMade),
-            Err(error) => Err(error),
+        match self.engine.product(name, writer, task, port) {
+            Ok(value) => Held::Here(value),
+            Err(SequenceError::Unavailable(why)) => Held::Unavailable(why),
+            Err(SequenceError::Stopped { .. }) => Held::NotMade,
+            Err(_) => Held::Gone,
         }
     }
 
@@ -617,7 +637,7 @@ impl Sequence {
                 (time(ended.started), time(ended.wall))
             });
             CallReport {
-                address: address(operation, call),
+                address: self.engine.address(call, task),
                 operation: Arc::clone(operation),
                 rank: self.program.tracker().rank(call),
                 state,

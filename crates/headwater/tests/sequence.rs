@@ -5,12 +5,12 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use headwater::graph::{OperationError, Type, Value};
+use headwater::graph::{OperationError, Value};
 use headwater::sequence::{
-    Argument, CallError, CallState, File, In, InOut, Item, Mode, Numbers, Out, Procedure, Sequence,
-    SequenceError, SequenceOptions, Threads, Whereabouts, procedure,
+    Argument, CallError, CallState, Datum, File, In, InOut, Item, Mode, Numbers, Out, Procedure,
+    Sequence, SequenceError, SequenceOptions, Threads, Whereabouts, procedure,
 };
-use headwater::{RunStatus, Stop, StorePlace, open_store};
+use headwater::{NodeKind, RunStatus, Stop, StorePlace, open_store};
 
 type Vector = Numbers<i64>;
 
@@ -579,7 +579,7 @@ fn calls_that_make_no_sense_are_refused_and_leave_no_trace() {
     assert_eq!(error.to_string(), "`test/plus-1` has no input `form`");
     assert_eq!(error.hint().unwrap(), "there is `from`");
     // An untyped item of another type.
-    let text = sequence.give_value(Type::Text, Value::Text("x".into()));
+    let text = sequence.give_value(Value::Text("x".into()));
     let wrong = vec![
         Argument::In {
             input: "from".into(),
@@ -741,4 +741,293 @@ fn retries_get_what_the_first_attempt_got() {
     assert_eq!(numbers(&report.value(&x).unwrap()), [3]);
     assert_eq!(attempts.load(Ordering::Relaxed), 2);
     assert!(report.failures.is_empty());
+}
+
+/// A body that tells another number each time.
+fn counting(counter: &Arc<AtomicUsize>) -> Procedure<(Out<i64>,)> {
+    let counter = Arc::clone(counter);
+    procedure("test/measure", "1")
+        .writes::<i64>("number")
+        .impure()
+        .run(move |(), _| Ok((counter.fetch_add(1, Ordering::Relaxed) as i64,)))
+}
+
+/// Halves a number.
+fn halve(runs: &Runs) -> Procedure<(In<i64>, Out<i64>)> {
+    let runs = runs.clone();
+    procedure("test/halve", "1")
+        .reads::<i64>("whole")
+        .writes::<i64>("half")
+        .run(move |(whole,): (i64,), _| {
+            runs.note("halve");
+            Ok((whole / 2,))
+        })
+}
+
+#[test]
+fn what_is_made_from_an_impure_call_is_never_what_another_run_made_from_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (counter, runs) = (Arc::new(AtomicUsize::new(10)), Runs::default());
+    let program = || {
+        let mut sequence = Sequence::with(remembering(folder.path()));
+        let (mut number, mut half) = (sequence.item(), sequence.item());
+        sequence
+            .submit(&counting(&counter), (&mut number,))
+            .unwrap();
+        sequence
+            .submit(&halve(&runs), (&number, &mut half))
+            .unwrap();
+        let middle = sequence.value(&half).unwrap();
+        let report = sequence.end().unwrap();
+        assert_eq!(report.value(&half).unwrap(), middle);
+        assert_eq!(report.value(&number).unwrap() / 2, middle);
+        middle
+    };
+    let halves: Vec<i64> = (0..4).map(|_| program()).collect();
+    assert_eq!(halves, [5, 5, 6, 6], "once per run, and each run by itself");
+    // 11 is another number than 10, and what it gives was not known; that the same number comes again is noticed.
+    assert_eq!(runs.take().len(), 4);
+    counter.store(12, Ordering::Relaxed);
+    assert_eq!(program(), 6);
+    assert_eq!(runs.take(), Vec::<String>::new(), "cut off by content");
+}
+
+#[test]
+fn an_impure_call_runs_once_however_often_values_are_asked_for() {
+    let (counter, runs) = (Arc::new(AtomicUsize::new(0)), Runs::default());
+    let mut sequence = Sequence::with(forgetting(Mode::Restrictive));
+    let mut halves = Vec::new();
+    for round in 1..=5 {
+        let (mut number, mut half) = (sequence.item(), sequence.item());
+        sequence
+            .submit(&counting(&counter), (&mut number,))
+            .unwrap();
+        sequence
+            .submit(&halve(&runs), (&number, &mut half))
+            .unwrap();
+        drop(number);
+        sequence.value(&half).unwrap();
+        assert_eq!(counter.load(Ordering::Relaxed), round);
+        halves.push(half);
+    }
+    let mut unread: Item<i64> = sequence.item();
+    sequence
+        .submit(&counting(&counter), (&mut unread,))
+        .unwrap();
+    drop(unread);
+    sequence.end().unwrap();
+    assert_eq!(counter.load(Ordering::Relaxed), 6);
+}
+
+#[test]
+fn what_an_impure_call_wrote_can_be_read_after_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let now = procedure("test/now", "1")
+        .writes::<File>("file")
+        .impure()
+        .run(|(), context| {
+            let scratch = context.scratch.clone().ok_or("no folder")?;
+            std::fs::create_dir_all(&scratch).map_err(|error| error.to_string())?;
+            std::fs::write(scratch.join("now"), "12:00").map_err(|error| error.to_string())?;
+            let file = File::from_value(context.give_file("now")?);
+            Ok((file.map_err(|_| "no file")?,))
+        });
+    for options in [remembering(folder.path()), forgetting(Mode::Restrictive)] {
+        let mut sequence = Sequence::with(options);
+        let mut file = sequence.item();
+        sequence.submit(&now, (&mut file,)).unwrap();
+        let report = sequence.end().unwrap();
+        assert_eq!(report.value(&file).unwrap().read().unwrap(), b"12:00");
+    }
+}
+
+#[test]
+fn an_operation_that_asks_for_too_much_is_refused_and_nothing_hangs() {
+    let runs = Runs::default();
+    let large = procedure("test/large", "1")
+        .reads::<Vector>("from")
+        .writes::<Vector>("to")
+        .cores(64)
+        .run(|(from,): (Vector,), _| Ok((from,)));
+    let mut sequence = Sequence::with(forgetting(Mode::Restrictive));
+    let a = sequence.give(vector(&[1]));
+    let (mut x, mut y) = (sequence.item(), sequence.item());
+    let error = sequence.submit(&large, (&a, &mut x)).unwrap_err();
+    assert!(matches!(error, SequenceError::TooLarge { .. }), "{error}");
+    assert!(error.to_string().contains("`test/large`") && error.hint().is_some());
+    sequence.submit(&plus(1, &runs), (&a, &mut y)).unwrap();
+    assert_eq!(numbers(&sequence.value(&y).unwrap()), [2]);
+    assert_eq!(sequence.end().unwrap().calls.len(), 1);
+}
+
+#[test]
+fn a_product_that_was_let_go_is_made_again_when_an_equal_call_needs_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for options in [remembering(folder.path()), forgetting(Mode::Restrictive)] {
+        let runs = Runs::default();
+        let mut sequence = Sequence::with(options);
+        // Large and quickly made, so that nobody keeps the bytes of it as an intermediate.
+        let a = sequence.give(vector(&vec![1; 1 << 20]));
+        let (mut x, mut y, mut z) = (sequence.item(), sequence.item(), sequence.item());
+        let f = plus(1, &runs);
+        sequence.submit(&f, (&a, &mut x)).unwrap();
+        sequence.submit(&plus(10, &runs), (&x, &mut y)).unwrap();
+        sequence.submit(&plus(5, &runs), (&a, &mut x)).unwrap();
+        assert_eq!(sequence.value(&y).unwrap().as_slice()[0], 12);
+        drop(y);
+        // Another round, so that what nobody needs is gone.
+        assert_eq!(sequence.value(&x).unwrap().as_slice()[0], 6);
+        sequence.submit(&f, (&a, &mut z)).unwrap();
+        assert_eq!(sequence.value(&z).unwrap().as_slice()[0], 2);
+        let report = sequence.end().unwrap();
+        assert_eq!(report.value(&z).unwrap().as_slice()[0], 2);
+        assert!(report.unavailable.is_empty());
+    }
+}
+
+#[test]
+fn a_limit_on_memory_costs_time_and_no_item() {
+    let folder = tempfile::tempdir().unwrap();
+    for options in [remembering(folder.path()), forgetting(Mode::Restrictive)] {
+        let runs = Runs::default();
+        // There is no room for all items at once.
+        let mut sequence = Sequence::with(options.memory(48 << 20));
+        let a = sequence.give(vector(&vec![1; 1 << 20]));
+        let mut made: Vec<Item<Vector>> = Vec::new();
+        for number in 0..8 {
+            let mut item = sequence.item();
+            let call = (made.last().unwrap_or(&a), &mut item);
+            sequence.submit(&plus(1 << number, &runs), call).unwrap();
+            made.push(item);
+        }
+        assert_eq!(sequence.value(&made[7]).unwrap().as_slice()[0], 256);
+        let report = sequence.end().unwrap();
+        for (number, item) in made.iter().enumerate() {
+            let value = report.value(item).unwrap();
+            assert_eq!(value.as_slice()[77], 1 << (number + 1));
+        }
+        assert_eq!(runs.take().len(), 8, "each was made once");
+    }
+}
+
+#[test]
+fn a_file_that_changes_between_two_rounds_is_two_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("number.txt");
+    let parse = procedure("test/parse", "1")
+        .reads::<File>("text")
+        .writes::<i64>("number")
+        .run(|(text,): (File,), context| {
+            let text = String::from_utf8_lossy(&text.read_with(context)?).into_owned();
+            let number = text.trim().parse();
+            Ok((number.map_err(|_| format!("`{text}` is no number"))?,))
+        });
+    let mut sequence = Sequence::with(remembering(folder.path()));
+    for number in 0..4_i64 {
+        std::fs::write(&path, format!("{number}{number}")).unwrap();
+        let text = sequence.file(&path).unwrap();
+        let mut parsed = sequence.item();
+        sequence.submit(&parse, (&text, &mut parsed)).unwrap();
+        assert_eq!(sequence.value(&parsed).unwrap(), 11 * number);
+    }
+    // Who wants what was there before is told that it is gone.
+    let text = sequence.file(&path).unwrap();
+    let mut parsed = sequence.item();
+    let halve = procedure("test/parse-and-halve", "1")
+        .reads::<File>("text")
+        .writes::<i64>("number")
+        .run(|(text,): (File,), context| Ok((text.read_with(context)?.len() as i64,)));
+    sequence.submit(&halve, (&text, &mut parsed)).unwrap();
+    std::fs::write(&path, "something else").unwrap();
+    let error = sequence.value(&parsed).unwrap_err();
+    assert!(error.to_string().contains("changed since"), "{error}");
+    sequence.file(&path).unwrap();
+    let error = sequence.value(&parsed).unwrap_err();
+    assert!(error.to_string().contains("changed since"), "{error}");
+}
+
+#[test]
+fn calls_that_nobody_can_need_hold_nothing() {
+    // `preview` is never asked for: the versions of `field` that it would read can be changed where they lie.
+    let alone = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&alone);
+    let step = procedure("test/step", "1").updates::<Vector>("field").run(
+        move |(mut field,): (Vector,), _| {
+            noted.lock().unwrap().push(field.is_alone());
+            field.as_mut_slice()[0] += 1;
+            Ok((field,))
+        },
+    );
+    let runs = Runs::default();
+    let preview = plus(1000, &runs);
+    let first = procedure("test/first", "1")
+        .reads::<Vector>("field")
+        .writes::<i64>("first")
+        .run(|(field,): (Vector,), _| Ok((field.as_slice()[0],)));
+    let mut sequence = Sequence::with(forgetting(Mode::Restrictive));
+    let a = sequence.give(vector(&[0; 100]));
+    let (mut field, mut picture) = (sequence.item(), sequence.item());
+    sequence.submit(&plus(0, &runs), (&a, &mut field)).unwrap();
+    for round in 1..=20 {
+        sequence.submit(&step, (&mut field,)).unwrap();
+        sequence.submit(&preview, (&field, &mut picture)).unwrap();
+        let mut now = sequence.item();
+        sequence.submit(&first, (&field, &mut now)).unwrap();
+        // The next turn of the loop writes over the picture, so this one is needed by nobody.
+        if round > 1 {
+            assert_eq!(sequence.value(&now).unwrap(), round);
+        }
+    }
+    let report = sequence.end().unwrap();
+    assert_eq!(report.value(&picture).unwrap().as_slice()[0], 1020);
+    assert_eq!(report.count(CallState::Unneeded), 19 + 1);
+    // All but the last of each turn are read by a preview that may still be asked for when they are made.
+    let alone = std::mem::take(&mut *alone.lock().unwrap());
+    assert_eq!(alone.len(), 20);
+    assert_eq!(runs.take(), ["plus-0", "plus-1000"]);
+}
+
+#[test]
+fn operations_of_one_name_are_told_apart_or_refused() {
+    let one = procedure("first/make", "1")
+        .writes::<i64>("number")
+        .run(|(), _| Ok((1,)));
+    let two = procedure("second/make", "1")
+        .writes::<i64>("number")
+        .run(|(), _| Ok((2,)));
+    let clash = procedure("first/make", "1")
+        .writes::<i64>("number")
+        .writes::<i64>("more")
+        .run(|(), _| Ok((1, 2)));
+    let mut sequence = Sequence::with(forgetting(Mode::Restrictive));
+    let (mut x, mut y, mut z) = (sequence.item(), sequence.item(), sequence.item());
+    sequence.submit(&one, (&mut x,)).unwrap();
+    sequence.submit(&two, (&mut y,)).unwrap();
+    let error = sequence.submit(&clash, (&mut x, &mut z)).unwrap_err();
+    assert!(
+        matches!(error, SequenceError::Call(CallError::Clash { .. })),
+        "{error}"
+    );
+    let report = sequence.end().unwrap();
+    let addresses: Vec<&str> = report.calls.iter().map(|call| &*call.address).collect();
+    assert_eq!(addresses, ["make[0]", "second/make[1]"]);
+    assert_eq!(report.value(&y).unwrap(), 2);
+}
+
+#[test]
+fn drawings_leave_out_what_was_dropped() {
+    let runs = Runs::default();
+    let mut sequence = Sequence::with(forgetting(Mode::Restrictive));
+    let a = sequence.give(vector(&[1]));
+    let (mut x, mut y) = (sequence.item(), sequence.item());
+    sequence.submit(&plus(1, &runs), (&a, &mut x)).unwrap();
+    sequence.submit(&plus(2, &runs), (&x, &mut y)).unwrap();
+    let outputs = |sequence: &Sequence| {
+        let nodes = sequence.dag().nodes;
+        let outputs = nodes.iter().filter(|node| node.kind == NodeKind::Output);
+        outputs.count()
+    };
+    assert_eq!(outputs(&sequence), 2);
+    drop(x);
+    assert_eq!(outputs(&sequence), 1);
 }

@@ -11,7 +11,6 @@ use headwater_derive::{
 };
 use headwater_enact::State;
 
-use super::address;
 use super::engine::Engine;
 use crate::dag::{
     Diagram, FEW, FEW_PAIRS, Mark, SequenceCall, SequenceEdge, SequenceItem,
@@ -101,12 +100,11 @@ impl Drawing<'_> {
             let task = self.program.task(call);
             let enactment = &self.engine.enactment;
             let operation = &enactment.graph().operation_at(task).signature.name;
-            let first = self.engine.first_call(task);
             let taken_in = task.index() < enactment.coordinator().admitted();
             SequenceCall {
-                label: operation.rsplit('/').next().unwrap_or(operation).to_owned(),
+                label: self.engine.label(operation).to_owned(),
                 operation: operation.to_string(),
-                address: address(operation, first),
+                address: self.engine.task_address(task),
                 rank: self.program.tracker().rank(call),
                 needed: !taken_in || enactment.coordinator().state(task) != State::Idle,
             }

@@ -4,26 +4,30 @@
 //! memory as long as an item that somebody can still name is that product, or a call that has not run reads it. A round
 //! costs what it runs, however many calls were made before.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use headwater_derive::{CallId, ItemId, Program};
-use headwater_enact::{Capacity, Enactment, Options, State};
+use headwater_enact::{Capacity, Enactment, NothingRemembered, Options, PlanError, State};
 use headwater_execute::{
     Execution, Failure, Fetch, Finished, Keeper, Observer, PoolError, Ports, Stop, Watched,
 };
-use headwater_graph::{Recipe, Source, TaskGraph, TaskId, Value};
+use headwater_graph::{
+    DirectoryEntry, DirectoryValue, FileValue, Handle, Operation, Recipe, Source, TaskGraph,
+    TaskId, Value,
+};
 use headwater_remember::Store;
 
+use super::SequenceError;
 use super::error::{FailedCall, Unavailable};
 use super::executor::{Executor, Folders, Round};
 use super::options::SequenceOptions;
+use super::pending::{Change, Pending};
 use super::record::Recording;
-use super::{SequenceError, address};
 use crate::fetch::StoreFetcher;
-use crate::run::Places;
+use crate::run::{Places, told_damage};
 use crate::{Error, StoreKeeper, StorePlace, budget, open_store};
 
 /// A folder that goes with this.
@@ -87,11 +91,15 @@ impl Observer for Heard {
     }
 }
 
+/// A product that cannot be had is made again so often at most in one round, and once more.
+const TURNS: usize = 3;
+
 /// An open store.
 struct Remembering {
     store: Arc<Store>,
     keeper: StoreKeeper,
     recording: Recording,
+    places: Places,
 }
 
 /// A graph that grows, and everything that is needed to run it.
@@ -113,14 +121,26 @@ pub(super) struct Engine {
     pub(super) began: Instant,
     /// By task: the first call that is it.
     first_calls: Vec<CallId>,
-    /// By task that has been taken in: whether nobody has asked for it yet, so that what it reads is kept for it.
-    open: Vec<bool>,
+    pending: Pending,
     /// By item: the task whose outputs are kept for it.
     kept_for: Vec<Option<TaskId>>,
     /// Items that have changed since the last round, or whose handles are gone.
     changed: Vec<ItemId>,
+    /// Tasks that are called for what they do, and that nobody has planned yet.
     impure: Vec<TaskId>,
     failed: BTreeMap<TaskId, Arc<FailedCall>>,
+    /// What operations are called, by name.
+    labels: HashMap<Arc<str>, Arc<str>>,
+    /// Labels that are taken.
+    taken: HashSet<Arc<str>>,
+    /// Why it cannot go on, if it cannot.
+    broken: Option<String>,
+    /// The name of the run.
+    run: String,
+    /// How many values were copied to go with the report.
+    saved: usize,
+    /// What was found damaged in the store.
+    damage: Vec<String>,
 }
 
 impl Engine {
@@ -172,11 +192,47 @@ impl Engine {
             name: name.unwrap_or_else(program_name),
             began: Instant::now(),
             first_calls: Vec::new(),
-            open: Vec::new(),
+            pending: Pending::default(),
             kept_for: Vec::new(),
             changed: Vec::new(),
             impure: Vec::new(),
             failed: BTreeMap::new(),
+            labels: HashMap::new(),
+            taken: HashSet::new(),
+            broken: None,
+            run,
+            saved: 0,
+            damage: Vec::new(),
+        }
+    }
+
+    /// The name of the run: no other has it.
+    pub(super) fn run_name(&self) -> &str {
+        &self.run
+    }
+
+    /// What people call a call: the last part of the name of its operation (all of it, if another operation is called
+    /// that already), and its number.
+    pub(super) fn address(&self, call: CallId, task: TaskId) -> String {
+        let operation = &self.graph().operation_at(task).signature.name;
+        format!("{}[{}]", self.label(operation), call.0)
+    }
+
+    /// What people call an operation.
+    pub(super) fn label<'a>(&'a self, operation: &'a str) -> &'a str {
+        self.labels.get(operation).map_or(operation, |label| label)
+    }
+
+    /// The address of a task: that of the first call that is it.
+    pub(super) fn task_address(&self, task: TaskId) -> String {
+        self.address(self.first_call(task), task)
+    }
+
+    /// Why this machine can never run an operation, if it cannot.
+    pub(super) fn refuses(&self, operation: &Operation) -> Option<PlanError> {
+        match self.labels.contains_key(&operation.signature.name) {
+            true => None,
+            false => self.enactment.coordinator().refuses(operation),
         }
     }
 
@@ -198,7 +254,7 @@ impl Engine {
             && let Some(place) = &self.place
         {
             let store = open_store(place, &self.current)?;
-            let recording = Recording::begin(&store, &self.name, place.read_only)?;
+            let recording = Recording::begin(&store, &self.run, &self.name, place.read_only)?;
             let places = Places::new(&store, recording.run(), place.read_only);
             let commands = places.commands(Arc::default());
             self.folders = Folders {
@@ -212,6 +268,7 @@ impl Engine {
                 store,
                 keeper,
                 recording,
+                places,
             });
         }
         Ok(self.remembering.as_mut())
@@ -243,12 +300,29 @@ impl Engine {
     }
 
     /// Takes note of a call that was made.
-    pub(super) fn called(&mut self, call: CallId, task: TaskId, pure: bool, written: &[ItemId]) {
+    pub(super) fn called(&mut self, call: CallId, task: TaskId, written: &[ItemId]) {
+        let signature = &self.enactment.graph().operation_at(task).signature;
+        let pure = signature.pure;
+        if !self.labels.contains_key(&signature.name) {
+            let name = Arc::clone(&signature.name);
+            let short: Arc<str> = name.rsplit('/').next().unwrap_or(&name).into();
+            let label = match self.taken.contains(&short) {
+                true => Arc::clone(&name),
+                false => short,
+            };
+            self.taken.insert(Arc::clone(&label));
+            self.labels.insert(name, label);
+        }
         if task.index() == self.first_calls.len() {
             self.first_calls.push(call);
             if !pure {
                 self.impure.push(task);
             }
+        }
+        let graph = self.enactment.graph();
+        self.pending.called(graph, task, pure);
+        for item in written {
+            self.pending.is_now(graph, *item, Some(task));
         }
         self.changed.extend_from_slice(written);
     }
@@ -260,6 +334,10 @@ impl Engine {
 
     /// Takes note of items that nobody can name any more.
     pub(super) fn gone(&mut self, items: Vec<ItemId>) {
+        let graph = self.enactment.graph();
+        items
+            .iter()
+            .for_each(|item| self.pending.is_now(graph, *item, None));
         self.changed.extend(items);
     }
 
@@ -271,36 +349,57 @@ impl Engine {
         requested: &[(TaskId, u16)],
         everything: bool,
     ) -> Result<(), Error> {
+        if let Some(broken) = &self.broken {
+            return Err(Error::Failed(broken.clone()));
+        }
         self.remembering()?;
         let mut wanted: Vec<TaskId> = requested.iter().map(|(task, _)| *task).collect();
+        let admitted = self.enactment.coordinator().admitted();
         if everything {
-            wanted.extend_from_slice(&self.impure);
+            let coordinator = self.enactment.coordinator();
+            let idle =
+                |task: &TaskId| task.index() >= admitted || coordinator.state(*task) == State::Idle;
+            wanted.extend(std::mem::take(&mut self.impure).into_iter().filter(idle));
         }
         wanted.sort_unstable();
         wanted.dedup();
-        let taken_in = self.open.len();
-        let open_error = |error| Error::Open(vec![error]);
-        match &mut self.remembering {
+        let opened = match &mut self.remembering {
             Some(remembering) => self
                 .enactment
-                .ask(&wanted, requested, &mut remembering.keeper)
-                .map_err(open_error)?,
+                .ask(&wanted, requested, &mut remembering.keeper),
             None => self
                 .enactment
-                .ask(&wanted, requested, &mut headwater_enact::NothingRemembered)
-                .map_err(open_error)?,
-        }
-        self.keep_inputs(taken_in);
+                .ask(&wanted, requested, &mut NothingRemembered),
+        };
+        opened.map_err(|error| self.breaks(Error::Open(vec![error])))?;
+        self.end_remembered(admitted);
         self.keep_items(program, live);
         wanted.iter().for_each(|task| self.enactment.hold(*task));
-        self.recompute_lost(requested)?;
-        let planned = self.close(&wanted);
-        let ran = self.run();
-        self.note_failures(&planned);
-        ran?;
+        let mut ran = Ok(());
+        for turn in 0..TURNS {
+            // What was made and cannot be had is made again: some was remembered and is gone, and some turned out to
+            // be equal to something that is.
+            let lost = self.lost(requested);
+            if turn > 0 && (lost.is_empty() || self.stop.is_stopping()) {
+                break;
+            }
+            ran = self.make_again(&lost);
+            self.close(&wanted);
+            ran = ran.and_then(|()| self.run());
+            self.note_failures();
+            if ran.is_err() {
+                break;
+            }
+        }
         // Whoever asked takes what it wants before the next round.
         wanted.iter().for_each(|task| self.enactment.let_go(*task));
-        Ok(())
+        ran.map_err(|error| self.breaks(error))
+    }
+
+    /// The sequence cannot go on after this.
+    fn breaks(&mut self, error: Error) -> Error {
+        self.broken = Some(error.to_string());
+        error
     }
 
     fn run(&mut self) -> Result<(), Error> {
@@ -318,20 +417,36 @@ impl Engine {
             folders: &self.folders,
             files,
             watched: Arc::clone(&self.watched),
+            began: self.began,
         })?;
         Ok(())
     }
 
-    /// Keeps what new tasks read, until they have run.
-    fn keep_inputs(&mut self, taken_in: usize) {
-        for position in taken_in..self.enactment.graph().len() {
+    /// New tasks that are remembered need nothing; what others read is kept until they are planned.
+    fn end_remembered(&mut self, admitted: usize) {
+        let graph = self.enactment.graph();
+        for position in admitted..graph.len() {
             let task = TaskId(position as u32);
-            let state = self.enactment.coordinator().state(task);
-            let is_open = !matches!(state, State::Known);
-            self.open.push(is_open);
-            if is_open {
-                for input in inputs(self.enactment.graph(), task) {
-                    self.enactment.hold(input);
+            if self.enactment.coordinator().state(task) == State::Known {
+                self.pending.planned(graph, task);
+            }
+        }
+        self.keep_inputs();
+    }
+
+    /// Does what is to be done about what pending tasks read.
+    fn keep_inputs(&mut self) {
+        for change in self.pending.changes() {
+            match change {
+                Change::Keep(task) => {
+                    for input in inputs(self.enactment.graph(), task) {
+                        self.enactment.hold(input);
+                    }
+                }
+                Change::LetGo(task) => {
+                    for input in inputs(self.enactment.graph(), task) {
+                        self.enactment.let_go(input);
+                    }
                 }
             }
         }
@@ -360,66 +475,75 @@ impl Engine {
         self.executor.tidy(&mut self.enactment);
     }
 
-    /// What is remembered, but whose bytes are gone, is made again.
-    fn recompute_lost(&mut self, requested: &[(TaskId, u16)]) -> Result<(), Error> {
-        let Some(remembering) = &mut self.remembering else {
-            return Ok(());
-        };
-        let is_known = |task: &TaskId| self.enactment.coordinator().state(*task) == State::Known;
-        let (tasks, wanted): (Vec<TaskId>, Vec<(Recipe, Ports)>) = requested
-            .iter()
-            .filter(|(task, _)| is_known(task))
-            .map(|(task, port)| {
-                let recipe = self.enactment.stored_as(*task);
-                (*task, (recipe, Ports::These(vec![*port])))
-            })
-            .unzip();
-        if tasks.is_empty() {
-            return Ok(());
-        }
-        let present = remembering.keeper.eager_fetcher().present(&wanted);
-        for (task, present) in tasks.into_iter().zip(present) {
-            if !present {
-                self.enactment
-                    .lost(task, &mut remembering.keeper)
-                    .map_err(|error| Error::Open(vec![error]))?;
+    /// The tasks that have ended well, but whose outputs that are asked for are nowhere.
+    fn lost(&mut self, requested: &[(TaskId, u16)]) -> Vec<TaskId> {
+        let mut tasks = Vec::new();
+        let mut asked: Vec<(Recipe, Ports)> = Vec::new();
+        for (task, port) in requested.iter().copied() {
+            let state = self.enactment.coordinator().state(task);
+            if matches!(state, State::Done | State::Known) && self.at_hand(task, port).is_none() {
+                tasks.push(task);
+                asked.push((self.enactment.stored_as(task), Ports::These(vec![port])));
             }
+        }
+        let present = match &self.remembering {
+            Some(remembering) if !tasks.is_empty() => {
+                remembering.keeper.eager_fetcher().present(&asked)
+            }
+            _ => vec![false; tasks.len()],
+        };
+        let pure = |task: TaskId| self.enactment.graph().operation_at(task).signature.pure;
+        let missing = tasks.into_iter().zip(present);
+        let missing = missing.filter(|(task, present)| !present && pure(*task));
+        let mut missing: Vec<TaskId> = missing.map(|(task, _)| task).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        missing
+    }
+
+    /// Has lost products made again.
+    fn make_again(&mut self, lost: &[TaskId]) -> Result<(), Error> {
+        for task in lost {
+            let told = match &mut self.remembering {
+                Some(remembering) => self.enactment.lost(*task, &mut remembering.keeper),
+                None => self.enactment.lost(*task, &mut NothingRemembered),
+            };
+            told.map_err(|error| Error::Open(vec![error]))?;
         }
         Ok(())
     }
 
-    /// The open tasks that this round plans: `wanted`, and what leads there. What they read is kept for them by the plan
-    /// from now on.
-    fn close(&mut self, wanted: &[TaskId]) -> Vec<TaskId> {
-        let mut planned: Vec<TaskId> = Vec::new();
-        let mut pending: Vec<TaskId> = wanted.to_vec();
-        while let Some(task) = pending.pop() {
-            if !std::mem::replace(&mut self.open[task.index()], false) {
+    /// The plan keeps what planned tasks read: `wanted`, and whatever leads there and has to run.
+    fn close(&mut self, wanted: &[TaskId]) {
+        let graph = self.enactment.graph();
+        let mut seen = HashSet::new();
+        let mut waiting: Vec<TaskId> = wanted.to_vec();
+        while let Some(task) = waiting.pop() {
+            let state = self.enactment.coordinator().state(task);
+            if state.is_settled() || !seen.insert(task) {
                 continue;
             }
-            planned.push(task);
-            for input in inputs(self.enactment.graph(), task) {
-                self.enactment.let_go(input);
-                pending.push(input);
-            }
+            self.pending.planned(graph, task);
+            graph.for_each_input_task(task, |input| waiting.push(input));
         }
-        planned
+        self.keep_inputs();
     }
 
     /// Notes why tasks failed.
-    fn note_failures(&mut self, planned: &[TaskId]) {
-        for task in planned.iter().copied() {
-            if self.enactment.coordinator().state(task) != State::Failed {
+    fn note_failures(&mut self) {
+        let failures = self.heard.with(|_, failures| failures.clone());
+        for (task, failure) in failures {
+            if self.enactment.coordinator().state(task) != State::Failed
+                || self.failed.contains_key(&task)
+            {
                 continue;
             }
-            let call = self.first_call(task);
-            let operation = self.enactment.graph().operation_at(task);
-            let failure = self.heard.with(|_, failures| failures.get(&task).cloned());
+            let operation = &self.enactment.graph().operation_at(task).signature.name;
             let failed = FailedCall {
-                call,
-                address: address(&operation.signature.name, call),
-                operation: Arc::clone(&operation.signature.name),
-                failure: failure.unwrap_or_else(unheard),
+                call: self.first_call(task),
+                address: self.task_address(task),
+                operation: Arc::clone(operation),
+                failure,
             };
             self.failed.insert(task, Arc::new(failed));
         }
@@ -445,47 +569,89 @@ impl Engine {
         self.heard.with(|ended, _| ended.get(&task).cloned())
     }
 
-    /// An output that was asked for in the last round.
+    /// An output that was asked for in the last round, of an item that a call wrote.
     pub(super) fn product(
         &mut self,
         item: &str,
+        writer: CallId,
         task: TaskId,
         port: u16,
     ) -> Result<Value, SequenceError> {
         if let Some(cause) = self.failure(task) {
-            let call = self.first_call(task);
-            let operation = &self.enactment.graph().operation_at(task).signature.name;
             return Err(SequenceError::Unavailable(Box::new(Unavailable {
                 item: item.to_owned(),
-                writer: address(operation, call),
+                writer: self.address(writer, task),
                 cause: Arc::clone(cause),
             })));
         }
-        if !matches!(
-            self.enactment.coordinator().state(task),
-            State::Done | State::Known
-        ) {
+        if !self.has_ended_well(task) {
             return Err(SequenceError::Stopped {
                 item: item.to_owned(),
             });
         }
-        let here = self.executor.output(task, port);
-        let pure = self.enactment.graph().operation_at(task).signature.pure;
-        let value = match (here, &self.remembering) {
-            // Files move on their way to the store.
-            (Some(value), Some(_)) if pure && has_files(&value) => None,
-            (here, _) => here,
-        };
-        let value = value.or_else(|| {
+        let value = self.at_hand(task, port).or_else(|| {
             let fetcher = self.remembering.as_ref()?.keeper.eager_fetcher();
             let recipe = self.enactment.stored_as(task);
             let fetched = fetcher.fetch(&recipe, &Ports::These(vec![port]))?;
             fetched.outputs.into_iter().nth(usize::from(port))
         });
-        value.ok_or_else(|| {
-            let message = format!("`{item}` was made, but its bytes are gone from the store");
-            Error::Failed(message).into()
+        value.ok_or_else(|| SequenceError::Gone {
+            item: item.to_owned(),
         })
+    }
+
+    /// Whether a task has outputs, wherever they are.
+    pub(super) fn has_ended_well(&self, task: TaskId) -> bool {
+        let state = self.enactment.coordinator().state(task);
+        matches!(state, State::Done | State::Known)
+    }
+
+    /// An output that can be given as it is: files that are kept move on their way to the store, so those are asked for
+    /// there.
+    pub(super) fn at_hand(&self, task: TaskId, port: u16) -> Option<Value> {
+        let here = self.executor.output(task, port)?;
+        let pure = self.enactment.graph().operation_at(task).signature.pure;
+        (!(self.remembers() && pure && has_files(&here))).then_some(here)
+    }
+
+    /// A value with its files in the folder that goes with the report: where they are now goes with the run.
+    pub(super) fn saved(&mut self, value: Value) -> Option<Value> {
+        if !self.remembers() {
+            return Some(value);
+        }
+        self.saved += 1;
+        let folder = self.scratch.0.join("files");
+        std::fs::create_dir_all(&folder).ok()?;
+        let to = folder.join(self.saved.to_string());
+        headwater_execute::copy_value(&value, &to).ok()?;
+        Some(match value {
+            Value::File(file) => Value::File(Arc::new(FileValue {
+                handle: Handle::Path(to.into()),
+                ..(*file).clone()
+            })),
+            Value::Directory(directory) => {
+                let entry = |entry: &DirectoryEntry| DirectoryEntry {
+                    file: FileValue {
+                        handle: Handle::Path(to.join(&*entry.path).into()),
+                        ..entry.file.clone()
+                    },
+                    ..entry.clone()
+                };
+                Value::Directory(DirectoryValue {
+                    entries: directory.entries.iter().map(entry).collect(),
+                    path: Some(to.as_path().into()),
+                    name: directory.name,
+                })
+            }
+            other => other,
+        })
+    }
+
+    /// Things worth telling.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = self.damage.clone();
+        notes.extend(budget::told(self.enactment.coordinator(), self.memory));
+        notes
     }
 
     /// The bytes that an output takes, where that is known.
@@ -521,10 +687,15 @@ impl Engine {
             store,
             keeper,
             mut recording,
+            places,
         } = remembering;
         let fetcher = keeper.resting_fetcher();
         let closed = keeper.close();
         write(self, &recording, &store);
+        places.forget(self.failed.is_empty());
+        self.damage = told_damage(store.take_damage()).collect();
+        self.damage.sort();
+        self.damage.dedup();
         let stopped = self.stop.is_stopping() || closed.is_err();
         recording.end(&store, self.enactment.counts(), stopped);
         closed.map_err(|error| Error::Pool(PoolError::Keeper(error)))?;
@@ -545,8 +716,10 @@ impl Drop for Engine {
                 store,
                 keeper,
                 mut recording,
+                places,
             } = remembering;
             let _ = keeper.close();
+            places.forget(self.failed.is_empty());
             recording.end(&store, self.enactment.counts(), true);
         }
     }
@@ -563,16 +736,6 @@ pub(super) fn has_files(value: &Value) -> bool {
     let mut found = false;
     value.for_each_file(&mut |_| found = true);
     found
-}
-
-fn unheard() -> Failure {
-    Failure {
-        kind: headwater_execute::FailureKind::Operation,
-        message: "no reason is known".to_owned(),
-        command: None,
-        folder: None,
-        stderr: String::new(),
-    }
 }
 
 fn program_name() -> String {

@@ -7,8 +7,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use headwater_derive::{CallError, CallId};
+use headwater_enact::PlanError;
 use headwater_execute::Failure;
-use headwater_graph::Type;
+use headwater_graph::{Fault, Type};
 
 use crate::Error;
 
@@ -65,6 +66,7 @@ impl fmt::Display for Unavailable {
 
 /// Something that cannot be done with a sequence.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SequenceError {
     /// A call that cannot be made.
     #[error(transparent)]
@@ -109,12 +111,37 @@ pub enum SequenceError {
         /// What it is called.
         item: String,
     },
+    /// An item was made, and its bytes are not where they should be.
+    #[error("`{item}` was made, but its bytes are gone")]
+    Gone {
+        /// What it is called.
+        item: String,
+    },
+    /// An operation asks for more than there is.
+    #[error("`{operation}` can never run here: {why}")]
+    TooLarge {
+        /// The operation.
+        operation: Arc<str>,
+        /// What it asks for.
+        why: PlanError,
+    },
     /// The engine or the store cannot go on.
     #[error(transparent)]
     Engine(#[from] Error),
 }
 
 impl SequenceError {
+    /// Whose fault it is.
+    pub fn fault(&self) -> Fault {
+        match self {
+            SequenceError::Engine(error) => error.fault(),
+            SequenceError::Unavailable(_)
+            | SequenceError::Stopped { .. }
+            | SequenceError::Gone { .. } => Fault::Environment,
+            _ => Fault::User,
+        }
+    }
+
     /// What would help, where that is known.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -131,6 +158,12 @@ impl SequenceError {
             }
             SequenceError::NoValue { .. } => {
                 Some("give it a value, or call something that writes it first".to_owned())
+            }
+            SequenceError::TooLarge { .. } => {
+                Some("let it ask for less, or begin the sequence with more".to_owned())
+            }
+            SequenceError::Gone { .. } => {
+                Some("run the program again: what is gone is made again".to_owned())
             }
             SequenceError::Engine(error) => error.hint(),
             _ => None,

@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use headwater_enact::Enactment;
 use headwater_execute::{
@@ -16,6 +17,7 @@ use headwater_graph::{ReadFile, TaskId, Value};
 
 /// Where the files of programs lie while they run.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Folders {
     /// Where programs run.
     pub work: PathBuf,
@@ -26,6 +28,7 @@ pub struct Folders {
 }
 
 /// What an executor works with in one round.
+#[non_exhaustive]
 pub struct Round<'a> {
     /// What has to run; it has been asked for what is wanted.
     pub enactment: &'a mut Enactment,
@@ -41,6 +44,8 @@ pub struct Round<'a> {
     pub files: Option<Arc<dyn ReadFile>>,
     /// Files of the user, which nobody may change while tasks read them.
     pub watched: Arc<Watched>,
+    /// When the sequence began: times are counted from there.
+    pub began: Instant,
 }
 
 /// Runs tasks and has their outputs.
@@ -51,7 +56,7 @@ pub trait Executor: Send {
     /// Runs until everything that was asked for has ended, or somebody wants to stop.
     fn run(&mut self, round: Round<'_>) -> Result<(), PoolError>;
 
-    /// An output of a task, if it is in memory.
+    /// An output of a task, if it is in memory, or was written out because memory was short.
     fn output(&self, task: TaskId, port: u16) -> Option<Value>;
 
     /// Lets go of what the enactment no longer needs in memory.
@@ -66,7 +71,9 @@ pub trait Executor: Send {
 /// Runs tasks on threads of this process.
 pub struct Threads {
     workers: usize,
-    session: Session,
+    session: Option<Session>,
+    /// Where outputs are that memory was too short for.
+    spilled: PathBuf,
 }
 
 impl Threads {
@@ -74,7 +81,8 @@ impl Threads {
     pub fn new(workers: usize) -> Threads {
         Threads {
             workers: workers.max(1),
-            session: Session::default(),
+            session: None,
+            spilled: PathBuf::new(),
         }
     }
 
@@ -94,6 +102,7 @@ impl Executor for Threads {
         let mut nothing = NothingKept;
         let keeper = round.keeper.unwrap_or(&mut nothing);
         let staging = |name: &str| -> PathBuf { Path::join(&round.folders.staging, name) };
+        self.spilled = staging("spilled");
         let pool = Pool {
             workers: self.workers,
             commands: CommandSettings {
@@ -104,25 +113,24 @@ impl Executor for Threads {
                 temporary: round.folders.staging.clone(),
                 watched: round.watched,
             },
-            scratch: staging("spilled"),
+            scratch: self.spilled.clone(),
             stop: round.stop.clone(),
             files: round.files.or_else(|| Some(Arc::new(PlainFiles))),
             deliver: Vec::new(),
         };
-        pool.resume(
-            &mut self.session,
-            round.enactment,
-            keeper,
-            round.observer,
-            remembers,
-        )
+        let session = self
+            .session
+            .get_or_insert_with(|| Session::since(round.began));
+        pool.resume(session, round.enactment, keeper, round.observer, remembers)
     }
 
     fn output(&self, task: TaskId, port: u16) -> Option<Value> {
-        self.session.output(task, port)
+        self.session.as_ref()?.output(task, port, &self.spilled)
     }
 
     fn tidy(&mut self, enactment: &mut Enactment) {
-        self.session.tidy(enactment);
+        if let Some(session) = &mut self.session {
+            session.tidy(enactment);
+        }
     }
 }

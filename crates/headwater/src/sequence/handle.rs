@@ -22,6 +22,7 @@ pub enum Whereabouts {
 
 /// A data item without its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DataHandle {
     /// What the item is called.
     pub item: String,

@@ -14,6 +14,14 @@ use headwater_derive::ItemId;
 pub(crate) struct Dropped(Mutex<Vec<ItemId>>);
 
 impl Dropped {
+    /// Those that nobody has taken yet.
+    pub(crate) fn look(&self) -> Vec<ItemId> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
     pub(crate) fn take(&self) -> Vec<ItemId> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -71,6 +79,18 @@ impl<T> Item<T> {
     /// The item without its type, for [`Argument`](super::Argument)s.
     pub fn reference(&self) -> &Reference {
         &self.reference
+    }
+}
+
+impl<T> AsRef<Reference> for Item<T> {
+    fn as_ref(&self) -> &Reference {
+        &self.reference
+    }
+}
+
+impl AsRef<Reference> for Reference {
+    fn as_ref(&self) -> &Reference {
+        self
     }
 }
 

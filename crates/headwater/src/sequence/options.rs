@@ -23,6 +23,7 @@ use crate::StorePlace;
 /// assert_eq!(report.calls.len(), 0);
 /// # Ok::<(), headwater::sequence::SequenceError>(())
 /// ```
+#[must_use = "it is for `Sequence::with`"]
 pub struct SequenceOptions {
     pub(super) mode: Mode,
     pub(super) store: Option<StorePlace>,
@@ -53,49 +54,42 @@ impl SequenceOptions {
     }
 
     /// Products are remembered there.
-    #[must_use]
     pub fn store(mut self, place: StorePlace) -> SequenceOptions {
         self.store = Some(place);
         self
     }
 
     /// Nothing is remembered, and nothing is looked up.
-    #[must_use]
     pub fn forgetting(mut self) -> SequenceOptions {
         self.store = None;
         self
     }
 
     /// Tasks run there.
-    #[must_use]
     pub fn on(mut self, executor: impl Executor + 'static) -> SequenceOptions {
         self.executor = Box::new(executor);
         self
     }
 
     /// Tasks and their products take at most so many bytes of memory.
-    #[must_use]
     pub fn memory(mut self, bytes: u64) -> SequenceOptions {
         self.memory = Some(bytes);
         self
     }
 
     /// Whoever has this can stop the sequence.
-    #[must_use]
     pub fn stop(mut self, stop: Stop) -> SequenceOptions {
         self.stop = stop;
         self
     }
 
     /// What the sequence is called in lists of runs; by default, as the program.
-    #[must_use]
     pub fn called(mut self, name: &str) -> SequenceOptions {
         self.name = Some(name.to_owned());
         self
     }
 
     /// How often a call that fails is tried again, unless its operation says otherwise.
-    #[must_use]
     pub fn retries(mut self, retries: u32) -> SequenceOptions {
         self.retries = retries;
         self

@@ -9,7 +9,6 @@ use headwater_enact::{Counts, State};
 use headwater_graph::TaskId;
 use headwater_remember::{RunRecord, RunStatus, RunTask, Store};
 
-use super::address;
 use super::drawing::Drawing;
 use crate::run::{end_run, fate, tidy_work};
 use crate::{Error, dag, notes};
@@ -22,8 +21,13 @@ pub(super) struct Recording {
 
 impl Recording {
     /// Begins a run.
-    pub(super) fn begin(store: &Store, name: &str, read_only: bool) -> Result<Recording, Error> {
-        let run = crate::identifier::new_run();
+    pub(super) fn begin(
+        store: &Store,
+        run: &str,
+        name: &str,
+        read_only: bool,
+    ) -> Result<Recording, Error> {
+        let run = run.to_owned();
         if !read_only {
             tidy_work(store);
             store.begin_run(&RunRecord {
@@ -56,10 +60,7 @@ impl Recording {
         }
         let engine = drawing.engine;
         let enactment = &engine.enactment;
-        let told = |task: TaskId| {
-            let operation = &enactment.graph().operation_at(task).signature.name;
-            address(operation, engine.first_call(task))
-        };
+        let told = |task: TaskId| engine.task_address(task);
         let mut rows = Vec::new();
         for task in enactment.graph().ids() {
             if enactment.coordinator().state(task) == State::Idle {

@@ -16,7 +16,6 @@ use super::engine::Temporary;
 use super::error::{FailedCall, SequenceError, Unavailable};
 use super::item::Dropped;
 use super::{Item, Reference};
-use crate::Error;
 use crate::fetch::StoreFetcher;
 
 /// What became of a call.
@@ -72,6 +71,7 @@ impl fmt::Display for CallState {
 
 /// A call of a sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CallReport {
     /// What it is called, such as `iqsort[2]`.
     pub address: String,
@@ -87,6 +87,7 @@ pub struct CallReport {
 
 /// How many dependences there are between calls, as pairs of calls and what lies between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct DependenceCounts {
     /// A call reads what another has written: the data goes from one to the other.
     pub read_after_write: usize,
@@ -100,6 +101,7 @@ pub struct DependenceCounts {
 
 /// The bytes that went where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Traffic {
     /// From the program to calls; each thing once, however many calls read it.
     pub given: u64,
@@ -115,10 +117,14 @@ pub(super) enum Held {
     Here(Value),
     Stored(Recipe, u16),
     Unavailable(Box<Unavailable>),
+    /// The sequence was stopped before.
     NotMade,
+    /// It was made, and is nowhere.
+    Gone,
 }
 
 /// What a sequence came to.
+#[non_exhaustive]
 pub struct SequenceReport {
     /// The run in the store, if products were remembered.
     pub run: Option<String>,
@@ -155,9 +161,9 @@ impl SequenceReport {
         self.calls.iter().filter(|call| call.state == state).count()
     }
 
-    /// The call of that number.
-    pub fn call(&self, call: CallId) -> &CallReport {
-        &self.calls[call.index()]
+    /// The call of that number, if it is one of this sequence.
+    pub fn call(&self, call: CallId) -> Option<&CallReport> {
+        self.calls.get(call.index())
     }
 
     /// The value of an item that was held to the end. What a file holds lies in the store, or, where nothing is
@@ -187,17 +193,14 @@ impl SequenceReport {
             Held::Here(value) => Ok(value.clone()),
             Held::Unavailable(why) => Err(SequenceError::Unavailable(why.clone())),
             Held::NotMade => Err(SequenceError::Stopped { item: name.clone() }),
+            Held::Gone => Err(SequenceError::Gone { item: name.clone() }),
             Held::Stored(recipe, port) => {
                 let fetched = self
                     .fetcher
                     .as_ref()
                     .and_then(|fetcher| fetcher.fetch(recipe, &Ports::These(vec![*port])))
                     .and_then(|fetched| fetched.outputs.into_iter().nth(usize::from(*port)));
-                fetched.ok_or_else(|| {
-                    let message =
-                        format!("`{name}` was made, but its bytes are gone from the store");
-                    Error::Failed(message).into()
-                })
+                fetched.ok_or_else(|| SequenceError::Gone { item: name.clone() })
             }
         }
     }
