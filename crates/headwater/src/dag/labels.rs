@@ -3,7 +3,7 @@
 //! Law: a label covers no node, no heading and no other label, and stands on its own arrow; what finds no such place is
 //! left to be pointed at. Among places, one that no other arrow crosses is better.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::face::SMALL;
 use super::layout::{Arrow, Picture, Rectangle};
@@ -151,7 +151,8 @@ fn forms(edge: &DiagramEdge, text: &str) -> Vec<Vec<String>> {
 /// Things by their height, so that one finds what is near without looking at all.
 struct Bands<T> {
     things: Vec<T>,
-    bands: BTreeMap<i64, Vec<usize>>,
+    /// By band: what is there, and the first band that it is in.
+    bands: BTreeMap<i64, Vec<(usize, i64)>>,
 }
 
 impl<T> Default for Bands<T> {
@@ -172,8 +173,10 @@ impl<T> Bands<T> {
     }
 
     fn add(&mut self, thing: T, height: (f64, f64)) {
-        for band in Self::of(height) {
-            self.bands.entry(band).or_default().push(self.things.len());
+        let bands = Self::of(height);
+        let place = (self.things.len(), *bands.start());
+        for band in bands {
+            self.bands.entry(band).or_default().push(place);
         }
         self.things.push(thing);
     }
@@ -181,9 +184,14 @@ impl<T> Bands<T> {
     /// What may share some height, each once.
     fn near(&self, height: (f64, f64)) -> impl Iterator<Item = &T> {
         let bands = Self::of(height);
-        let found = self.bands.range(bands).flat_map(|(_, things)| things);
-        let distinct: BTreeSet<usize> = found.copied().collect();
-        distinct.into_iter().map(|thing| &self.things[thing])
+        let top = *bands.start();
+        self.bands.range(bands).flat_map(move |(band, things)| {
+            // In the first band that both are in.
+            let here = things
+                .iter()
+                .filter(move |(_, first)| *band == top.max(*first));
+            here.map(|(thing, _)| &self.things[*thing])
+        })
     }
 }
 
