@@ -116,13 +116,15 @@ impl Strassen {
     ) -> Result<(), SequenceError> {
         let (add, subtract) = (&self.add, &self.subtract);
         let blocks = a11.len();
-        let [mut t1, mut t2, mut t3, mut t4, mut t5] = new(sequence, blocks);
+        let names = ["T1", "T2", "T3", "T4", "T5"];
+        let [mut t1, mut t2, mut t3, mut t4, mut t5] = new(sequence, names, blocks);
         sum(sequence, add, a11, a22, &mut t1)?;
         sum(sequence, add, a21, a22, &mut t2)?;
         sum(sequence, add, a11, a12, &mut t3)?;
         sum(sequence, subtract, a21, a11, &mut t4)?;
         sum(sequence, subtract, a12, a22, &mut t5)?;
-        let [mut t6, mut t7, mut t8, mut t9, mut t10] = new(sequence, blocks);
+        let names = ["T6", "T7", "T8", "T9", "T10"];
+        let [mut t6, mut t7, mut t8, mut t9, mut t10] = new(sequence, names, blocks);
         sum(sequence, add, b11, b22, &mut t6)?;
         sum(sequence, subtract, b12, b22, &mut t7)?;
         sum(sequence, subtract, b21, b11, &mut t8)?;
@@ -130,7 +132,8 @@ impl Strassen {
         sum(sequence, add, b21, b22, &mut t10)?;
 
         // Q6 and Q7 are made where they are summed up.
-        let [mut q1, mut q2, mut q3, mut q4, mut q5] = new(sequence, blocks);
+        let names = ["Q1", "Q2", "Q3", "Q4", "Q5"];
+        let [mut q1, mut q2, mut q3, mut q4, mut q5] = new(sequence, names, blocks);
         let [c11, c12, c21, c22] = quarters_to_write(c);
         let (q6, q7) = (&mut *c22, &mut *c11);
         self.product(sequence, &t1, &t6, &mut q1)?;
@@ -156,7 +159,9 @@ impl Strassen {
         c: &mut [Item<Matrix>],
     ) -> Result<(), SequenceError> {
         let (add, subtract) = (&self.add, &self.subtract);
-        let [mut t, mut s, mut q1, mut q2, mut q3, mut q4, mut q5] = new(sequence, a11.len());
+        let names = ["T", "S", "Q1", "Q2", "Q3", "Q4", "Q5"];
+        let [mut t, mut s, mut q1, mut q2, mut q3, mut q4, mut q5] =
+            new(sequence, names, a11.len());
         let [c11, c12, c21, c22] = quarters_to_write(c);
         sum(sequence, add, a11, a22, &mut t)?;
         sum(sequence, add, b11, b22, &mut s)?;
@@ -183,8 +188,23 @@ impl Strassen {
 }
 
 /// New matrices of so many blocks, for calls to write.
-fn new<const N: usize>(sequence: &mut Sequence, blocks: usize) -> [Blocks; N] {
-    std::array::from_fn(|_| (0..blocks).map(|_| sequence.item()).collect())
+fn new<const N: usize>(sequence: &mut Sequence, names: [&str; N], blocks: usize) -> [Blocks; N] {
+    names.map(|name| {
+        let matrix: Blocks = (0..blocks).map(|_| sequence.item()).collect();
+        call(sequence, name, &matrix);
+        matrix
+    })
+}
+
+/// Gives the blocks of a matrix their names: those of quarters, if there are four.
+fn call(sequence: &mut Sequence, name: &str, matrix: &[Item<Matrix>]) {
+    for (place, block) in matrix.iter().enumerate() {
+        match matrix.len() {
+            1 => sequence.name(block, name),
+            4 => sequence.name(block, &format!("{name}{}{}", place / 2 + 1, place % 2 + 1)),
+            _ => sequence.name(block, &format!("{name} {place}")),
+        }
+    }
 }
 
 /// Adds or subtracts two matrices, a call for each block.
@@ -246,7 +266,9 @@ pub(crate) fn multiply(
     let mut give = |block: Matrix| sequence.give(block);
     let a: Blocks = a.into_iter().map(&mut give).collect();
     let b: Blocks = b.into_iter().map(&mut give).collect();
-    let [mut c] = new(&mut sequence, a.len());
+    call(&mut sequence, "A", &a);
+    call(&mut sequence, "B", &b);
+    let [mut c] = new(&mut sequence, ["C"], a.len());
     strassen.product(&mut sequence, &a, &b, &mut c)?;
     let report = sequence.end()?;
     let blocks: Result<Vec<Matrix>, SequenceError> =
