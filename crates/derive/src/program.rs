@@ -159,6 +159,14 @@ impl CallError {
                 "ask the sequence for its value first, or begin the sequence in restrictive mode",
             ),
             CallError::Twice { .. } => Some("give each output an item of its own"),
+            CallError::Types { .. } => {
+                Some("pass an item of that type, or have a call make one of this")
+            }
+            CallError::Bound { .. } => Some("bind each port and each parameter once"),
+            CallError::Parameter { .. } => Some("give it a value: it has no default"),
+            CallError::Value { .. } => Some(
+                "parameters are finite numbers, texts and truth values; pass anything else as an item",
+            ),
             CallError::Clash { .. } => Some("give one of them another name, or another version"),
             _ => None,
         }

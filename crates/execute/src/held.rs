@@ -183,8 +183,18 @@ pub(crate) fn unspill(folder: &Path, task: TaskId) -> Option<Outputs> {
 }
 
 /// Reads what [`spill`] wrote.
-pub(crate) fn peek(folder: &Path, task: TaskId) -> Option<Outputs> {
-    let bytes = std::fs::read(spill_path(folder, task)).ok()?;
+fn peek(folder: &Path, task: TaskId) -> Option<Outputs> {
+    read_written_out(&spill_path(folder, task))
+}
+
+/// The file that [`spill`] has written, if it is there.
+pub(crate) fn written_out(folder: &Path, task: TaskId) -> Option<PathBuf> {
+    Some(spill_path(folder, task)).filter(|path| path.exists())
+}
+
+/// The outputs of a task that were written to a file because memory was short.
+pub fn read_written_out(path: &Path) -> Option<Outputs> {
+    let bytes = std::fs::read(path).ok()?;
     match decode(&bytes).ok()? {
         Value::List(outputs) => Some(outputs.to_vec()),
         _ => None,

@@ -39,6 +39,7 @@ mod watch;
 pub use command::{CommandSettings, inherited_environment};
 pub use files::PlainFiles;
 pub use folder::copy_value;
+pub use held::read_written_out;
 pub use keeper::{Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, NothingKept, Ports};
 pub use memory::give_back_large_blocks;
 pub use pattern::{PatternError, files_matching, is_pattern};

@@ -21,7 +21,7 @@ use headwater_graph::{
 use crate::command::{Attempt, CommandRunner, CommandSettings};
 use crate::files::Scratch;
 use crate::folder::{FolderError, known_by_contents};
-use crate::held::{Held, peek, speaks_of_files, spill, unspill};
+use crate::held::{Held, speaks_of_files, spill, unspill, written_out};
 use crate::keeper::{Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, Ports};
 use crate::{native, spawn};
 
@@ -197,10 +197,15 @@ impl Session {
         }
     }
 
-    /// An output of a task, if it is in memory, or in the `scratch` folder of the pool because memory was short.
-    pub fn output(&self, task: TaskId, port: u16, scratch: &Path) -> Option<Value> {
-        let here = self.held.output(task, port);
-        here.or_else(|| peek(scratch, task)?.into_iter().nth(usize::from(port)))
+    /// An output of a task, if it is in memory.
+    pub fn output(&self, task: TaskId, port: u16) -> Option<Value> {
+        self.held.output(task, port)
+    }
+
+    /// The file in the `scratch` folder of the pool that has the outputs of a task, if they were written out because
+    /// memory was short; see [`read_written_out`](crate::read_written_out).
+    pub fn written_out(task: TaskId, scratch: &Path) -> Option<PathBuf> {
+        written_out(scratch, task)
     }
 
     /// Drops what nobody needs in memory any more.

@@ -427,6 +427,12 @@ impl From<&str> for OperationError {
     }
 }
 
+impl From<std::io::Error> for OperationError {
+    fn from(error: std::io::Error) -> OperationError {
+        OperationError::Failed(error.to_string())
+    }
+}
+
 /// One value per output, in the order of [`Signature::outputs`].
 pub type Outputs = Vec<Value>;
 

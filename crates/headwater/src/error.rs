@@ -1,5 +1,6 @@
 //! What can go wrong before and around a run. A task that fails is not an error: it is part of a report.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use headwater_enact::OpenError;
@@ -7,7 +8,7 @@ use headwater_execute::PoolError;
 use headwater_graph::{Diagnostic, Fault, StoreError};
 
 /// Something that keeps a run from starting, or from going on.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum Error {
     /// A file with mistakes. [`headwater_flow::render`] shows them.
     #[error("{} has mistakes", .file.display())]
@@ -60,6 +61,27 @@ fn several(errors: &[OpenError]) -> String {
         })
         .collect();
     lines.join("\n")
+}
+
+/// What a program shows that gives it back from `main`: the message, mistakes of a file with their lines, and what
+/// would help.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")?;
+        if let Error::File {
+            file,
+            text,
+            diagnostics,
+        } = self
+        {
+            let shown = headwater_flow::render(diagnostics, &file.to_string_lossy(), text, false);
+            write!(f, "\n{}", shown.trim_end())?;
+        }
+        match self.hint() {
+            Some(hint) => write!(f, "\n  help: {hint}"),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Error {

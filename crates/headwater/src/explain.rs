@@ -525,7 +525,11 @@ impl Question<'_> {
 
     /// What was said about a failed task, and where to look.
     fn failure(&self, address: &str) -> (Option<String>, Vec<PathBuf>) {
-        let all = self.run.outputs.join("failures.txt");
+        // Sequences of calls have no folder of outputs.
+        let all = match self.run.outputs.as_os_str().is_empty() {
+            true => self.store.run_folder(&self.run.id).join(FAILURES),
+            false => self.run.outputs.join(FAILURES),
+        };
         let text = fs::read(&all).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let mut look: Vec<PathBuf> = vec![all, self.store.work_folder(&self.run.id)];
@@ -533,6 +537,9 @@ impl Question<'_> {
         (description(&text, address), look)
     }
 }
+
+/// Where runs say what went wrong.
+pub(crate) const FAILURES: &str = "failures.txt";
 
 /// What `failures.txt` says about a task.
 fn description(text: &str, address: &str) -> Option<String> {

@@ -551,6 +551,7 @@ impl Sequence {
         requested.dedup();
         let live = |item: ItemId| self.live[item.index()];
         self.engine.ask(&self.program, &live, &requested, true)?;
+        self.engine.count_blocked();
         let mut unavailable = Vec::new();
         for (item, task, port) in products {
             let name = self.program.name_of(item);
@@ -559,6 +560,7 @@ impl Sequence {
                 Held::Unavailable(why) => unavailable.push((**why).clone()),
                 Held::Here(value) => self.taken += value.size(),
                 Held::Stored(..) => self.taken += self.engine.size(task, port).unwrap_or(0),
+                Held::WrittenOut(..) => self.taken += self.engine.size(task, port).unwrap_or(0),
                 Held::NotMade | Held::Gone => {}
             }
             held.insert(item, (name, found));
@@ -598,6 +600,17 @@ impl Sequence {
     /// Where an item is that was asked for.
     fn held(&mut self, name: &str, item: ItemId, task: TaskId, port: u16) -> Held {
         let writer = self.writer(item, task);
+        let written_out = self.engine.written_out(task, port);
+        // What memory was too short for stays where it is; with a store, that goes with the run.
+        let pure = self.engine.graph().operation_at(task).signature.pure;
+        let stored = self.engine.remembers() && pure;
+        match written_out {
+            Some(_) if stored => {
+                return Held::Stored(self.engine.enactment.stored_as(task), port);
+            }
+            Some(path) if !self.engine.remembers() => return Held::WrittenOut(path, port),
+            _ => {}
+        }
         if let Some(value) = self.engine.at_hand(task, port) {
             return match engine::has_files(&value) {
                 // Files that are kept nowhere else come with the report.
@@ -605,7 +618,7 @@ impl Sequence {
                 false => Held::Here(value),
             };
         }
-        if self.engine.remembers() && self.engine.has_ended_well(task) {
+        if stored && self.engine.has_ended_well(task) {
             return Held::Stored(self.engine.enactment.stored_as(task), port);
         }
         match self.engine.product(name, writer, task, port) {

@@ -323,12 +323,20 @@ fn a_failed_call_stops_what_depends_on_it_and_nothing_else() {
     assert_eq!(numbers(&report.value(&good).unwrap()), [3]);
     let told = report.to_string();
     assert!(
-        told.contains("failed: print[0] of `test/print`: there is no more paper"),
+        told.contains(
+            "failed: task `print[0]`: there is no more paper\n  2 tasks could not run because of it"
+        ),
         "{told}"
     );
     assert!(
-        told.contains("`bad` is not available: call print[0]"),
+        told.contains("not available because of it: `bad`, `after`, `late`"),
         "{told}"
+    );
+    let failed = report.check().unwrap_err();
+    assert!(matches!(failed, SequenceError::Failed(ref calls) if calls.len() == 1));
+    assert!(
+        failed.to_string().contains("there is no more paper"),
+        "{failed}"
     );
     assert_eq!(runs.take(), ["plus-2"]);
 }
@@ -1029,4 +1037,98 @@ fn drawings_leave_out_what_was_dropped() {
     assert_eq!(outputs(&sequence), 2);
     drop(x);
     assert_eq!(outputs(&sequence), 1);
+}
+
+#[test]
+fn zero_has_no_sign() {
+    let invert = procedure("test/invert", "1")
+        .takes::<f64>("parameter")
+        .reads::<f64>("item")
+        .writes::<f64>("a")
+        .writes::<f64>("b")
+        .run(|(parameter, item): (f64, f64), _| Ok((1.0 / parameter, 1.0 / item)));
+    let mut sequence = Sequence::with(forgetting(Mode::Restrictive));
+    for zero in [-0.0, 0.0] {
+        let item = sequence.give(zero);
+        let (mut a, mut b) = (sequence.item(), sequence.item());
+        sequence
+            .submit(&invert, (zero, &item, &mut a, &mut b))
+            .unwrap();
+        assert_eq!(sequence.value(&a).unwrap(), f64::INFINITY);
+        assert_eq!(sequence.value(&b).unwrap(), f64::INFINITY);
+    }
+    sequence.end().unwrap();
+}
+
+#[test]
+fn what_main_gives_back_is_told_with_what_would_help() {
+    let mut sequence = Sequence::with(forgetting(Mode::Restrictive));
+    let nothing: Item<i64> = sequence.item();
+    sequence.name(&nothing, "nothing");
+    let error = sequence.value(&nothing).unwrap_err();
+    assert_eq!(
+        format!("{error:?}"),
+        "`nothing` has no value\n  help: give it a value, or call something that writes it first"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let tools = folder.path().join("tools.yaml");
+    std::fs::write(&tools, "headwater: 1\noperations:\n  one: {comand: [ls]}\n").unwrap();
+    let error = headwater::sequence::programs(&tools, None).unwrap_err();
+    let told = format!("{error:?}");
+    assert!(
+        told.contains("tools.yaml:3") && told.contains("`command`"),
+        "{told}"
+    );
+}
+
+#[test]
+fn files_and_folders_can_be_copied_out() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(folder.path().join("in/deep")).unwrap();
+    std::fs::write(folder.path().join("in/deep/a.txt"), "a").unwrap();
+    let write = procedure("test/write", "1")
+        .takes::<String>("text")
+        .writes::<File>("file")
+        .run(|(text,): (String,), _| Ok((File::of_bytes(text.into_bytes()),)));
+    let mut sequence = Sequence::with(forgetting(Mode::Restrictive));
+    let input = sequence.directory(folder.path().join("in")).unwrap();
+    let mut file = sequence.item();
+    sequence.submit(&write, ("hello", &mut file)).unwrap();
+    let report = sequence.end().unwrap();
+    let to = folder.path().join("out.txt");
+    report.value(&file).unwrap().copy_to(&to).unwrap();
+    assert_eq!(std::fs::read(to).unwrap(), b"hello");
+    let to = folder.path().join("copy");
+    report.value(&input).unwrap().copy_to(&to).unwrap();
+    assert_eq!(std::fs::read(to.join("deep/a.txt")).unwrap(), b"a");
+}
+
+#[test]
+fn a_store_that_may_only_be_read_gives_what_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = Runs::default();
+    let program = |options: SequenceOptions| {
+        let mut sequence = Sequence::with(options);
+        let a = sequence.give(vector(&[1; 5000]));
+        let (mut b, mut c) = (sequence.item(), sequence.item());
+        sequence.submit(&plus(1, &runs), (&a, &mut b)).unwrap();
+        sequence
+            .submit(
+                &plus(runs.0.lock().unwrap().len() as i64 + 5, &runs),
+                (&b, &mut c),
+            )
+            .unwrap();
+        let report = sequence.end().unwrap();
+        assert_eq!(report.value(&b).unwrap().as_slice()[0], 2);
+        assert!(report.value(&c).unwrap().as_slice()[0] > 6);
+        report.run
+    };
+    assert!(program(remembering(folder.path())).is_some());
+    let place = StorePlace {
+        url: Some(folder.path().join("store").display().to_string()),
+        read_only: true,
+    };
+    let run = program(remembering(folder.path()).store(place));
+    assert_eq!(run, None, "it is in no list");
+    assert_eq!(runs.take(), ["plus-1", "plus-5", "plus-7"]);
 }

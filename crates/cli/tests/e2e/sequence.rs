@@ -150,6 +150,12 @@ fn a_sequence_is_listed_shown_and_explained_like_any_run() {
         .ended(0)
         .stdout;
     assert!(why.contains("iqsort[2]"), "{why}");
+    assert!(why.contains("no room for another pivot"), "{why}");
+    let why = place
+        .headwater(&["explain", "last", "iqsort[2]"])
+        .ended(0)
+        .stdout;
+    assert!(why.contains("no room for another pivot"), "{why}");
     let drawn = place.headwater(&["dag", "last"]).ended(0).stdout;
     assert!(
         drawn.contains("failed") && drawn.contains("blocked"),

@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use headwater_execute::copy_value;
 use headwater_graph::{
     Array, Context, Digest, DirectoryEntry, DirectoryValue, ElementType, FileValue, Handle, Image,
     OperationError, Region, Scalar, ScalarType, Type, Value,
@@ -94,11 +95,12 @@ impl Datum for f64 {
         Type::Float
     }
 
+    /// Zero has no sign, as everywhere where a number by itself is what something is known by.
     fn into_value(self) -> Value {
-        Value::Float(self)
+        Value::Float(if self == 0.0 { 0.0 } else { self })
     }
 
-    /// A whole number is taken, too, if it loses nothing: so do ports of this type.
+    /// A whole number is taken, too, if it loses nothing.
     fn from_value(value: Value) -> Result<f64, Value> {
         match value {
             Value::Float(number) => Ok(number),
@@ -252,6 +254,11 @@ impl File {
         self.0.handle.path().map(|path| &**path)
     }
 
+    /// Copies it to a file, which is replaced if it is there.
+    pub fn copy_to(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        copy_value(&Value::File(Arc::clone(&self.0)), path.as_ref())
+    }
+
     /// Its bytes, counted.
     pub fn size(&self) -> u64 {
         self.0.size
@@ -321,6 +328,11 @@ impl Directory {
     /// Where it lies on this machine, when it exists as a folder.
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
+    }
+
+    /// Copies its files to a folder, which is made if it is not there.
+    pub fn copy_to(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        copy_value(&Value::Directory(self.0.clone()), path.as_ref())
     }
 
     /// Its files, sorted by path.

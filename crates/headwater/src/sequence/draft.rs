@@ -13,7 +13,8 @@ use super::tuple::{Append, Data};
 use super::{Datum, Procedure, ScalarDatum};
 
 /// Begins a procedure of Rust code: its name, e.g. `matrix/add`, and its version. What a call gave is found again by
-/// both, so code that computes something else gets another version.
+/// both, so code that computes something else gets another version. What the body captures is no part of either: pass it
+/// with [`takes`](Draft::takes) instead, or calls that differ only in that are taken for one.
 ///
 /// Its parameters follow one after another, in the order in which calls will pass them, and [`Draft::run`] ends it.
 ///

@@ -13,6 +13,7 @@ use headwater_derive::{CallId, ItemId, Program};
 use headwater_enact::{Capacity, Enactment, NothingRemembered, Options, PlanError, State};
 use headwater_execute::{
     Execution, Failure, Fetch, Finished, Keeper, Observer, PoolError, Ports, Stop, Watched,
+    read_written_out,
 };
 use headwater_graph::{
     DirectoryEntry, DirectoryValue, FileValue, Handle, Operation, Recipe, Source, TaskGraph,
@@ -49,6 +50,8 @@ pub(super) struct Ended {
     pub(super) wall: u64,
     /// The bytes of its outputs.
     pub(super) sizes: Vec<u64>,
+    /// How often it was tried before.
+    pub(super) retries: u32,
 }
 
 /// Hears how tasks end; the last attempt counts.
@@ -85,6 +88,7 @@ impl Observer for Heard {
                 started: nanoseconds(execution.started),
                 wall: nanoseconds(execution.elapsed),
                 sizes,
+                retries: execution.attempt,
             };
             ended.insert(execution.task, told);
         });
@@ -544,8 +548,19 @@ impl Engine {
                 address: self.task_address(task),
                 operation: Arc::clone(operation),
                 failure,
+                attempts: self.ended(task).unwrap_or_default().retries + 1,
+                blocked: 0,
             };
             self.failed.insert(task, Arc::new(failed));
+        }
+    }
+
+    /// Counts the tasks that could not run because of others that failed.
+    pub(super) fn count_blocked(&mut self) {
+        for (_, cause) in self.enactment.blocked() {
+            if let Some(failed) = self.failed.get_mut(cause) {
+                Arc::make_mut(failed).blocked += 1;
+            }
         }
     }
 
@@ -609,7 +624,10 @@ impl Engine {
     /// An output that can be given as it is: files that are kept move on their way to the store, so those are asked for
     /// there.
     pub(super) fn at_hand(&self, task: TaskId, port: u16) -> Option<Value> {
-        let here = self.executor.output(task, port)?;
+        let here = self.executor.output(task, port).or_else(|| {
+            let outputs = read_written_out(&self.executor.written_out(task)?)?;
+            outputs.into_iter().nth(usize::from(port))
+        })?;
         let pure = self.enactment.graph().operation_at(task).signature.pure;
         (!(self.remembers() && pure && has_files(&here))).then_some(here)
     }
@@ -650,8 +668,17 @@ impl Engine {
     /// Things worth telling.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = self.damage.clone();
-        notes.extend(budget::told(self.enactment.coordinator(), self.memory));
+        let told = budget::told(self.enactment.coordinator(), self.memory);
+        notes.extend(told.map(|note| note.replace("--memory", "`SequenceOptions::memory`")));
         notes
+    }
+
+    /// The file with the outputs of a task, if they are not in memory because that was short.
+    pub(super) fn written_out(&self, task: TaskId, port: u16) -> Option<PathBuf> {
+        match self.executor.output(task, port) {
+            Some(_) => None,
+            None => self.executor.written_out(task),
+        }
     }
 
     /// The bytes that an output takes, where that is known.
@@ -699,7 +726,7 @@ impl Engine {
         let stopped = self.stop.is_stopping() || closed.is_err();
         recording.end(&store, self.enactment.counts(), stopped);
         closed.map_err(|error| Error::Pool(PoolError::Keeper(error)))?;
-        Ok((Some(recording.run().to_owned()), Some(fetcher)))
+        Ok((recording.listed(), Some(fetcher)))
     }
 
     /// The folder of files that are not in a store, for whoever outlives the engine.

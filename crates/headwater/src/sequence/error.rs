@@ -11,7 +11,7 @@ use headwater_enact::PlanError;
 use headwater_execute::Failure;
 use headwater_graph::{Fault, Type};
 
-use crate::Error;
+use crate::{Error, FailedTask, printable};
 
 /// A call that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,24 @@ pub struct FailedCall {
     pub operation: Arc<str>,
     /// Why.
     pub failure: Failure,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// How many other tasks could not run because of it.
+    pub blocked: usize,
+}
+
+impl FailedCall {
+    /// Everything a person needs: which call, why, its command, the end of what it said, where its folder is and how to
+    /// run it again alone. The first line is the whole in short.
+    pub fn description(&self) -> String {
+        let failed = FailedTask {
+            address: self.address.clone(),
+            failure: self.failure.clone(),
+            attempts: self.attempts,
+            blocked: self.blocked,
+        };
+        printable(&failed.description()).into_owned()
+    }
 }
 
 /// An item that cannot be had, because a call failed.
@@ -55,7 +73,7 @@ impl fmt::Display for Unavailable {
         )?;
         let said = cause.failure.stderr.trim_end();
         if !said.is_empty() {
-            write!(f, "\n{said}")?;
+            write!(f, "\n{}", printable(said))?;
         }
         if let Some(folder) = &cause.failure.folder {
             write!(f, "\nits files are in {}", folder.display())?;
@@ -64,8 +82,13 @@ impl fmt::Display for Unavailable {
     }
 }
 
+fn told(failed: &[Arc<FailedCall>]) -> String {
+    let all: Vec<String> = failed.iter().map(|failed| failed.description()).collect();
+    all.join("\n\n")
+}
+
 /// Something that cannot be done with a sequence.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum SequenceError {
     /// A call that cannot be made.
@@ -105,6 +128,9 @@ pub enum SequenceError {
         /// What it is.
         given: Type,
     },
+    /// Calls failed, and somebody wanted none to.
+    #[error("{}", told(.0))]
+    Failed(Vec<Arc<FailedCall>>),
     /// Somebody stopped the sequence before the item was made.
     #[error("stopped before `{item}` was made")]
     Stopped {
@@ -130,12 +156,27 @@ pub enum SequenceError {
     Engine(#[from] Error),
 }
 
+/// What a program shows that gives it back from `main`: the message, and what would help.
+impl fmt::Debug for SequenceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let SequenceError::Engine(error) = self {
+            return fmt::Debug::fmt(error, f);
+        }
+        write!(f, "{self}")?;
+        match self.hint() {
+            Some(hint) => write!(f, "\n  help: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl SequenceError {
     /// Whose fault it is.
     pub fn fault(&self) -> Fault {
         match self {
             SequenceError::Engine(error) => error.fault(),
             SequenceError::Unavailable(_)
+            | SequenceError::Failed(_)
             | SequenceError::Stopped { .. }
             | SequenceError::Gone { .. } => Fault::Environment,
             _ => Fault::User,

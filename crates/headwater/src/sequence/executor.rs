@@ -56,8 +56,13 @@ pub trait Executor: Send {
     /// Runs until everything that was asked for has ended, or somebody wants to stop.
     fn run(&mut self, round: Round<'_>) -> Result<(), PoolError>;
 
-    /// An output of a task, if it is in memory, or was written out because memory was short.
+    /// An output of a task, if it is in memory.
     fn output(&self, task: TaskId, port: u16) -> Option<Value>;
+
+    /// The file with the outputs of a task, if they were written out because memory was short.
+    fn written_out(&self, _task: TaskId) -> Option<PathBuf> {
+        None
+    }
 
     /// Lets go of what the enactment no longer needs in memory.
     fn tidy(&mut self, enactment: &mut Enactment);
@@ -125,7 +130,11 @@ impl Executor for Threads {
     }
 
     fn output(&self, task: TaskId, port: u16) -> Option<Value> {
-        self.session.as_ref()?.output(task, port, &self.spilled)
+        self.session.as_ref()?.output(task, port)
+    }
+
+    fn written_out(&self, task: TaskId) -> Option<PathBuf> {
+        Session::written_out(task, &self.spilled)
     }
 
     fn tidy(&mut self, enactment: &mut Enactment) {

@@ -121,10 +121,20 @@ impl<E> PartialEq for Numbers<E> {
     }
 }
 
-impl<E> fmt::Debug for Numbers<E> {
+/// So many numbers are shown.
+const SHOWN: usize = 12;
+
+/// The shape, and the first numbers.
+impl<E: Element + fmt::Debug> fmt::Debug for Numbers<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (element_type, shape) = (self.array.element_type(), self.array.shape());
-        write!(f, "Numbers({element_type:?}, {shape:?})")
+        let all = self.as_slice();
+        write!(f, "Numbers({element_type:?}, {shape:?}) ")?;
+        let shown = &all[..all.len().min(SHOWN)];
+        match all.len() - shown.len() {
+            0 => write!(f, "{shown:?}"),
+            more => write!(f, "{shown:?} and {more} more"),
+        }
     }
 }
 

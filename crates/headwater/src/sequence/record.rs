@@ -10,6 +10,7 @@ use headwater_graph::TaskId;
 use headwater_remember::{RunRecord, RunStatus, RunTask, Store};
 
 use super::drawing::Drawing;
+use crate::explain::FAILURES;
 use crate::run::{end_run, fate, tidy_work};
 use crate::{Error, dag, notes};
 
@@ -53,6 +54,11 @@ impl Recording {
         &self.run
     }
 
+    /// Its name, if it is in the list of runs: what may not write to its store is not.
+    pub(super) fn listed(&self) -> Option<String> {
+        (!self.read_only).then(|| self.run.clone())
+    }
+
     /// Notes what became of every task that somebody wanted, what things from outside were called, and the graph.
     pub(super) fn note(&self, store: &Store, drawing: &Drawing<'_>) {
         if self.read_only {
@@ -80,6 +86,11 @@ impl Recording {
         }
         let _ = store.put_run_tasks(&self.run, &rows);
         let _ = notes::write(store, &self.run, &[(enactment, &told)], engine.current());
+        let failures: Vec<String> = engine.failed().map(|failed| failed.description()).collect();
+        if !failures.is_empty() {
+            let path = store.run_folder(&self.run).join(FAILURES);
+            let _ = std::fs::write(path, failures.join("\n\n") + "\n");
+        }
         let small = drawing.is_small();
         let _ = dag::note_sequence(
             store,

@@ -5,11 +5,12 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_derive::{CallId, ItemId, Mode};
-use headwater_execute::{Fetch, Ports};
+use headwater_execute::{Fetch, Ports, read_written_out};
 use headwater_graph::{Recipe, Value};
 
 use super::engine::Temporary;
@@ -17,6 +18,7 @@ use super::error::{FailedCall, SequenceError, Unavailable};
 use super::item::Dropped;
 use super::{Item, Reference};
 use crate::fetch::StoreFetcher;
+use crate::printable;
 
 /// What became of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -99,13 +101,13 @@ pub struct DependenceCounts {
     pub scalar: usize,
 }
 
-/// The bytes that went where.
+/// The bytes that went where. A single number counts for nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Traffic {
     /// From the program to calls; each thing once, however many calls read it.
     pub given: u64,
-    /// From calls to the program: values that were asked for, and items that it holds at the end.
+    /// From calls to the program: values that were asked for, and items that it holds at the end, of calls that ran.
     pub taken: u64,
     /// From one call to another, which the program has no part in.
     pub between: u64,
@@ -116,6 +118,8 @@ pub struct Traffic {
 pub(super) enum Held {
     Here(Value),
     Stored(Recipe, u16),
+    /// In a file of all outputs of a task, because memory was short.
+    WrittenOut(PathBuf, u16),
     Unavailable(Box<Unavailable>),
     /// The sequence was stopped before.
     NotMade,
@@ -156,6 +160,15 @@ pub struct SequenceReport {
 }
 
 impl SequenceReport {
+    /// This report, if no call failed: `sequence.end()?.check()?`. Calls that fail are no
+    /// error of the sequence, and by themselves do not end the program.
+    pub fn check(self) -> Result<SequenceReport, SequenceError> {
+        match self.failures.is_empty() {
+            true => Ok(self),
+            false => Err(SequenceError::Failed(self.failures)),
+        }
+    }
+
     /// How many calls ended like that.
     pub fn count(&self, state: CallState) -> usize {
         self.calls.iter().filter(|call| call.state == state).count()
@@ -193,6 +206,11 @@ impl SequenceReport {
             Held::Here(value) => Ok(value.clone()),
             Held::Unavailable(why) => Err(SequenceError::Unavailable(why.clone())),
             Held::NotMade => Err(SequenceError::Stopped { item: name.clone() }),
+            Held::WrittenOut(path, port) => {
+                let outputs = read_written_out(path).unwrap_or_default();
+                let value = outputs.into_iter().nth(usize::from(*port));
+                value.ok_or_else(|| SequenceError::Gone { item: name.clone() })
+            }
             Held::Gone => Err(SequenceError::Gone { item: name.clone() }),
             Held::Stored(recipe, port) => {
                 let fetched = self
@@ -222,10 +240,18 @@ fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
+/// So many items are named that a failure costs.
+const NAMED: usize = 10;
+
 /// The answer in a few lines.
 impl fmt::Display for SequenceReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name, counted(self.calls.len(), "call"))?;
+        write!(
+            f,
+            "{}: {}",
+            printable(&self.name),
+            counted(self.calls.len(), "call")
+        )?;
         let told = CallState::ALL.map(|state| (state, self.count(state)));
         let told: Vec<String> = (told.iter())
             .filter(|(_, count)| *count > 0)
@@ -268,14 +294,20 @@ impl fmt::Display for SequenceReport {
             "\n{given} bytes from the program, {taken} to it, {between} between calls"
         )?;
         for failed in &self.failures {
-            write!(
-                f,
-                "\nfailed: {} of `{}`: {}",
-                failed.address, failed.operation, failed.failure.message
-            )?;
-        }
-        for unavailable in &self.unavailable {
-            write!(f, "\n{unavailable}")?;
+            write!(f, "\nfailed: {}", failed.description())?;
+            let mine = |why: &&Unavailable| why.cause.call == failed.call;
+            let items: Vec<&str> = (self.unavailable.iter().filter(mine))
+                .map(|why| &*why.item)
+                .collect();
+            if !items.is_empty() {
+                let named: Vec<String> = (items.iter().take(NAMED))
+                    .map(|item| format!("`{}`", printable(item)))
+                    .collect();
+                write!(f, "\n  not available because of it: {}", named.join(", "))?;
+                if items.len() > NAMED {
+                    write!(f, " and {} more", items.len() - NAMED)?;
+                }
+            }
         }
         for note in &self.notes {
             write!(f, "\nnote: {note}")?;
