@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let size = u64::from(size);
     let (a, b) = (example_matrix(size, 1), example_matrix(size, 2));
     let (product, report) = multiply(options, &a, &b, levels, temporaries)?;
-    println!("{levels} levels, {} calls", calls(levels));
+    println!("levels: {levels}, which makes {} calls", calls(levels));
     println!("{report}");
     let mut spent: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
     for call in &report.calls {

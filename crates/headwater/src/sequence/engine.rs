@@ -234,10 +234,7 @@ impl Engine {
 
     /// Why this machine can never run an operation, if it cannot.
     pub(super) fn refuses(&self, operation: &Operation) -> Option<PlanError> {
-        match self.labels.contains_key(&operation.signature.name) {
-            true => None,
-            false => self.enactment.coordinator().refuses(operation),
-        }
+        self.enactment.coordinator().refuses(operation)
     }
 
     pub(super) fn graph(&self) -> &TaskGraph {
@@ -485,7 +482,7 @@ impl Engine {
         let mut asked: Vec<(Recipe, Ports)> = Vec::new();
         for (task, port) in requested.iter().copied() {
             let state = self.enactment.coordinator().state(task);
-            if matches!(state, State::Done | State::Known) && self.at_hand(task, port).is_none() {
+            if matches!(state, State::Done | State::Known) && !self.is_at_hand(task, port) {
                 tasks.push(task);
                 asked.push((self.enactment.stored_as(task), Ports::These(vec![port])));
             }
@@ -535,7 +532,7 @@ impl Engine {
 
     /// Notes why tasks failed.
     fn note_failures(&mut self) {
-        let failures = self.heard.with(|_, failures| failures.clone());
+        let failures = self.heard.with(|_, failures| std::mem::take(failures));
         for (task, failure) in failures {
             if self.enactment.coordinator().state(task) != State::Failed
                 || self.failed.contains_key(&task)
@@ -628,8 +625,22 @@ impl Engine {
             let outputs = read_written_out(&self.executor.written_out(task)?)?;
             outputs.into_iter().nth(usize::from(port))
         })?;
+        (!self.moves(task, &here)).then_some(here)
+    }
+
+    /// Whether [`at_hand`](Self::at_hand) would give something.
+    fn is_at_hand(&self, task: TaskId, port: u16) -> bool {
+        match self.executor.output(task, port) {
+            Some(here) => !self.moves(task, &here),
+            // What has files is never written out.
+            None => self.executor.written_out(task).is_some(),
+        }
+    }
+
+    /// Whether an output moves on its way to the store.
+    fn moves(&self, task: TaskId, output: &Value) -> bool {
         let pure = self.enactment.graph().operation_at(task).signature.pure;
-        (!(self.remembers() && pure && has_files(&here))).then_some(here)
+        self.remembers() && pure && has_files(output)
     }
 
     /// A value with its files in the folder that goes with the report: where they are now goes with the run.

@@ -149,7 +149,7 @@ fn numbers_are_read_changed_and_checked() {
     let other = numbers.clone();
     numbers.as_mut_slice()[0] = 2;
     assert_eq!((numbers.as_slice()[0], other.as_slice()[0]), (2, 1));
-    assert_eq!(format!("{other:?}"), "Numbers(I32, [2, 2])");
+    assert_eq!(format!("{other:?}"), "Numbers(I32, [2, 2]) [1, 0, 0, 7]");
 
     let short = Numbers::new(&[2, 3], vec![1.0; 5]).expect_err("one is missing");
     assert_eq!(short.to_string(), "5 numbers do not fill the shape [2, 3]");
