@@ -51,7 +51,7 @@ pub use model::{
 pub use record::{DiagramDetail, run_diagram};
 pub(crate) use record::{FEW, FEW_PAIRS, Part, note, note_sequence};
 pub(crate) use sequence::{
-    Mark, SequenceCall, SequenceEdge, SequenceItem, grouped_sequence_diagram, sequence_diagram,
+    SequenceCall, SequenceEdge, SequenceItem, grouped_sequence_diagram, sequence_diagram,
 };
 pub use svg::diagram_svg;
 pub(crate) use svg::inline;

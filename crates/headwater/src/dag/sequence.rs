@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use headwater_derive::Kind;
+
 use super::model::{
     Diagram, DiagramEdge, DiagramEnd, DiagramNode, EdgeKind, NodeKind, grouped as thousands,
 };
@@ -26,31 +28,6 @@ pub(crate) struct SequenceCall {
     pub(crate) needed: bool,
 }
 
-/// Why a call comes after another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Mark {
-    /// It reads what the other wrote.
-    Raw,
-    /// It writes what the other read.
-    War,
-    /// It writes what the other wrote.
-    Waw,
-    /// One gives a scalar and the other takes one of the same type, and nobody knows whether it is the same.
-    Scalar,
-}
-
-impl Mark {
-    /// What stands before the name of the item, or of the type.
-    fn word(self) -> &'static str {
-        match self {
-            Mark::Raw => "RAW",
-            Mark::War => "WAR",
-            Mark::Waw => "WAW",
-            Mark::Scalar => "scalar",
-        }
-    }
-}
-
 /// All dependences of a call on one before it.
 #[derive(Debug, Clone)]
 pub(crate) struct SequenceEdge {
@@ -59,7 +36,7 @@ pub(crate) struct SequenceEdge {
     /// The position of the later call.
     pub(crate) to: usize,
     /// Why, with the name of the item; of a scalar that of its type.
-    pub(crate) marks: Vec<(Mark, String)>,
+    pub(crate) marks: Vec<(Kind, String)>,
 }
 
 /// An item that the program gave, or that it still has at the end.
@@ -117,12 +94,12 @@ pub(crate) fn sequence_diagram(
             .extend(readers.map(|call| edge(position, first + call, EdgeKind::Data)));
     }
     for found in edges {
-        let marks: BTreeSet<(Mark, &str)> = (found.marks.iter())
+        let marks: BTreeSet<(Kind, &str)> = (found.marks.iter())
             .map(|(mark, name)| (*mark, name.as_str()))
             .collect();
         let kind = kind(marks.iter().map(|(mark, _)| *mark));
         let names = marks.iter();
-        let names = names.map(|(mark, name)| format!("{} {name}", mark.word()));
+        let names = names.map(|(mark, name)| format!("{} {name}", mark.name()));
         diagram.edges.push(DiagramEdge {
             names: names.collect(),
             ..edge(first + found.from, first + found.to, kind)
@@ -173,7 +150,7 @@ pub(crate) fn grouped_sequence_diagram(
             false => operation.not_needed += 1,
         }
     }
-    let mut between: BTreeMap<(usize, usize), (u64, BTreeSet<Mark>)> = BTreeMap::new();
+    let mut between: BTreeMap<(usize, usize), (u64, BTreeSet<Kind>)> = BTreeMap::new();
     let mut count = 0_u64;
     for found in edges {
         if let (Some(from), Some(to)) = (homes.get(found.from), homes.get(found.to)) {
@@ -191,7 +168,7 @@ pub(crate) fn grouped_sequence_diagram(
     };
     for ((from, to), (arrows, marks)) in between {
         let kind = kind(marks.iter().copied());
-        let names: Vec<String> = marks.iter().map(|mark| mark.word().to_owned()).collect();
+        let names: Vec<String> = marks.iter().map(|mark| mark.name().to_owned()).collect();
         if from == to {
             // An arrow from a node to itself would show less than it hides.
             let words = &mut diagram.nodes[from].words;
@@ -269,8 +246,8 @@ fn told(calls: usize, edges: u64) -> String {
     }
 }
 
-fn kind(mut marks: impl Iterator<Item = Mark>) -> EdgeKind {
-    match marks.any(|mark| mark == Mark::Raw) {
+fn kind(mut marks: impl Iterator<Item = Kind>) -> EdgeKind {
+    match marks.any(|mark| mark == Kind::Raw) {
         true => EdgeKind::Data,
         false => EdgeKind::Order,
     }

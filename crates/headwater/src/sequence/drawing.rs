@@ -13,8 +13,8 @@ use headwater_enact::State;
 
 use super::engine::Engine;
 use crate::dag::{
-    Diagram, FEW, FEW_PAIRS, Mark, SequenceCall, SequenceEdge, SequenceItem,
-    grouped_sequence_diagram, sequence_diagram,
+    Diagram, FEW, FEW_PAIRS, SequenceCall, SequenceEdge, SequenceItem, grouped_sequence_diagram,
+    sequence_diagram,
 };
 
 /// A sequence, to be drawn.
@@ -168,17 +168,11 @@ fn pairs(
     dependences: impl IntoIterator<Item = Dependence>,
     name: impl Fn(Subject) -> String,
 ) -> Vec<SequenceEdge> {
-    let mut edges: BTreeMap<(CallId, CallId), Vec<(Mark, String)>> = BTreeMap::new();
+    let mut edges: BTreeMap<(CallId, CallId), Vec<(Kind, String)>> = BTreeMap::new();
     for dependence in dependences {
-        let mark = match dependence.kind {
-            Kind::Raw => Mark::Raw,
-            Kind::War => Mark::War,
-            Kind::Waw => Mark::Waw,
-            Kind::Scalar => Mark::Scalar,
-        };
         let ends = (dependence.to, dependence.from);
         let marks = edges.entry(ends).or_default();
-        marks.push((mark, name(dependence.subject)));
+        marks.push((dependence.kind, name(dependence.subject)));
     }
     let edge = |((to, from), marks): ((CallId, CallId), _)| SequenceEdge {
         from: from.index(),

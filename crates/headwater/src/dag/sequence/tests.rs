@@ -25,7 +25,7 @@ fn call(operation: &str, number: usize, rank: u32) -> SequenceCall {
     }
 }
 
-fn edge_of(from: usize, to: usize, marks: &[(Mark, &str)]) -> SequenceEdge {
+fn edge_of(from: usize, to: usize, marks: &[(Kind, &str)]) -> SequenceEdge {
     let marks = marks.iter().map(|(mark, name)| (*mark, (*name).to_owned()));
     SequenceEdge {
         from,
@@ -59,7 +59,7 @@ fn calls() -> Vec<SequenceCall> {
 /// What is left of their dependences.
 fn reduced() -> Vec<SequenceEdge> {
     (0..3)
-        .map(|from| edge_of(from, from + 1, &[(Mark::Raw, "ovec")]))
+        .map(|from| edge_of(from, from + 1, &[(Kind::Raw, "ovec")]))
         .collect()
 }
 
@@ -67,7 +67,7 @@ fn reduced() -> Vec<SequenceEdge> {
 fn all_pairs() -> Vec<SequenceEdge> {
     let pairs = (0..4).flat_map(|from| (from + 1..4).map(move |to| (from, to)));
     pairs
-        .map(|(from, to)| edge_of(from, to, &[(Mark::Raw, "ovec")]))
+        .map(|(from, to)| edge_of(from, to, &[(Kind::Raw, "ovec")]))
         .collect()
 }
 
@@ -86,14 +86,14 @@ fn marked() -> Diagram {
         call("d", 3, 3),
     ];
     let edges = [
-        edge_of(0, 1, &[(Mark::War, "x"), (Mark::Raw, "y<\"]|&")]),
+        edge_of(0, 1, &[(Kind::War, "x"), (Kind::Raw, "y<\"]|&")]),
         edge_of(
             1,
             2,
-            &[(Mark::Waw, "x"), (Mark::War, "x"), (Mark::War, "x")],
+            &[(Kind::Waw, "x"), (Kind::War, "x"), (Kind::War, "x")],
         ),
-        edge_of(0, 3, &[(Mark::Scalar, "int")]),
-        edge_of(2, 3, &[(Mark::Waw, "y<\"]|&")]),
+        edge_of(0, 3, &[(Kind::Scalar, "int")]),
+        edge_of(2, 3, &[(Kind::Waw, "y<\"]|&")]),
     ];
     sequence_diagram("marks", &calls, &edges, &[], &[])
 }
@@ -249,15 +249,15 @@ fn dependent(calls: &[(&[&str], &[&str])]) -> Vec<SequenceEdge> {
     let mut edges = Vec::new();
     for (to, (writes, reads)) in calls.iter().enumerate() {
         for (from, (written, read)) in calls[..to].iter().enumerate() {
-            let both = |mark: Mark, earlier: &[&str], later: &[&str]| {
+            let both = |mark: Kind, earlier: &[&str], later: &[&str]| {
                 let shared = earlier.iter().filter(|name| later.contains(name));
                 shared
                     .map(|name| (mark, (*name).to_owned()))
                     .collect::<Vec<_>>()
             };
-            let mut marks = both(Mark::Raw, written, reads);
-            marks.extend(both(Mark::War, read, writes));
-            marks.extend(both(Mark::Waw, written, writes));
+            let mut marks = both(Kind::Raw, written, reads);
+            marks.extend(both(Kind::War, read, writes));
+            marks.extend(both(Kind::Waw, written, writes));
             if !marks.is_empty() {
                 edges.push(SequenceEdge { from, to, marks });
             }
@@ -352,7 +352,7 @@ fn labels_of_small_sequences_are_all_there() {
     check_labels(&sequence_diagram("chain", &numbered(12), &chain, &[], &[]));
     // As many calls as are drawn one by one, each reading what the one before made and something that was given.
     let edges: Vec<SequenceEdge> = (1..40)
-        .map(|to| edge_of(to - 1, to, &[(Mark::Raw, "image"), (Mark::Waw, "scratch")]))
+        .map(|to| edge_of(to - 1, to, &[(Kind::Raw, "image"), (Kind::Waw, "scratch")]))
         .collect();
     let inputs = [item("given", &(0..40).collect::<Vec<_>>())];
     let outputs = [item("image", &[39])];
@@ -368,7 +368,7 @@ fn labels_of_small_sequences_are_all_there() {
 fn thousands_of_arrows_are_drawn_and_told_where_one_points() {
     let pairs = (0..70).flat_map(|from| (from + 1..70).map(move |to| (from, to)));
     let edges: Vec<SequenceEdge> = pairs
-        .map(|(from, to)| edge_of(from, to, &[(Mark::Waw, "x")]))
+        .map(|(from, to)| edge_of(from, to, &[(Kind::Waw, "x")]))
         .collect();
     let svg = diagram_svg(&sequence_diagram("t", &numbered(70), &edges, &[], &[]));
     assert_eq!(svg.matches("hw-tip").count(), 70 * 69 / 2 + 2);
@@ -397,10 +397,10 @@ fn long() -> Diagram {
     calls[2498].address = calls[0].address.clone();
     calls[2499].needed = false;
     let mut edges: Vec<SequenceEdge> = (1..2500)
-        .map(|to| edge_of(to - 1, to, &[(Mark::Raw, "x")]))
+        .map(|to| edge_of(to - 1, to, &[(Kind::Raw, "x")]))
         .collect();
-    edges.push(edge_of(0, 3, &[(Mark::Waw, "y")]));
-    edges.push(edge_of(0, 2, &[(Mark::War, "y"), (Mark::Waw, "z")]));
+    edges.push(edge_of(0, 3, &[(Kind::Waw, "y")]));
+    edges.push(edge_of(0, 2, &[(Kind::War, "y"), (Kind::Waw, "z")]));
     grouped_sequence_diagram("long", calls, edges)
 }
 
@@ -573,7 +573,7 @@ fn what_cannot_be_drawn_before_the_reduction_is_refused() {
     let calls: Vec<SequenceCall> = (0..50).map(|number| call("f", number, 0)).collect();
     let pairs = (0..50).flat_map(|from| (from + 1..50).map(move |to| (from, to)));
     let edges: Vec<SequenceEdge> = pairs
-        .map(|(from, to)| edge_of(from, to, &[(Mark::Waw, "x")]))
+        .map(|(from, to)| edge_of(from, to, &[(Kind::Waw, "x")]))
         .collect();
     let all = sequence_diagram("t", &calls, &edges, &[], &[]);
     let each = sequence_diagram("t", &calls, &edges[..49], &[], &[]);
