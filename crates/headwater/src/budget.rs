@@ -36,8 +36,8 @@ fn enough(bytes: u64) -> u64 {
     with_share.min(beside_store.saturating_add(STORE))
 }
 
-/// What is to be told of tasks that did not fit.
-pub(crate) fn told(coordinator: &Coordinator, memory: Option<u64>) -> Option<String> {
+/// What is to be told of tasks that did not fit; `limit` is what the user set the limit with.
+pub(crate) fn told(coordinator: &Coordinator, memory: Option<u64>, limit: &str) -> Option<String> {
     let oversized = coordinator.oversized();
     if oversized.tasks == 0 {
         return None;
@@ -47,12 +47,12 @@ pub(crate) fn told(coordinator: &Coordinator, memory: Option<u64>) -> Option<Str
         many => format!("{many} tasks ran"),
     };
     let most = readable(enough(oversized.most));
-    let limit = match memory {
-        Some(memory) => format!("the memory of {} that --memory allows", readable(memory)),
+    let allowed = match memory {
+        Some(memory) => format!("the memory of {} that {limit} allows", readable(memory)),
         None => "the memory of this machine".to_owned(),
     };
     Some(format!(
-        "{tasks} alone, and may have exceeded {limit}: about {most} would have been enough"
+        "{tasks} alone, and may have exceeded {allowed}: about {most} would have been enough"
     ))
 }
 

@@ -56,6 +56,7 @@ mod run;
 mod run_page;
 pub mod sequence;
 mod study;
+mod temporary;
 mod thrift;
 mod trace;
 

@@ -13,6 +13,7 @@ use headwater_graph::{Operation, Outputs, TaskGraph, TaskId};
 use headwater_remember::Store;
 
 use crate::run::Places;
+use crate::temporary::Temporary;
 use crate::{Error, StoreKeeper, budget};
 
 /// More threads than this help nobody.
@@ -65,17 +66,6 @@ pub struct NativeRun {
     pub enactment: Enactment,
     /// Where files among the outputs lie.
     _files: Temporary,
-}
-
-/// A folder that goes with this.
-#[derive(Debug)]
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // It is there only if something was written.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 impl NativeRun {

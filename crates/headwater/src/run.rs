@@ -406,7 +406,11 @@ fn finish(
         notes: told_damage(damage)
             .chain(fetcher.take_notes())
             .chain(enactment.take_notes())
-            .chain(budget::told(enactment.coordinator(), request.memory))
+            .chain(budget::told(
+                enactment.coordinator(),
+                request.memory,
+                "--memory",
+            ))
             .chain(notes)
             .collect(),
         diagnostics: std::mem::take(&mut prepared.diagnostics),

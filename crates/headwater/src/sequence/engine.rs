@@ -29,18 +29,8 @@ use super::pending::{Change, Pending};
 use super::record::Recording;
 use crate::fetch::StoreFetcher;
 use crate::run::{Places, told_damage};
+use crate::temporary::Temporary;
 use crate::{Error, StoreKeeper, StorePlace, budget, open_store};
-
-/// A folder that goes with this.
-#[derive(Debug)]
-pub(super) struct Temporary(pub(super) PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // It is there only if something was written.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// What is known of a task that ended.
 #[derive(Debug, Clone, Default)]
@@ -679,8 +669,9 @@ impl Engine {
     /// Things worth telling.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = self.damage.clone();
-        let told = budget::told(self.enactment.coordinator(), self.memory);
-        notes.extend(told.map(|note| note.replace("--memory", "`SequenceOptions::memory`")));
+        let limit = "`SequenceOptions::memory`";
+        let coordinator = self.enactment.coordinator();
+        notes.extend(budget::told(coordinator, self.memory, limit));
         notes
     }
 

@@ -4,7 +4,7 @@
 //! when they are read, and calls work with the copies, which are what was digested.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder};
+use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use headwater_remember::Store;
 
 use crate::Error;
 use crate::load::{self, Versioned};
+use crate::temporary::Temporary;
 
 /// Programs as operations, from a file. It holds copies of the files that they use: keep it until the sequences that
 /// call them have ended.
@@ -25,7 +26,7 @@ pub struct Programs {
     operations: BTreeMap<Arc<str>, Arc<Operation>>,
     file: PathBuf,
     diagnostics: Vec<Diagnostic>,
-    _copies: Option<Folder>,
+    _copies: Option<Temporary>,
 }
 
 /// Reads the operations of a file: one with `headwater: 1` and `operations:` alone, or a workflow file. `store` learns
@@ -69,7 +70,7 @@ pub fn programs(path: &Path, store: Option<&Store>) -> Result<Programs, Error> {
         Kind::Native(_) => false,
     };
     let any_uses_files = operations.iter().any(uses_files);
-    let copies = any_uses_files.then(Folder::new).transpose()?;
+    let copies = any_uses_files.then(own_folder).transpose()?;
     let folder = copies.as_ref().map(|folder| &*folder.0);
     let Versioned {
         operations,
@@ -120,35 +121,25 @@ impl Programs {
     }
 }
 
-/// A folder that is there as long as this.
-#[derive(Debug)]
-struct Folder(PathBuf);
-
-impl Folder {
-    /// A new one among the temporary files, for this user alone.
-    fn new() -> Result<Folder, Error> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let place = std::env::temp_dir();
-        loop {
-            let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let folder = place.join(format!("headwater-programs-{}-{number}", process::id()));
-            match DirBuilder::new().mode(0o700).create(&folder) {
-                Ok(()) => return Ok(Folder(folder)),
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Error::io("cannot make folder", folder, error)),
-            }
+/// A new folder among the temporary files, for this user alone.
+fn own_folder() -> Result<Temporary, Error> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let place = std::env::temp_dir();
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = place.join(format!("headwater-programs-{}-{number}", process::id()));
+        match DirBuilder::new().mode(0o700).create(&folder) {
+            Ok(()) => return Ok(Temporary(folder)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(Error::io("cannot make folder", folder, error)),
         }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn version(programs: &Programs, name: &str) -> Arc<str> {

@@ -13,12 +13,12 @@ use headwater_derive::{CallId, ItemId, Mode};
 use headwater_execute::{Fetch, Ports, read_written_out};
 use headwater_graph::{Recipe, Value};
 
-use super::engine::Temporary;
 use super::error::{FailedCall, SequenceError, Unavailable};
 use super::item::Dropped;
 use super::{Item, Reference};
 use crate::fetch::StoreFetcher;
 use crate::printable;
+use crate::temporary::Temporary;
 
 /// What became of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -274,7 +274,11 @@ pub fn run_study(
         let (mut failures, mut seen) = (Vec::new(), HashSet::new());
         for ended in rounds() {
             notes.extend(ended.fetcher.take_notes());
-            notes.extend(budget::told(ended.enactment.coordinator(), request.memory));
+            notes.extend(budget::told(
+                ended.enactment.coordinator(),
+                request.memory,
+                "--memory",
+            ));
             // A task that several rounds have tried is told once.
             let mut found = failed_tasks(ended);
             found.retain(|(recipe, _)| !ended.remembers || seen.insert(*recipe));
