@@ -8,6 +8,7 @@ mod architecture;
 mod decisions;
 mod edges;
 mod escaping;
+mod figures;
 mod invariants;
 mod leftovers;
 mod paths;
@@ -58,7 +59,7 @@ impl fmt::Display for Problem {
 }
 
 /// Every rule.
-const RULES: [fn(&Workspace) -> Vec<Problem>; 9] = [
+const RULES: [fn(&Workspace) -> Vec<Problem>; 10] = [
     edges::check,
     purity::check,
     shape::check,
@@ -68,6 +69,7 @@ const RULES: [fn(&Workspace) -> Vec<Problem>; 9] = [
     decisions::check,
     invariants::check,
     escaping::check,
+    figures::check,
 ];
 
 /// Runs the command.
