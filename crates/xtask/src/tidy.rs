@@ -11,6 +11,7 @@ mod escaping;
 mod figures;
 mod invariants;
 mod leftovers;
+mod links;
 mod paths;
 mod purity;
 mod shape;
@@ -59,7 +60,7 @@ impl fmt::Display for Problem {
 }
 
 /// Every rule.
-const RULES: [fn(&Workspace) -> Vec<Problem>; 10] = [
+const RULES: &[fn(&Workspace) -> Vec<Problem>] = &[
     edges::check,
     purity::check,
     shape::check,
@@ -70,6 +71,7 @@ const RULES: [fn(&Workspace) -> Vec<Problem>; 10] = [
     invariants::check,
     escaping::check,
     figures::check,
+    links::check,
 ];
 
 /// Runs the command.
@@ -123,7 +125,7 @@ mod example {
             .collect();
         Workspace {
             files,
-            packages: Vec::new(),
+            ..Workspace::default()
         }
     }
 
