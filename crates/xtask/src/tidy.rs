@@ -8,6 +8,7 @@ mod architecture;
 mod decisions;
 mod edges;
 mod escaping;
+mod figures;
 mod invariants;
 mod leftovers;
 mod links;
@@ -59,7 +60,7 @@ impl fmt::Display for Problem {
 }
 
 /// Every rule.
-const RULES: [fn(&Workspace) -> Vec<Problem>; 10] = [
+const RULES: &[fn(&Workspace) -> Vec<Problem>] = &[
     edges::check,
     purity::check,
     shape::check,
@@ -69,6 +70,7 @@ const RULES: [fn(&Workspace) -> Vec<Problem>; 10] = [
     decisions::check,
     invariants::check,
     escaping::check,
+    figures::check,
     links::check,
 ];
 
