@@ -75,6 +75,7 @@ pages! {
     commands: "commands.md",
     crash_contract: "crash-contract.md",
     failures: "failures.md",
+    figures: "figures.md",
     first_study: "first-study.md",
     first_workflow: "first-workflow.md",
     from_joblib: "from-joblib.md",
