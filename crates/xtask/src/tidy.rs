@@ -10,9 +10,12 @@ mod edges;
 mod escaping;
 mod invariants;
 mod leftovers;
+mod licences;
 mod paths;
 mod purity;
+mod questions;
 mod shape;
+mod unsafety;
 
 use std::fmt;
 use std::process::ExitCode;
@@ -58,7 +61,7 @@ impl fmt::Display for Problem {
 }
 
 /// Every rule.
-const RULES: [fn(&Workspace) -> Vec<Problem>; 9] = [
+const RULES: [fn(&Workspace) -> Vec<Problem>; 12] = [
     edges::check,
     purity::check,
     shape::check,
@@ -68,6 +71,9 @@ const RULES: [fn(&Workspace) -> Vec<Problem>; 9] = [
     decisions::check,
     invariants::check,
     escaping::check,
+    unsafety::check,
+    questions::check,
+    licences::check,
 ];
 
 /// Runs the command.
@@ -121,7 +127,7 @@ mod example {
             .collect();
         Workspace {
             files,
-            packages: Vec::new(),
+            ..Workspace::default()
         }
     }
 
