@@ -92,6 +92,7 @@ pages! {
     recipe: "recipe.md",
     reports: "reports.md",
     reuse: "reuse.md",
+    security: "security.md",
     sequences: "sequences.md",
     shell: "shell.md",
     stores: "stores.md",
