@@ -8,9 +8,11 @@ mod architecture;
 mod decisions;
 mod edges;
 mod escaping;
+mod figures;
 mod invariants;
 mod leftovers;
 mod licences;
+mod links;
 mod paths;
 mod purity;
 mod questions;
@@ -61,7 +63,7 @@ impl fmt::Display for Problem {
 }
 
 /// Every rule.
-const RULES: [fn(&Workspace) -> Vec<Problem>; 12] = [
+const RULES: &[fn(&Workspace) -> Vec<Problem>] = &[
     edges::check,
     purity::check,
     shape::check,
@@ -71,6 +73,8 @@ const RULES: [fn(&Workspace) -> Vec<Problem>; 12] = [
     decisions::check,
     invariants::check,
     escaping::check,
+    figures::check,
+    links::check,
     unsafety::check,
     questions::check,
     licences::check,
