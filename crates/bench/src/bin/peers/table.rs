@@ -108,6 +108,22 @@ impl Table {
         lines
     }
 
+    /// Who else was measured, with versions; ways of one engine are the same engine.
+    pub(crate) fn compared(&self) -> impl Iterator<Item = String> {
+        let measured = self
+            .rows
+            .iter()
+            .filter(|row| !row.ours && row.samples.is_ok());
+        measured.map(|row| match row.version.contains(' ') {
+            // It names a library itself.
+            true => row.version.clone(),
+            false => {
+                let name = row.engine.split(" (").next().unwrap_or_default();
+                format!("{name} {}", row.version)
+            }
+        })
+    }
+
     /// Reasons of the rows that have no figures.
     fn reasons(&self) -> impl Iterator<Item = String> {
         self.rows.iter().filter_map(|row| {
@@ -295,6 +311,12 @@ mod tests {
         );
         assert_eq!(lines[3], ["quick", "1", "2,000", "0.5 ×", "–", "", "0.012"]);
         assert_eq!(lines[4], ["gone", "1", "–", "", "–", "", "–"]);
+    }
+
+    #[test]
+    fn those_that_were_measured_are_told_with_their_versions() {
+        let compared: Vec<String> = table().compared().collect();
+        assert_eq!(compared, ["slow 1", "quick 1"]);
     }
 
     #[test]
