@@ -59,6 +59,7 @@ mod study;
 mod temporary;
 mod thrift;
 mod trace;
+mod uses;
 
 pub use dag::{
     Diagram, DiagramCounts, DiagramDetail, DiagramEdge, DiagramEnd, DiagramFormat, DiagramGroup,

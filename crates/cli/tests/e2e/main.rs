@@ -28,6 +28,7 @@ mod protect;
 mod report;
 mod restore;
 mod reuse;
+mod samples;
 mod sequence;
 mod study;
 mod study_plan;

@@ -186,6 +186,9 @@ pub struct RunFailure {
     pub folder: Option<String>,
     /// The command that runs it again alone.
     pub again: Option<String>,
+    /// What the inputs behind it are called.
+    #[serde(default)]
+    pub from: Option<String>,
 }
 
 /// An item of an output.
@@ -199,6 +202,12 @@ pub struct RunOutputItem {
     pub link: Option<String>,
     /// What it is, if it is a single value.
     pub value: Option<String>,
+    /// What the inputs behind it are called.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// How many items are missing from the lists that it was made from.
+    #[serde(default)]
+    pub missing: usize,
 }
 
 /// An output.
