@@ -40,7 +40,7 @@ pub(crate) fn used(template: &CommandTemplate, folder: &Path) -> Result<Used, Er
         for path in crate::data::expand(folder, pattern)? {
             any = true;
             let below = path.strip_prefix(folder).unwrap_or(&path);
-            if path != plain && below.components().any(|part| is_left_behind(part)) {
+            if path != plain && below.components().any(is_left_behind) {
                 continue;
             }
             // `scripts/**` means everything below, whatever the pattern library calls a match.
