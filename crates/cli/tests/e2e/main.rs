@@ -30,6 +30,7 @@ mod report;
 mod restore;
 mod reuse;
 mod samples;
+mod security;
 mod sequence;
 mod study;
 mod study_plan;
