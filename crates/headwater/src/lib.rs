@@ -173,5 +173,10 @@ pub fn init() {
 
 /// The examples of the guide, which are compiled and run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/sequences.md")]
-mod guide {}
+mod guide {
+    #[doc = include_str!("../../../docs/sequences.md")]
+    mod sequences {}
+
+    #[doc = include_str!("../../../docs/study-runs.md")]
+    mod study_runs {}
+}
