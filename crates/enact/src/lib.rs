@@ -38,9 +38,9 @@ pub use coordinator::{
     Action, Coordinator, Counts, Notice, Occurrence, Outcome, Oversized, Refused, Round,
     StageRules, Start, State, Verdict,
 };
-pub use data::{Column, DataItem, DataSet, ProductColumn};
+pub use data::{Column, DataItem, DataSet, Label, ProductColumn};
 pub use enactment::{Enactment, NothingRemembered, OpenError, Recall, TaskAddress};
-pub use expand::{Blueprint, BlueprintStage, Expander, Expansion, Requested, Settled};
+pub use expand::{Ancestry, Blueprint, BlueprintStage, Expander, Expansion, Requested, Settled};
 pub use needs::PlanError;
 pub use options::{Backoff, Capacity, Options, Parallelism};
 pub use shape::ShapeError;

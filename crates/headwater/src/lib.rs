@@ -129,6 +129,7 @@ mod temporary;
 pub mod text;
 mod thrift;
 mod trace;
+mod uses;
 mod whole;
 
 /// The files that people write: what checking one has shown, and the schema of each kind, for editors.

@@ -29,6 +29,7 @@ mod protect;
 mod report;
 mod restore;
 mod reuse;
+mod samples;
 mod security;
 mod sequence;
 mod study;

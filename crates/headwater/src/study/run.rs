@@ -665,6 +665,7 @@ fn failed_tasks(ended: &Ended) -> Vec<(Recipe, FailedTask)> {
             failure: seen.failure.clone(),
             attempts: seen.attempts,
             blocked: blocked.get(&seen.task).copied().unwrap_or(0),
+            from: Vec::new(),
         };
         (ended.enactment.graph().recipe(seen.task), failed)
     };
