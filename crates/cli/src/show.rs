@@ -20,7 +20,7 @@ pub(crate) fn line(text: &str) {
     // programs have escapes of their own.
     let text = match text.starts_with('{') {
         true => text.into(),
-        false => headwater::printable(text),
+        false => headwater::text::printable(text),
     };
     written(writeln!(std::io::stdout(), "{text}"));
 }
@@ -176,7 +176,7 @@ pub(crate) fn error(error: &Error, as_json: bool) -> ExitCode {
     } else {
         trouble(&error.to_string());
         if let Some(hint) = error.hint() {
-            let hint = headwater::printable(&hint);
+            let hint = headwater::text::printable(&hint);
             talk(&format!("  {} {hint}", paint("help:", "1;36")));
         }
     }
