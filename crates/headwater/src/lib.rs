@@ -98,13 +98,13 @@ pub use run_page::{
 };
 pub use sequence::Sequence;
 pub use study::{
-    AlgorithmPlan, Bucketing, CostSource, ExampleImage, FailedEvaluation, Forecast, ForecastFacts,
-    Indices, LaterPhase, LiveAnswer, MoatRow, PhaseKind, PhaseSummary, PrefixSummary,
-    ReferencePlan, Reuse, ReusePlan, StopRule, StudyExample, StudyFacts, StudyItem, StudyParameter,
-    StudyPlan, StudyPlanRequest, StudyProgress, StudyReportRequest, StudyReuse, StudyRun,
-    StudyRunRequest, StudySnapshot, StudyStagePlan, StudySummary, TaskFacts, Timeline, TuneReport,
-    TuneRequest, TunedOperation, VbdPair, VbdRow, VbdRows, plan_study, report_study, run_study,
-    study_report_html, study_results_json, tune_study,
+    AlgorithmPlan, Bucketing, CostSource, CoursePoint, ExampleImage, FailedEvaluation, FixedValue,
+    Forecast, ForecastFacts, Indices, LaterPhase, LiveAnswer, MoatRow, PhaseKind, PhaseSummary,
+    PrefixSummary, ReferencePlan, Reuse, ReusePlan, StopRule, StudyExample, StudyFacts, StudyItem,
+    StudyParameter, StudyPlan, StudyPlanRequest, StudyProgress, StudyReportRequest, StudyReuse,
+    StudyRun, StudyRunRequest, StudySnapshot, StudyStagePlan, StudySummary, TaskFacts, Timeline,
+    TuneReport, TuneRequest, TunedOperation, VbdPair, VbdRow, VbdRows, plan_study, report_study,
+    run_study, study_report_html, study_results_json, tune_study,
 };
 pub use trace::printable;
 
