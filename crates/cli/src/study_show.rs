@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use headwater::{
+use headwater::study::{
     Indices, MoatRow, PhaseKind, PhaseSummary, StopRule, StudyFacts, StudySummary, TaskFacts,
     VbdRow, VbdRows,
 };
@@ -610,13 +610,10 @@ pub(crate) fn seconds(facts: &StudyFacts) -> (f64, Option<f64>) {
 fn work(facts: &StudyFacts, phases: usize) -> Vec<String> {
     let count = |of| show::grouped(total(facts, of));
     let mut parts = vec![
-        format!("{} asked for by all sets", count(|task| task.planned)),
+        format!("{} asked for", count(|task| task.planned)),
         format!("{} differ", count(|task| task.distinct)),
         format!("{} executed", count(|task| task.executed)),
-        format!(
-            "{} cut off by content (their inputs turned out to be equal)",
-            count(|task| task.cut_off)
-        ),
+        format!("{} cut off by content", count(|task| task.cut_off)),
         format!("{} remembered", count(|task| task.remembered)),
     ];
     let others = [

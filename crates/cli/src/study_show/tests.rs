@@ -35,7 +35,7 @@ fn a_screening() {
       mu*: the mean size of a parameter's effects; sigma: how much they vary from place to place
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
 
-    tasks: 5,120 asked for by all sets, 2,857 differ, 1,904 executed, 953 cut off by content (their inputs turned out to be equal), 0 remembered; sharing saved 65 % of the work (about 48.7 s)
+    tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
     ");
 }
@@ -55,7 +55,7 @@ fn a_decomposition() {
       S1: the share of the variance that is a parameter's own; ST: together with others; rank is by ST
       ±: intervals of 95 %; those of ST do not overlap
 
-    tasks: 5,120 asked for by all sets, 2,857 differ, 1,904 executed, 953 cut off by content (their inputs turned out to be equal), 0 remembered; sharing saved 65 % of the work (about 48.7 s)
+    tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
     ");
 }
@@ -85,7 +85,7 @@ fn two_phases_and_a_forecast() {
       S1: the share of the variance that is a parameter's own; ST: together with others; rank is by ST
       ±: intervals of 95 %; those of ST do not overlap
 
-    tasks: 5,120 asked for by all sets, 2,857 differ, 1,904 executed, 953 cut off by content (their inputs turned out to be equal), 0 remembered; sharing saved 65 % of the work (about 48.7 s)
+    tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
     forecast of phase 1 from the tuning run 20261116-0829-77aa: 20.5 s for 2,857 tasks, 41.0 s of work; in fact: 13.8 s for 1,904 tasks, 26.0 s of work
     ");
@@ -108,7 +108,7 @@ fn several_items_are_shown_together() {
       these are the indices of all 2 items together; ± does not say how much other items would change them
       by item: G2 comes first on 1 of 2 items, G1 on 1; all are in results.json
 
-    tasks: 5,120 asked for by all sets, 2,857 differ, 1,904 executed, 953 cut off by content (their inputs turned out to be equal), 0 remembered; sharing saved 65 % of the work (about 48.7 s)
+    tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
     ");
 }
@@ -131,7 +131,7 @@ fn what_failed_and_what_that_costs() {
         first: set 12: segment.find[12]: the program exited with code 3
         all: `headwater runs show 20261116-0830-1b25`; when their cause is gone, the same command runs them again
 
-    tasks: 5,120 asked for by all sets, 2,857 differ, 1,898 executed, 953 cut off by content (their inputs turned out to be equal), 0 remembered, 3 failed, 3 not run because of that; sharing saved 65 % of the work (about 48.7 s)
+    tasks: 5,120 asked for, 2,857 differ, 1,898 executed, 953 cut off by content, 0 remembered, 3 failed, 3 not run because of that; sharing saved 65 % of the work (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
     ");
 }
@@ -152,7 +152,7 @@ fn a_stopped_study_says_how_far_it_came_and_claims_no_saving() {
       mu*: the mean size of a parameter's effects; sigma: how much they vary from place to place
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
 
-    tasks: 5,120 asked for by all sets, 2,857 differ, 1,300 executed, 357 cut off by content (their inputs turned out to be equal), 0 remembered, 1,200 not come to
+    tasks: 5,120 asked for, 2,857 differ, 1,300 executed, 357 cut off by content, 0 remembered, 1,200 not come to
     on 2 cores; equal tasks are shared, also those that turn out to be equal
     stopped before it was done: the same command continues it
     ");
@@ -173,7 +173,7 @@ fn a_narrow_terminal_has_a_narrow_table() {
       mu*: the mean size of a parameter's effects; sigma: how much they vary from place to place
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
 
-    tasks: 5,120 asked for by all sets, 2,857 differ, 1,904 executed, 953 cut off by content (their inputs turned out to be equal), 0 remembered; sharing saved 65 % of the work (about 48.7 s)
+    tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
     ");
 }
@@ -307,7 +307,7 @@ fn base_points_are_left_out_by_their_own_rule() {
     let text = said_of(
         |phase| {
             phase.values[0][7] = None;
-            phase.failed.push(headwater::FailedEvaluation {
+            phase.failed.push(headwater::study::FailedEvaluation {
                 set: 7,
                 item: 0,
                 why: "the value is not a number".to_owned(),
@@ -328,7 +328,7 @@ fn a_failure_of_one_of_several_items_names_it() {
     let text = said_of(
         |phase| {
             phase.values[1][3] = None;
-            phase.failed.push(headwater::FailedEvaluation {
+            phase.failed.push(headwater::study::FailedEvaluation {
                 set: 3,
                 item: 1,
                 why: format!("segment.find[3-1]: {}", "long ".repeat(50)),

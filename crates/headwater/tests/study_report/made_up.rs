@@ -2,7 +2,7 @@
 //!
 //! Law: they are the same each time.
 
-use headwater::{
+use headwater::study::{
     CoursePoint, ExampleImage, FailedEvaluation, FixedValue, ForecastFacts, Indices, MoatRow,
     PhaseKind, PhaseSummary, PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem,
     StudyParameter, StudySummary, TaskFacts, Timeline, VbdPair, VbdRow, VbdRows,
