@@ -30,8 +30,8 @@ fn line_matches(shown: &str, printed: &str) -> bool {
     let Some(left) = printed.strip_prefix(start) else {
         return false;
     };
-    let ends = left.char_indices().map(|(at, _)| at).chain([left.len()]);
-    ends.into_iter().any(|at| line_matches(rest, &left[at..]))
+    let mut ends = left.char_indices().map(|(at, _)| at).chain([left.len()]);
+    ends.any(|at| line_matches(rest, &left[at..]))
 }
 
 /// Whether a line says how far something is, which depends on how fast the machine is.
