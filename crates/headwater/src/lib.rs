@@ -28,6 +28,7 @@
 //! | `study` | studies: parameter sets, and the plan that shares what they have in common |
 //! | `products` | the products of a store: listed, shown, checked, thrown away |
 //! | `sequence` | calls of a program, one after another, become a graph |
+//! | `starter` | files to start from: a workflow, a study, a library of operations |
 //! | `native` | runs a [`TaskGraph`](graph::TaskGraph) of native operations, without files |
 //!
 //! A program that runs commands calls [`init`] first in its `main`.
@@ -55,6 +56,7 @@ mod report;
 mod run;
 mod run_page;
 pub mod sequence;
+mod starter;
 mod study;
 mod temporary;
 mod thrift;
@@ -71,8 +73,10 @@ pub use explain::{
     find_run,
 };
 pub use headwater_enact as enact;
-pub use headwater_execute::{Failure, FailureKind, Stop, inherited_environment};
-pub use headwater_flow::{data_schema, render, study_schema, workflow_schema};
+pub use headwater_execute::{Failure, FailureKind, Stop, inherited_environment, shell_quote};
+pub use headwater_flow::{
+    data_schema, descriptor_schema, operations_schema, render, study_schema, workflow_schema,
+};
 pub use headwater_graph as graph;
 pub use headwater_remember::{
     Collected, FoundRun, RunRecord, RunStatus, RunTask, Store, TaskState, Verified,
@@ -97,6 +101,7 @@ pub use run_page::{
     RunSummary, RunTaskRow, RunTimeline, RunTotals, report_run, run_report_html,
 };
 pub use sequence::Sequence;
+pub use starter::{NewOperations, new_operations, new_study, new_study_of, new_workflow};
 pub use study::{
     AlgorithmPlan, Bucketing, CostSource, ExampleImage, FailedEvaluation, Forecast, ForecastFacts,
     Indices, LaterPhase, LiveAnswer, MoatRow, PhaseKind, PhaseSummary, PrefixSummary,

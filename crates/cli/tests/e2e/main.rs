@@ -21,6 +21,7 @@ mod memory;
 mod mistakes;
 mod modes;
 mod names;
+mod new;
 mod nuclei;
 mod outputs;
 mod place;
