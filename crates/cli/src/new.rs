@@ -20,7 +20,7 @@ pub(crate) fn new(
 ) -> Result<ExitCode, Error> {
     let (files, next) = match command {
         NewCommand::Workflow(options) => {
-            let files = headwater::new_workflow(&options.name, folder(&options.output))?;
+            let files = headwater::files::new_workflow(&options.name, folder(&options.output))?;
             let next = match files.as_slice() {
                 [flow, data, ..] => {
                     let (flow, data) = (quoted(flow), quoted(data));
@@ -37,8 +37,8 @@ pub(crate) fn new(
             let folder = folder(&options.output);
             let name = options.name.as_deref();
             let files = match &options.workflow {
-                Some(flow) => headwater::new_study_of(flow, name, folder, libraries)?,
-                None => headwater::new_study(name.unwrap_or("study"), folder)?,
+                Some(flow) => headwater::files::new_study_of(flow, name, folder, libraries)?,
+                None => headwater::files::new_study(name.unwrap_or("study"), folder)?,
             };
             let study = files.first().map(|file| quoted(file)).unwrap_or_default();
             let next = [
@@ -50,7 +50,7 @@ pub(crate) fn new(
         }
         NewCommand::Operations(options) => {
             let headwater = options.headwater.clone().or_else(built_from);
-            let made = headwater::new_operations(
+            let made = headwater::files::new_operations(
                 &options.from,
                 options.output.as_deref(),
                 headwater.as_deref(),
@@ -94,5 +94,5 @@ fn folder(output: &Option<PathBuf>) -> &Path {
 
 /// A path as a shell takes it.
 fn quoted(path: &Path) -> String {
-    headwater::shell_quote(&path.display().to_string())
+    headwater::text::shell_quote(&path.display().to_string())
 }

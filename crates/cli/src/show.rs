@@ -16,6 +16,12 @@ use serde_json::{Value, json};
 
 /// Writes a line to stdout. A reader that went away (`| head`) is no reason to fail; [`settled`] tells what else was.
 pub(crate) fn line(text: &str) {
+    // Names and values are somebody's, and the somebody may be the maker of a store that was copied. Objects for
+    // programs have escapes of their own.
+    let text = match text.starts_with('{') {
+        true => text.into(),
+        false => headwater::text::printable(text),
+    };
     written(writeln!(std::io::stdout(), "{text}"));
 }
 
@@ -62,7 +68,7 @@ pub(crate) fn note(text: &str) {
     if events() {
         talk(text);
     } else {
-        talk(&format!("note: {}", headwater::printable(text)));
+        talk(&format!("note: {}", headwater::text::printable(text)));
     }
 }
 
@@ -88,7 +94,7 @@ pub(crate) fn trouble(text: &str) {
     if events() {
         event(&json!({"event": "error", "message": text, "hint": null}));
     } else {
-        let text = headwater::printable(text);
+        let text = headwater::text::printable(text);
         talk(&format!("{} {text}", paint("error:", "1;31")));
     }
 }
@@ -170,6 +176,7 @@ pub(crate) fn error(error: &Error, as_json: bool) -> ExitCode {
     } else {
         trouble(&error.to_string());
         if let Some(hint) = error.hint() {
+            let hint = headwater::text::printable(&hint);
             talk(&format!("  {} {hint}", paint("help:", "1;36")));
         }
     }
@@ -210,15 +217,7 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
 
 /// A number with its thousands set apart.
 pub(crate) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    headwater::text::grouped(number as u64)
 }
 
 /// A path as it is shortest from here.

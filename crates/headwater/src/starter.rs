@@ -25,13 +25,13 @@ impl From<StarterError> for Error {
 /// written: the workflow, its data file, and the files that this names.
 ///
 /// ```
-/// let folder = std::env::temp_dir().join(format!("headwater-starter-{}", std::process::id()));
-/// let files = headwater::new_workflow("words", &folder)?;
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// let files = headwater::files::new_workflow("words", folder)?;
 /// assert_eq!(files[0], folder.join("words.yaml"));
 /// let checked = headwater::check_file(&files[0], &headwater::graph::Registry::new())?;
 /// assert!(checked.summary.is_some());
-/// # std::fs::remove_dir_all(&folder).unwrap();
-/// # Ok::<(), headwater::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn new_workflow(name: &str, folder: &Path) -> Result<Vec<PathBuf>, Error> {
     write(folder, &starter_workflow(name)?)

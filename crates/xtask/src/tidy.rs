@@ -8,11 +8,16 @@ mod architecture;
 mod decisions;
 mod edges;
 mod escaping;
+mod figures;
 mod invariants;
 mod leftovers;
+mod licences;
+mod links;
 mod paths;
 mod purity;
+mod questions;
 mod shape;
+mod unsafety;
 
 use std::fmt;
 use std::process::ExitCode;
@@ -58,7 +63,7 @@ impl fmt::Display for Problem {
 }
 
 /// Every rule.
-const RULES: [fn(&Workspace) -> Vec<Problem>; 9] = [
+const RULES: &[fn(&Workspace) -> Vec<Problem>] = &[
     edges::check,
     purity::check,
     shape::check,
@@ -68,6 +73,11 @@ const RULES: [fn(&Workspace) -> Vec<Problem>; 9] = [
     decisions::check,
     invariants::check,
     escaping::check,
+    figures::check,
+    links::check,
+    unsafety::check,
+    questions::check,
+    licences::check,
 ];
 
 /// Runs the command.
@@ -121,7 +131,7 @@ mod example {
             .collect();
         Workspace {
             files,
-            packages: Vec::new(),
+            ..Workspace::default()
         }
     }
 

@@ -4,6 +4,7 @@
 //! a clock: where a test has to meet a moment, it watches a file that the commands write.
 
 mod arguments;
+mod book;
 mod counts;
 mod cutoff;
 mod dag;
@@ -29,6 +30,7 @@ mod protect;
 mod report;
 mod restore;
 mod reuse;
+mod security;
 mod sequence;
 mod study;
 mod study_plan;

@@ -28,9 +28,10 @@ use super::options::SequenceOptions;
 use super::pending::{Change, Pending};
 use super::record::Recording;
 use crate::fetch::StoreFetcher;
+use crate::keep::StoreKeeper;
 use crate::run::{Places, told_damage};
 use crate::temporary::Temporary;
-use crate::{Error, StoreKeeper, StorePlace, budget, open_store};
+use crate::{Error, StorePlace, budget, open_store};
 
 /// What is known of a task that ended.
 #[derive(Debug, Clone, Default)]
@@ -164,7 +165,7 @@ impl Engine {
         }
         budget::keep_to(memory);
         let run = crate::identifier::new_run();
-        let scratch = std::env::temp_dir().join(format!("headwater-{}-{run}", std::process::id()));
+        let scratch = crate::temporary::fresh();
         let within = |name: &str| scratch.join(name);
         Engine {
             enactment: Enactment::of_graph(TaskGraph::new(), limits),
