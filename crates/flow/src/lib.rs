@@ -72,6 +72,7 @@ pub use data::{
     ParameterSetting, is_data, read_data,
 };
 pub use data_write::write_data;
+pub use operation::OperationPlaces;
 pub use parameter::{SettingError, fit_parameter, read_scalar_setting};
 pub use programs::{is_programs, read_programs};
 pub use render::render;
