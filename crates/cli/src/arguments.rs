@@ -1,6 +1,7 @@
 //! The command line, as text that teaches.
 
 pub(crate) mod dag;
+pub(crate) mod new;
 pub(crate) mod shells;
 pub(crate) mod study;
 pub(crate) mod watching;
@@ -71,13 +72,24 @@ Examples:
   headwater run words.yaml --inputs data.yaml --set shortest=4 -o found
   headwater run words.yaml --inputs data.yaml -j 8 --memory 16GiB --retries 2")]
     Run(Box<Run>),
-    /// Say everything that is wrong with a workflow file, or with a study file and the files that it names
+    /// Write files to start from: a workflow, a study, a library of operations
+    #[command(after_help = "\
+Examples:
+  headwater new workflow words                 a workflow and its data, which run as they are
+  headwater new study --workflow flow.yaml     a study of a workflow of yours
+  headwater new operations --from stage.json   a Rust library for a stage descriptor")]
+    New {
+        #[command(subcommand)]
+        command: new::NewCommand,
+    },
+    /// Say everything that is wrong with a workflow, data or study file; of a study also with the files that it names
     #[command(after_help = "\
 Examples:
   headwater check words.yaml         a workflow
+  headwater check data.csv           data; whether it fits a workflow is told by run --dry-run
   headwater check moat.yaml --json   a study, for a program that reads the answer")]
     Check {
-        /// The file (YAML or JSON)
+        /// The file (YAML or JSON; data also CSV)
         file: PathBuf,
     },
     /// Print the JSON Schema of a kind of file, for editors
@@ -167,6 +179,10 @@ pub(crate) enum SchemaKind {
     Data,
     /// Study files
     Study,
+    /// Files of operations alone, for programs that make calls
+    Operations,
+    /// Stage descriptors: JSON that describes one stage and its tasks
+    Descriptor,
 }
 
 #[derive(Debug, Args)]

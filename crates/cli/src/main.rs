@@ -13,6 +13,7 @@ mod explain;
 mod figures;
 mod imaging;
 mod man;
+mod new;
 mod products;
 mod progress;
 mod run;
@@ -49,10 +50,13 @@ fn main() -> ExitCode {
                 SchemaKind::Workflow => headwater::files::workflow_schema(),
                 SchemaKind::Data => headwater::files::data_schema(),
                 SchemaKind::Study => headwater::files::study_schema(),
+                SchemaKind::Operations => headwater::files::operations_schema(),
+                SchemaKind::Descriptor => headwater::files::descriptor_schema(),
             };
             show::line(&serde_json::to_string_pretty(&schema).unwrap_or_default());
             Ok(ExitCode::SUCCESS)
         }
+        Command::New { command } => new::new(command, &arguments.common, &libraries),
         Command::Dag(options) => dag::dag(options, &arguments.common, &libraries),
         Command::Runs { command } => runs::runs(command, &arguments.common),
         Command::Explain { run, task } => explain::explain(run, task, &arguments.common),

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use headwater_enact::{OpenError, ShapeError};
-use headwater_flow::StudyText;
+use headwater_flow::{DataFormat, StudyText};
 use headwater_graph::{
     CommandTemplate, Diagnostic, Digest, Kind, Operation, Place, Registry, Severity, Span,
     UsedFile, VersionSource, Workflow,
@@ -187,7 +187,8 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
     })
 }
 
-/// Reads a workflow file, or a study file with the files that it names, and says everything there is to say.
+/// Reads a file of any kind that Headwater has, a study with the files that it names, and says everything there is to
+/// say.
 ///
 /// ```
 /// use headwater::graph::Registry;
@@ -206,6 +207,19 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
 /// ```
 pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
     let text = read_text(path)?;
+    let format = crate::data::format_of(path);
+    if format == DataFormat::Csv || headwater_flow::is_data(&text) {
+        let read = headwater_flow::read_data(&text, format);
+        let file = CheckedFile {
+            file: path.to_owned(),
+            text,
+            diagnostics: read.diagnostics,
+        };
+        return Ok(Checked {
+            files: vec![file],
+            summary: read.value.map(|data| crate::data::summary(&data, path)),
+        });
+    }
     if headwater_flow::is_study(&text) {
         const NO_SETTINGS: &[String] = &[];
         let text = StudyText::new(text, NO_SETTINGS);

@@ -22,6 +22,7 @@ mod memory;
 mod mistakes;
 mod modes;
 mod names;
+mod new;
 mod nuclei;
 mod outputs;
 mod place;
