@@ -618,7 +618,7 @@ fn work(facts: &StudyFacts) -> Vec<String> {
     ));
     if facts.recomputed > 0 {
         lines.push(format!(
-            "{} run again, because what they had made was not kept or was damaged",
+            "{} made again what was needed once more and had not been kept, which is usual",
             show::count(facts.recomputed, "task")
         ));
     }

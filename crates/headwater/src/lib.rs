@@ -67,8 +67,8 @@ pub use dag::{
 };
 pub use error::Error;
 pub use explain::{
-    Cause, Change, Explanation, Group, Made, Named, RunDifference, Why, diff_runs, explain,
-    find_run,
+    Cause, Change, Explanation, Group, Lost, Made, Named, RunDifference, Stale, Why, diff_runs,
+    explain, find_run,
 };
 pub use headwater_enact as enact;
 pub use headwater_execute::{Failure, FailureKind, Stop, inherited_environment};
@@ -86,8 +86,9 @@ pub use overview::{RunOverview, StageOverview, overview};
 pub use place::{StorePlace, open_store};
 pub use plan::{DryRun, StagePlan, dry_run};
 pub use products::{
-    Held, InputSource, Origin, Product, ProductFile, ProductInput, ProductOutput, ProductRequest,
-    collect_products, list_products, show_product, verify_products,
+    Affected, Held, InputSource, Origin, Product, ProductFile, ProductInput, ProductOutput,
+    ProductRequest, collect_products, count_products, list_products, products_of, show_product,
+    verify_products,
 };
 pub use progress::{MemorySnapshot, News, Progress, RunFacts, Snapshot, StageSnapshot};
 pub use report::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};

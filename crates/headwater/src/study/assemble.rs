@@ -45,6 +45,9 @@ pub(super) struct Place {
 /// The set of what only references need.
 pub(super) const REFERENCE: u32 = u32::MAX;
 
+/// So many places are noted where tasks stand besides the first one.
+const MOST_SHARED: usize = 100_000;
+
 /// A graph, ready to run.
 pub(super) struct Assembled {
     pub(super) graph: TaskGraph,
@@ -56,6 +59,8 @@ pub(super) struct Assembled {
     pub(super) wanted: Vec<TaskId>,
     /// By task.
     pub(super) places: Vec<Place>,
+    /// Other places where tasks stand, the first [`MOST_SHARED`].
+    pub(super) shared: Vec<(Place, TaskId)>,
     /// By task, how many sets and items ask for it.
     pub(super) asks: Vec<u32>,
     pub(super) rules: Vec<StageRules>,
@@ -181,6 +186,7 @@ pub(super) fn assemble(
         cells: Vec::new(),
         wanted: Vec::new(),
         places: Vec::new(),
+        shared: Vec::new(),
         asks: Vec::new(),
         rules: Vec::new(),
         occurrences: Vec::new(),
@@ -263,6 +269,12 @@ pub(super) fn assemble(
                     step: step as u32,
                     set: (first_set + set) as u32,
                 };
+            } else if !of_reference[step] && assembled.shared.len() < MOST_SHARED {
+                let other = Place {
+                    step: step as u32,
+                    set: (first_set + set) as u32,
+                };
+                assembled.shared.push((other, task));
             }
             tasks[step] = task;
         }
