@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use headwater::{
-    Cause, Change, Error, Explanation, Lost, Made, Named, RunDifference, Stale, StorePlace, Why,
-};
+use headwater::explain::{Cause, Change, Lost, Made, Named, Stale, Why};
+use headwater::{Error, Explanation, RunDifference, StorePlace};
 use serde_json::{Value, json};
 
 use crate::arguments::Common;
@@ -226,7 +225,7 @@ fn by_whom(made: &Made, address: &str) -> String {
     format!(
         "by run {}{task} on {}, in {}",
         made.run,
-        headwater::date(made.time),
+        headwater::text::date(made.time),
         took(made.wall)
     )
 }
@@ -460,7 +459,7 @@ fn restored(
         }
         lines.push(
             "Later in this run its bytes were needed once more, and it ran again: intermediates are kept only where that \
-             pays. That is usual; `keep: true` on the output keeps them."
+             pays. That is usual; `keep: true` on an output of a program keeps it."
                 .to_owned(),
         );
         return;
@@ -510,7 +509,7 @@ fn cut_off(
 /// Shows how two runs differ.
 pub(crate) fn difference(difference: &RunDifference, as_json: bool) {
     if as_json {
-        let group = |group: &headwater::Group| {
+        let group = |group: &headwater::explain::Group| {
             let mut object = cause(&group.cause);
             object["changed_at"] = object["tasks"].take();
             object["changed_count"] = object["count"].take();

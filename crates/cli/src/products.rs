@@ -4,9 +4,8 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use headwater::graph::{Digest, ProductRecord, Scalar};
-use headwater::{
-    Affected, Collected, Error, Held, Origin, Product, ProductRequest, Store, StorePlace, Verified,
-};
+use headwater::products::{Affected, Collected, Held, Origin, Product, ProductRequest, Verified};
+use headwater::{Error, Store, StorePlace};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -41,12 +40,12 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
                 run: run.clone(),
                 limit: *limit,
             };
-            let products = headwater::list_products(&store, &request)?;
-            let all = headwater::count_products(&store, &request)?;
+            let products = headwater::products::list(&store, &request)?;
+            let all = headwater::products::count(&store, &request)?;
             list(&products, all, common.json);
         }
         ProductsCommand::Show { recipe } => {
-            let product = headwater::show_product(&store, recipe)?;
+            let product = headwater::products::show(&store, recipe)?;
             if common.json {
                 show::line(&as_json(&product).to_string());
             } else {
@@ -63,7 +62,7 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
             database.retain(|what| !listed(what));
             let mut objects = verified.damaged.clone();
             objects.extend(&verified.missing);
-            let affected = headwater::products_of(&store, &objects)?;
+            let affected = headwater::products::of_objects(&store, &objects)?;
             return Ok(show_verified(
                 &verified,
                 &affected,
@@ -73,7 +72,7 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
             ));
         }
         ProductsCommand::Gc { max, dry_run } => {
-            let collected = headwater::collect_products(&store, *max, *dry_run)?;
+            let collected = headwater::products::collect(&store, *max, *dry_run)?;
             show_collected(&collected, *max, *dry_run, common.json);
         }
     }
@@ -149,7 +148,7 @@ fn list(products: &[(ProductRecord, Held)], all: u64, as_json: bool) {
             show::shortened(&parameters(record), 32),
             show::size(size(record)),
             show::duration(record.wall as f64 / 1e9),
-            headwater::date(record.time),
+            headwater::text::date(record.time),
             record.run.to_string(),
             held.name().to_owned(),
         ]);
@@ -243,7 +242,7 @@ fn one(product: &Product) {
             &format!(
                 "by run {} on {} to be equal to product {}",
                 record.run,
-                headwater::date(record.time),
+                headwater::text::date(record.time),
                 equal.short()
             ),
         );
@@ -292,7 +291,7 @@ fn made(product: &Product) {
         None => String::new(),
     };
     line("made", &format!("by run {}{task}", made.run));
-    line("when", &headwater::date(made.time));
+    line("when", &headwater::text::date(made.time));
     let mut cost = show::duration(made.wall as f64 / 1e9);
     cost.push_str(&format!(
         " ({} of processor time",
@@ -382,14 +381,14 @@ fn outputs(product: &Product) {
 /// Verifies, with a bar where somebody watches.
 fn verify(store: &Store, quiet: bool) -> Result<Verified, Error> {
     if quiet || !std::io::stderr().is_terminal() {
-        return headwater::verify_products(store, &|_, _| {});
+        return headwater::products::verify(store, &|_, _| {});
     }
     let style =
         ProgressStyle::with_template("{bar:32} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left")
             .unwrap_or_else(|_| ProgressStyle::default_bar())
             .progress_chars("━╸─");
     let bar = ProgressBar::new(0).with_style(style);
-    let verified = headwater::verify_products(store, &|read, all| {
+    let verified = headwater::products::verify(store, &|read, all| {
         bar.set_length(all);
         bar.set_position(read);
     });

@@ -3,12 +3,9 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use headwater::enact::Parallelism;
 use headwater::graph::{Recipe, Registry, Value};
-use headwater::{
-    Delivered, DryRun, Error, FailedTask, OutputItem, Progress, RunReport, RunRequest, RunStatus,
-    Stop, StorePlace,
-};
+use headwater::runs::{Delivered, FailedTask, OutputItem, Parallelism, RunStatus};
+use headwater::{DryRun, Error, Limits, Progress, RunReport, RunRequest, Stop, StorePlace};
 use serde_json::{Map, json};
 
 use crate::arguments::watching::ProgressKind;
@@ -35,7 +32,7 @@ pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Resul
     let (shown, stop) = (Progress::default(), Stop::default());
     let metrics = Metrics::begin(options.watching.metrics.as_deref(), &shown, {
         let shown = shown.clone();
-        move |status| headwater::run_metrics(&shown.look(), status)
+        move |status| headwater::progress::run_metrics(&shown.look(), status)
     })?;
     signals::watch(&stop, &shown, kind == ProgressKind::None);
     let thread = progress::show(&shown, kind);
@@ -86,21 +83,23 @@ fn request(options: &Run, common: &Common) -> RunRequest {
         inputs: options.inputs.clone(),
         settings: options.set.clone(),
         store: place(common),
-        cores: options.jobs.map(|jobs| jobs as usize),
-        memory: options.memory,
-        disk: options.disk,
-        resources: options
-            .resource
-            .iter()
-            .map(|(name, number)| (Arc::from(name.as_str()), *number))
-            .collect(),
+        limits: Limits {
+            cores: options.jobs.map(|jobs| jobs as usize),
+            memory: options.memory,
+            disk: options.disk,
+            resources: options
+                .resource
+                .iter()
+                .map(|(name, number)| (Arc::from(name.as_str()), *number))
+                .collect(),
+            retries: options.retries,
+            fail_fast: options.fail_fast && !options.keep_going,
+        },
         parallelism: Parallelism {
             workflow: !options.no_workflow_parallelism,
             data: !options.no_data_parallelism,
             pipelining: !options.no_pipelining,
         },
-        retries: options.retries,
-        fail_fast: options.fail_fast && !options.keep_going,
         outputs: options.output.clone(),
         command: std::env::args().collect(),
     }
@@ -383,7 +382,7 @@ fn output_line(name: &str, items: &[OutputItem], report: &RunReport) -> String {
 
 fn show_failure(failed: &FailedTask) {
     let description = failed.description();
-    let description = headwater::printable(&description);
+    let description = headwater::text::printable(&description);
     let (head, rest) = description.split_once('\n').unwrap_or((&description, ""));
     show::talk(&format!("{} {head}", show::paint("failed:", "1;31")));
     for line in rest.lines() {

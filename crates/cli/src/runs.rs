@@ -5,9 +5,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use headwater::{
-    Error, RunOverview, RunRecord, RunStatus, RunTask, StageOverview, StorePlace, TaskState,
-};
+use headwater::runs::{RunOverview, RunRecord, RunStatus, RunTask, StageOverview, TaskState};
+use headwater::{Error, StorePlace};
 use serde_json::json;
 
 use crate::arguments::{Common, RunsCommand};
@@ -23,9 +22,9 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
     match command {
         RunsCommand::Ls { limit } => list(&store.runs(*limit)?, common.json),
         RunsCommand::Show { run, tasks: all } => {
-            let run = headwater::find_run(&store, run)?;
+            let run = headwater::runs::find_run(&store, run)?;
             let tasks = store.run_tasks(&run.id)?;
-            let found = headwater::overview(&store, &run, &tasks, SLOWEST);
+            let found = headwater::runs::overview(&store, &run, &tasks, SLOWEST);
             if common.json {
                 show::line(&as_json(&run, &tasks, &found).to_string());
             } else if *all {
@@ -37,9 +36,9 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
             }
         }
         RunsCommand::Report { run, output } => {
-            let found = headwater::find_run(&store, run)?;
+            let found = headwater::runs::find_run(&store, run)?;
             let current = run::current_folder()?;
-            let path = headwater::report_run(&store, &found, output.as_deref(), &current)?;
+            let path = headwater::runs::report_run(&store, &found, output.as_deref(), &current)?;
             if common.json {
                 show::line(&json!({"run": found.id, "report": path}).to_string());
             } else {
@@ -63,7 +62,7 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
 fn tell(lines: &[String]) {
     lines
         .iter()
-        .for_each(|line| show::line(&headwater::printable(line)));
+        .for_each(|line| show::line(&headwater::text::printable(line)));
 }
 
 /// What a run has counted; nothing before it has ended of itself.
@@ -227,7 +226,7 @@ fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
             },
         ],
         ["status".to_owned(), run.status.to_string()],
-        ["started".to_owned(), headwater::date(run.started)],
+        ["started".to_owned(), headwater::text::date(run.started)],
     ];
     if let Some(ended) = run.ended {
         // The record counts whole seconds.
@@ -243,7 +242,7 @@ fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
         };
         rows.push([
             "ended".to_owned(),
-            format!("{}, {took}", headwater::date(ended)),
+            format!("{}, {took}", headwater::text::date(ended)),
         ]);
     }
     let number = |number: u64| show::grouped(usize::try_from(number).unwrap_or(usize::MAX));

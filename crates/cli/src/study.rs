@@ -5,11 +5,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use headwater::files::CheckedFile;
 use headwater::graph::{Operation, Registry};
-use headwater::{
-    AlgorithmPlan, CheckedFile, CostSource, Error, Progress, Reuse, ReusePlan, Stop, StudyPlan,
-    StudyPlanRequest, TuneReport, TuneRequest,
-};
+use headwater::study::{AlgorithmPlan, CostSource, Reuse, ReusePlan};
+use headwater::{Error, Progress, Stop, StudyPlan, StudyPlanRequest, TuneReport, TuneRequest};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{self, Common, ReuseKind, StudyCommand};
@@ -565,7 +564,7 @@ fn not_run(report: &TuneReport) -> usize {
 
 fn show_tuned(report: &TuneReport) {
     for failed in &report.failures {
-        show::talk(&headwater::printable(&failed.description()));
+        show::talk(&headwater::text::printable(&failed.description()));
     }
     let header = ["operation", "takes", "makes", "executions"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use headwater::{
+use headwater::study::{
     Indices, MoatRow, PhaseKind, PhaseSummary, StudyFacts, StudySummary, VbdRow, VbdRows,
 };
 use serde_json::{Map, Value, json};

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use headwater::graph::Registry;
+use headwater::runs::RunStatus;
+use headwater::study::{Bucketing, StudyReuse};
 use headwater::{
-    Bucketing, Error, RunStatus, Stop, StudyProgress, StudyReportRequest, StudyReuse, StudyRun,
-    StudyRunRequest,
+    Error, Limits, Stop, StudyProgress, StudyReportRequest, StudyRun, StudyRunRequest,
 };
 use serde_json::json;
 
@@ -32,7 +33,7 @@ pub(crate) fn run(
     let (progress, stop) = (StudyProgress::default(), Stop::default());
     let metrics = Metrics::begin(options.watching.metrics.as_deref(), &progress, {
         let progress = progress.clone();
-        move |status| headwater::study_metrics(&progress.look(), status)
+        move |status| headwater::progress::study_metrics(&progress.look(), status)
     })?;
     signals::watch(&stop, &progress, kind == ProgressKind::None);
     let thread = study_live::show(&progress, kind);
@@ -105,12 +106,14 @@ fn request(options: &study::StudyRun, common: &Common) -> StudyRunRequest {
         study: options.study.clone(),
         settings: options.set.clone(),
         store: place(common),
-        cores: options.jobs.map(|jobs| jobs as usize),
-        memory: options.memory,
-        disk: options.disk,
-        resources: options.resource.iter().map(resource).collect(),
-        retries: options.retries,
-        fail_fast: options.fail_fast,
+        limits: Limits {
+            cores: options.jobs.map(|jobs| jobs as usize),
+            memory: options.memory,
+            disk: options.disk,
+            resources: options.resource.iter().map(resource).collect(),
+            retries: options.retries,
+            fail_fast: options.fail_fast,
+        },
         reuse: match options.reuse {
             RunReuse::None => StudyReuse::None,
             RunReuse::Stage => StudyReuse::Stage,

@@ -30,6 +30,7 @@ use headwater_graph::{ProductRecord, Recipe, Records, StoreError};
 use headwater_remember::{FoundRun, RunRecord, RunStatus, RunTask, Store, TaskState, VersionParts};
 
 pub use crate::notes::Lost;
+use crate::runs::{find_run, runs_before};
 use crate::{Error, notes};
 pub use causes::Cause;
 use causes::{Causes, Found, Memory};
@@ -149,42 +150,6 @@ pub struct Explanation {
     /// What of it, or of what it was made from, was made from bytes that are not there any more: something upstream was
     /// made again and came out different.
     pub stale: Vec<Stale>,
-}
-
-/// The run that a person means: `last`, an id, or the beginning of one; with `~1` the one before it of the same
-/// workflow, and so on.
-pub fn find_run(store: &Store, text: &str) -> Result<RunRecord, Error> {
-    if let Some((base, back)) = text.rsplit_once('~')
-        && let Ok(back @ 1..) = back.parse::<usize>()
-    {
-        let run = find_run(store, base)?;
-        let earlier = runs_before(store, &run)?.into_iter().nth(back - 1);
-        return earlier.ok_or_else(|| {
-            Error::usage(
-                format!(
-                    "there is no run `{text}`: `{}` is {} of workflow `{}` here",
-                    run.id,
-                    match back {
-                        1 => "the first",
-                        _ => "one of the first",
-                    },
-                    run.workflow
-                ),
-                "`headwater runs ls` lists them".to_owned(),
-            )
-        });
-    }
-    match store.find_run(text)? {
-        FoundRun::One(run) => Ok(*run),
-        FoundRun::None => Err(Error::usage(
-            format!("there is no run `{text}`"),
-            "`headwater runs ls` lists them".to_owned(),
-        )),
-        FoundRun::Several(names) => Err(Error::usage(
-            format!("`{text}` could be any of {}", names.join(", ")),
-            "give more of its name".to_owned(),
-        )),
-    }
 }
 
 /// The tasks of a run; an error if it has left no list of them.
@@ -390,6 +355,18 @@ fn fetch(store: &Store, recipe: &Recipe) -> Result<Option<ProductRecord>, Error>
 
 /// Says why a task of a run ran, or what it reused. `run` is an id, the beginning of one or `last`; `task` is an
 /// address or enough of one, the beginning of a recipe, or a file among the outputs of a run.
+///
+/// ```no_run
+/// use headwater::StorePlace;
+/// use headwater::explain::Why;
+///
+/// let store = headwater::open_store(&StorePlace::default(), ".".as_ref())?;
+/// let explanation = headwater::explain(&store, "last", "segment.watershed[3-1]")?;
+/// if let Why::Changed { .. } = explanation.why {
+///     println!("something that it is made from is another thing now");
+/// }
+/// # Ok::<(), headwater::Error>(())
+/// ```
 pub fn explain(store: &Store, run: &str, task: &str) -> Result<Explanation, Error> {
     let run = find_run(store, run)?;
     let tasks = tasks_of(store, &run)?;
@@ -573,16 +550,6 @@ fn explain_task(
         task: task.clone(),
         why,
     })
-}
-
-/// The runs of the same workflow that began before this one, the last one first.
-fn runs_before(store: &Store, run: &RunRecord) -> Result<Vec<RunRecord>, Error> {
-    let runs = store.runs(usize::MAX)?;
-    let earlier = runs.into_iter().skip_while(|other| other.id != run.id);
-    Ok(earlier
-        .skip(1)
-        .filter(|other| other.workflow == run.workflow)
-        .collect())
 }
 
 struct Question<'a> {
@@ -853,16 +820,10 @@ mod tests {
         let run = RunRecord {
             id: "r".to_owned(),
             workflow: String::new(),
-            file: PathBuf::new(),
             started: 0,
-            ended: None,
             status: RunStatus::Done,
             tasks: 4,
-            executed: 0,
-            reused: 0,
-            failed: 0,
-            outputs: PathBuf::new(),
-            command: Vec::new(),
+            ..RunRecord::default()
         };
         let tasks = vec![
             task("raise.add[0]", 0xab),

@@ -10,9 +10,11 @@ use std::sync::Arc;
 use headwater_graph::{
     Digest, Objects, ProductRecord, Recipe, Records, Scalar, StoredOutput, Value, decode,
 };
-use headwater_remember::{Collected, FoundProduct, ProductFilter, Store, Verified};
+pub use headwater_remember::{Collected, Verified};
+use headwater_remember::{FoundProduct, ProductFilter, Store};
 
-use crate::explain::{Made, Named, OwnRecords, Source, find_run, made, task_anywhere};
+use crate::explain::{Made, Named, OwnRecords, Source, made, task_anywhere};
+use crate::runs::find_run;
 use crate::{Error, notes};
 
 /// Of a list that a port reads, so many items are named.
@@ -166,10 +168,7 @@ fn held(outputs: &[ProductOutput]) -> Held {
 }
 
 /// Products, the last one first, and how much of each is here.
-pub fn list_products(
-    store: &Store,
-    request: &ProductRequest,
-) -> Result<Vec<(ProductRecord, Held)>, Error> {
+pub fn list(store: &Store, request: &ProductRequest) -> Result<Vec<(ProductRecord, Held)>, Error> {
     let run = match &request.run {
         Some(run) => Some(find_run(store, run)?.id),
         None => None,
@@ -189,7 +188,7 @@ pub fn list_products(
 }
 
 /// How many products there are of those that a request is for, whatever its limit.
-pub fn count_products(store: &Store, request: &ProductRequest) -> Result<u64, Error> {
+pub fn count(store: &Store, request: &ProductRequest) -> Result<u64, Error> {
     let run = match &request.run {
         Some(run) => Some(find_run(store, run)?.id),
         None => None,
@@ -203,7 +202,7 @@ pub fn count_products(store: &Store, request: &ProductRequest) -> Result<u64, Er
 
 /// Everything about a product: that whose recipe begins with these digits, or that of a task of the latest run, by its
 /// address, or that of a file among the outputs of a run.
-pub fn show_product(store: &Store, text: &str) -> Result<Product, Error> {
+pub fn show(store: &Store, text: &str) -> Result<Product, Error> {
     let mut found = store.find_product(&text.to_lowercase())?;
     if found == FoundProduct::None
         && let Ok(task) = task_anywhere(store, text)
@@ -254,11 +253,8 @@ pub fn show_product(store: &Store, text: &str) -> Result<Product, Error> {
 
 /// Reads all objects and records and compares them with what was written. What is damaged is set aside and made anew
 /// when a run needs it. `progress` is told how many bytes were read, and of how many.
-pub fn verify_products(
-    store: &Store,
-    progress: &(dyn Fn(u64, u64) + Sync),
-) -> Result<Verified, Error> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+pub fn verify(store: &Store, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Verified, Error> {
+    let threads = crate::limits::machine_cores();
     Ok(store.verify(threads, progress)?)
 }
 
@@ -279,7 +275,7 @@ pub struct Affected {
 const MOST_SEARCHED: usize = 200_000;
 
 /// The products that objects belong to, the last one of each, in the order of the objects.
-pub fn products_of(store: &Store, objects: &[Digest]) -> Result<Vec<Affected>, Error> {
+pub fn of_objects(store: &Store, objects: &[Digest]) -> Result<Vec<Affected>, Error> {
     if objects.is_empty() {
         return Ok(Vec::new());
     }
@@ -320,7 +316,7 @@ pub fn products_of(store: &Store, objects: &[Digest]) -> Result<Vec<Affected>, E
 
 /// Throws away objects until those that are left have at most `max` bytes: first what is cheap to make again for its
 /// size, and seldom used. Records stay. With `dry_run` it only says what would go.
-pub fn collect_products(store: &Store, max: u64, dry_run: bool) -> Result<Collected, Error> {
+pub fn collect(store: &Store, max: u64, dry_run: bool) -> Result<Collected, Error> {
     Ok(store.collect(max, dry_run)?)
 }
 

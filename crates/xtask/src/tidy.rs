@@ -8,8 +8,10 @@ mod architecture;
 mod decisions;
 mod edges;
 mod escaping;
+mod figures;
 mod invariants;
 mod leftovers;
+mod links;
 mod paths;
 mod purity;
 mod shape;
@@ -58,7 +60,7 @@ impl fmt::Display for Problem {
 }
 
 /// Every rule.
-const RULES: [fn(&Workspace) -> Vec<Problem>; 9] = [
+const RULES: &[fn(&Workspace) -> Vec<Problem>] = &[
     edges::check,
     purity::check,
     shape::check,
@@ -68,6 +70,8 @@ const RULES: [fn(&Workspace) -> Vec<Problem>; 9] = [
     decisions::check,
     invariants::check,
     escaping::check,
+    figures::check,
+    links::check,
 ];
 
 /// Runs the command.
@@ -121,7 +125,7 @@ mod example {
             .collect();
         Workspace {
             files,
-            packages: Vec::new(),
+            ..Workspace::default()
         }
     }
 

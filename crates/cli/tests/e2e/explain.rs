@@ -297,10 +297,6 @@ fn a_changed_program() {
         - {{ s += $0 }} END {{ print s }}
         + {{ s += $1 }} END {{ print s }}
       upstream, in `raise.add[0]` and 2 more: the file `scripts/add.sh` changed (# -> #)
-      upstream, in `times.multiply[0]` and 2 more: its command changed
-        - set -e
-        + set -eu
-        + true
     ");
 }
 

@@ -18,8 +18,9 @@ use super::instances::{Instances, Unfit, Varied};
 use super::load::{Study, StudyData};
 use super::open::{Open, open};
 use crate::native::Surroundings;
+use crate::report::FailedTask;
 use crate::run::Places;
-use crate::{Error, FailedTask, StorePlace};
+use crate::{Error, StorePlace};
 
 /// What is asked of a tuning run.
 #[derive(Debug, Clone, Default)]
@@ -122,14 +123,8 @@ pub fn tune_study(
         workflow: loaded.workflow.name.to_string(),
         file: std::path::absolute(&request.study).unwrap_or_else(|_| request.study.clone()),
         started: crate::identifier::now(),
-        ended: None,
-        status: RunStatus::Running,
-        tasks: 0,
-        executed: 0,
-        reused: 0,
-        failed: 0,
-        outputs: PathBuf::new(),
         command: command(request),
+        ..RunRecord::default()
     };
     store.begin_run(&record)?;
     let places = Places::new(&store, &run, false);

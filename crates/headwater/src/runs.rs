@@ -1,4 +1,21 @@
-//! An earlier run at a glance, from what was recorded of it.
+//! Runs: what they come to, and earlier ones at a glance, from what was recorded of them.
+//!
+//! [`run`](crate::run()) gives a [`RunReport`](crate::RunReport), whose parts are here. Earlier runs are records of a
+//! store: [`find_run`] has the one that a person means, [`overview`] tells it at a glance, [`report_run`] writes its
+//! report again.
+//!
+//! ```no_run
+//! use headwater::StorePlace;
+//! use headwater::runs::{find_run, overview};
+//!
+//! let store = headwater::open_store(&StorePlace::default(), ".".as_ref())?;
+//! let last = find_run(&store, "last")?;
+//! let tasks = store.run_tasks(&last.id)?;
+//! for stage in overview(&store, &last, &tasks, 0).stages {
+//!     println!("{}: {} of {} tasks ran", stage.name, stage.executed, stage.tasks);
+//! }
+//! # Ok::<(), headwater::Error>(())
+//! ```
 //!
 //! Law: an overview is a function of the list of tasks and of the files that lie where the run left them; what is gone is
 //! left out. Costs are linear in the number of tasks, but for the slowest ones, which are sorted.
@@ -7,8 +24,16 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use headwater_remember::{RunRecord, RunTask, Store, TaskState};
+pub use headwater_enact::{Counts, Parallelism};
+pub use headwater_execute::{Failure, FailureKind};
+use headwater_remember::{FoundRun, Store};
+pub use headwater_remember::{RunRecord, RunStatus, RunTask, TaskState};
 
+use crate::Error;
+use crate::page;
+pub use crate::plan::StagePlan;
+pub use crate::report::{Delivered, FailedTask, OutputItem};
+pub use crate::run_page::report_run;
 use crate::run_page::{self, Figures};
 
 /// What became of the tasks of a stage.
@@ -53,13 +78,58 @@ pub struct RunOverview {
 
 /// The files that are worth a line.
 const FILES: [(&str, &str); 6] = [
-    ("report", "report.html"),
+    ("report", page::REPORT),
     ("results", "results.json"),
     ("table", "outputs.csv"),
     ("inputs", "inputs.yaml"),
     ("trace", "trace.tsv"),
     ("failures", "failures.txt"),
 ];
+
+/// The runs of the same workflow that began before this one, the last one first.
+pub(crate) fn runs_before(store: &Store, run: &RunRecord) -> Result<Vec<RunRecord>, Error> {
+    let runs = store.runs(usize::MAX)?;
+    let earlier = runs.into_iter().skip_while(|other| other.id != run.id);
+    Ok(earlier
+        .skip(1)
+        .filter(|other| other.workflow == run.workflow)
+        .collect())
+}
+
+/// The run that a person means: `last`, an id, or the beginning of one; with `~1` the one before it of the same
+/// workflow, and so on.
+pub fn find_run(store: &Store, text: &str) -> Result<RunRecord, Error> {
+    if let Some((base, back)) = text.rsplit_once('~')
+        && let Ok(back @ 1..) = back.parse::<usize>()
+    {
+        let run = find_run(store, base)?;
+        let earlier = runs_before(store, &run)?.into_iter().nth(back - 1);
+        return earlier.ok_or_else(|| {
+            let place = match back {
+                1 => "the first",
+                _ => "one of the first",
+            };
+            let (id, workflow) = (&run.id, &run.workflow);
+            Error::usage(
+                format!(
+                    "there is no run `{text}`: `{id}` is {place} of workflow `{workflow}` here"
+                ),
+                "`headwater runs ls` lists them".to_owned(),
+            )
+        });
+    }
+    match store.find_run(text)? {
+        FoundRun::One(run) => Ok(*run),
+        FoundRun::None => Err(Error::usage(
+            format!("there is no run `{text}`"),
+            "`headwater runs ls` lists them".to_owned(),
+        )),
+        FoundRun::Several(names) => Err(Error::usage(
+            format!("`{text}` could be any of {}", names.join(", ")),
+            "give more of its name".to_owned(),
+        )),
+    }
+}
 
 /// Looks at a run and its tasks; `slowest` says how many of the slowest ones are named.
 pub fn overview(store: &Store, run: &RunRecord, tasks: &[RunTask], slowest: usize) -> RunOverview {
