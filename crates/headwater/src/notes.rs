@@ -192,6 +192,9 @@ impl Line {
     }
 }
 
+/// Whoever is shown an address and its task.
+pub(crate) type Visit<'a> = dyn FnMut(String, TaskId) + 'a;
+
 /// A part of a run: all of it, or a round of a study.
 pub(crate) struct Round<'a> {
     /// Its tasks.
@@ -199,7 +202,7 @@ pub(crate) struct Round<'a> {
     /// What a task is called.
     pub(crate) address: &'a dyn Fn(TaskId) -> String,
     /// Visits what else tasks are called.
-    pub(crate) others: &'a dyn Fn(&mut dyn FnMut(String, TaskId)),
+    pub(crate) others: &'a dyn Fn(&mut Visit<'_>),
 }
 
 /// Writes the notes of a run, of its parts. What it noted before is replaced.

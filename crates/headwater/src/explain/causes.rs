@@ -218,7 +218,8 @@ impl<'a, M: Memory> Causes<'a, M> {
                 } = change
                     && *port == unpaired.port
                 {
-                    (came.clone_from(&added), went.clone_from(&removed));
+                    came.clone_from(&added);
+                    went.clone_from(&removed);
                 }
             }
         }

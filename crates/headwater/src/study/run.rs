@@ -624,9 +624,7 @@ fn note<'a>(
         .collect();
     let others: Vec<_> = rounds
         .iter()
-        .map(|ended| {
-            |visit: &mut dyn FnMut(String, TaskId)| ended.names.for_each_other_address(visit)
-        })
+        .map(|ended| |visit: &mut notes::Visit<'_>| ended.names.for_each_other_address(visit))
         .collect();
     let noted: Vec<notes::Round<'_>> = parts
         .iter()
