@@ -1,5 +1,7 @@
 //! `headwater run`.
 
+use std::collections::HashMap;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -29,6 +31,7 @@ pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Resul
         }
         return Ok(ExitCode::from(code));
     }
+    tell_new_store(&options.flow, common, &current);
     let (shown, stop) = (Progress::default(), Stop::default());
     let metrics = Metrics::begin(options.watching.metrics.as_deref(), &shown, {
         let shown = shown.clone();
@@ -68,6 +71,33 @@ pub(crate) fn current_folder() -> Result<std::path::PathBuf, Error> {
         path: ".".into(),
         source,
     })
+}
+
+/// Tells where a store is to be made, if that may surprise: nobody named it, and the file lies in another folder, from
+/// where another store may be in use.
+pub(crate) fn tell_new_store(file: &Path, common: &Common, current: &Path) {
+    let place = place(common);
+    if place.url.is_some() || place.read_only {
+        return;
+    }
+    let Ok(folder) = place.folder(current) else {
+        return;
+    };
+    let file = current.join(file);
+    let beside = file.parent().unwrap_or(current);
+    let is_here = beside.canonicalize().ok() == current.canonicalize().ok();
+    if folder.exists() || !file.is_file() || is_here {
+        return;
+    }
+    let other = place.folder(beside).ok().filter(|other| other.exists());
+    let other = other.map_or_else(String::new, |other| {
+        let other = other.canonicalize().unwrap_or(other);
+        format!(
+            "; what `{}` remembers is not used from here, unless --store names it",
+            other.display()
+        )
+    });
+    show::talk(&format!("new store: {}{other}", folder.display()));
 }
 
 pub(crate) fn place(common: &Common) -> StorePlace {
@@ -192,6 +222,14 @@ fn value(value: &Value) -> serde_json::Value {
     }
 }
 
+/// Values by the name of their input.
+fn named(values: &[(Arc<str>, String)]) -> serde_json::Value {
+    let pairs = values
+        .iter()
+        .map(|(input, value)| (input.to_string(), json!(value)));
+    serde_json::Value::Object(pairs.collect())
+}
+
 fn as_json(report: &RunReport) -> serde_json::Value {
     let item = |item: &OutputItem| {
         let mut object = Map::new();
@@ -200,6 +238,8 @@ fn as_json(report: &RunReport) -> serde_json::Value {
             Delivered::Path(path) => object.insert("path".to_owned(), json!(path)),
             Delivered::Value(given) => object.insert("value".to_owned(), value(given)),
         };
+        object.insert("from".to_owned(), named(&item.values));
+        object.insert("missing".to_owned(), json!(item.missing));
         serde_json::Value::Object(object)
     };
     let outputs: Map<String, serde_json::Value> = report
@@ -219,6 +259,7 @@ fn as_json(report: &RunReport) -> serde_json::Value {
                 "stderr": failed.failure.stderr,
                 "attempts": failed.attempts,
                 "blocked": failed.blocked,
+                "from": named(&failed.from),
             })
         })
         .collect();
@@ -275,15 +316,25 @@ fn tell_report(report: &RunReport) {
         show::diagnostics(file, text, diagnostics);
     }
     report.notes.iter().for_each(|note| show::note(note));
-    for failed in report.failures.iter().take(5) {
+    let kinds = alike(&report.failures);
+    for (failed, more) in kinds.iter().take(5) {
         show_failure(failed);
+        if *more > 0 {
+            let tasks = show::count(*more, "more task");
+            show::talk(&format!("  … and {tasks} failed alike"));
+        }
     }
-    if report.failures.len() > 5 {
+    let told: usize = kinds.iter().take(5).map(|(_, more)| more + 1).sum();
+    let untold = report.failures.len() - told;
+    let all = report.folder.join("failures.txt");
+    if untold > 0 {
         show::talk(&format!(
             "… and {}; all of them are in {}",
-            show::count(report.failures.len() - 5, "more failure"),
-            report.folder.join("failures.txt").display()
+            show::count(untold, "more failure"),
+            all.display()
         ));
+    } else if kinds.len() < report.failures.len() {
+        show::talk(&format!("all failures are in {}", all.display()));
     }
     report.errors.iter().for_each(|error| show::trouble(error));
 }
@@ -336,7 +387,7 @@ fn show_report(report: &RunReport) {
 }
 
 /// A path below the folder of the outputs, from where the user stands.
-fn shortened(path: &std::path::Path, report: &RunReport) -> String {
+fn shortened(path: &Path, report: &RunReport) -> String {
     let current = std::env::current_dir().ok();
     let folder = current.and_then(|current| report.folder.strip_prefix(current).ok());
     let folder = folder.unwrap_or(&report.folder);
@@ -345,7 +396,7 @@ fn shortened(path: &std::path::Path, report: &RunReport) -> String {
 }
 
 fn output_line(name: &str, items: &[OutputItem], report: &RunReport) -> String {
-    let short = |path: &std::path::Path| shortened(path, report);
+    let short = |path: &Path| shortened(path, report);
     match items {
         [] => format!("{name}: nothing"),
         [
@@ -378,6 +429,30 @@ fn output_line(name: &str, items: &[OutputItem], report: &RunReport) -> String {
             }
         },
     }
+}
+
+/// Failures of one task definition with the same message and the same last words: the first of each kind, and how
+/// many more there are. The folder of a task is not what its words are about.
+fn alike(failures: &[FailedTask]) -> Vec<(&FailedTask, usize)> {
+    let mut kinds: Vec<(&FailedTask, usize)> = Vec::new();
+    let mut places = HashMap::new();
+    for failed in failures {
+        let definition = failed.address.split('[').next().unwrap_or_default();
+        let folder = failed.failure.folder.as_ref();
+        let folder = folder.map(|folder| folder.display().to_string());
+        let said = match folder.filter(|folder| !folder.is_empty()) {
+            Some(folder) => failed.failure.stderr.replace(&folder, ""),
+            None => failed.failure.stderr.clone(),
+        };
+        let place = *places
+            .entry((definition, &failed.failure.message, said))
+            .or_insert(kinds.len());
+        match kinds.get_mut(place) {
+            Some((_, more)) => *more += 1,
+            None => kinds.push((failed, 0)),
+        }
+    }
+    kinds
 }
 
 fn show_failure(failed: &FailedTask) {

@@ -19,7 +19,7 @@ use headwater_graph::{
 
 use crate::join::{GroupTables, Join, Row};
 use crate::shape::{Map, Shape, ShapeError};
-use crate::{DataSet, Occurrence};
+use crate::{DataSet, Label, Occurrence};
 
 mod blueprint;
 mod implicit;
@@ -32,6 +32,7 @@ mod synchronise;
 pub use blueprint::{Blueprint, BlueprintStage};
 use implicit::item_operation;
 use instantiate::{Instance, TaskPlan};
+pub use lineage::Ancestry;
 
 /// What a task that the expander watches came to.
 #[derive(Debug, Clone, Copy)]
@@ -185,6 +186,9 @@ struct Made {
     inputs: Vec<(u32, u32)>,
 }
 
+/// So many instances a stage may have: they would take dozens of gigabytes.
+const MOST_INSTANCES: u64 = 1 << 28;
+
 /// The place of a task that is not there.
 const NO_TASK: TaskId = TaskId(u32::MAX);
 
@@ -210,6 +214,9 @@ pub struct Expander {
     order: Vec<usize>,
     groups: GroupTables,
     columns: Vec<(Arc<str>, u32)>,
+    labels: Vec<Label>,
+    /// (column, column that its groups are grouped by) → for each group of the one, the group of the other.
+    nested: BTreeMap<(usize, usize), Vec<u32>>,
     occurrences: Vec<Made>,
     late: HashMap<TaskId, Vec<Late>>,
     /// Lists to be unfolded when this task has run: (port, view, item of the list's data).
@@ -219,6 +226,8 @@ pub struct Expander {
     unfinished: BTreeMap<u32, Instance>,
     resumable: BTreeSet<u32>,
     instances: u32,
+    /// (stage, index path) of calls that went on without some items → without how many.
+    incomplete: BTreeMap<(usize, Index), usize>,
     /// Whether the tasks that tolerant synchronisations waited for succeeded.
     outcomes: HashMap<TaskId, bool>,
     /// (name, data, how many items have been requested).
@@ -267,6 +276,8 @@ impl Expander {
                 .iter()
                 .map(|column| (Arc::clone(&column.input), column.source))
                 .collect(),
+            labels: data_set.labels.clone(),
+            nested: BTreeMap::new(),
             occurrences: Vec::new(),
             late: HashMap::new(),
             lists: HashMap::new(),
@@ -274,6 +285,7 @@ impl Expander {
             unfinished: BTreeMap::new(),
             resumable: BTreeSet::new(),
             instances: 0,
+            incomplete: BTreeMap::new(),
             outcomes: HashMap::new(),
             outputs: Vec::new(),
             item_operation: Arc::new(item_operation()),
@@ -363,6 +375,17 @@ impl Expander {
         }
         let mut rows = Vec::new();
         let run = &mut self.stages[stage];
+        // Known before any of them is made: a few short lists may have more combinations than memory has room for.
+        let most = run
+            .join
+            .most(&|unit| self.data[run.units[unit].data].items.len() as u64);
+        if most > MOST_INSTANCES {
+            return Err(ShapeError::TooMany {
+                stage: Arc::clone(&run.name),
+                count: most,
+                most: MOST_INSTANCES,
+            });
+        }
         if run.units.is_empty() {
             rows.push(Row {
                 path: Index::root(),

@@ -134,6 +134,24 @@ pub enum ShapeError {
         /// More about it.
         more: &'static str,
     },
+    /// Groups that were made first do not each lie in one group of what `per` names.
+    #[error(
+        "stage `{stage}` waits per `{per}`, but `{data}` was made per `{made_per}`, and one group of `{made_per}` lies in several of `{per}`: `{made_per}[{first}]` and `{made_per}[{second}]` are equal, `{per}[{first}]` and `{per}[{second}]` are not"
+    )]
+    Straddles {
+        /// Which stage.
+        stage: Arc<str>,
+        /// What `per` names.
+        per: Arc<str>,
+        /// Which input.
+        data: Arc<str>,
+        /// What it was grouped by before.
+        made_per: Arc<str>,
+        /// A row of the data.
+        first: u32,
+        /// Another one.
+        second: u32,
+    },
     /// Index sets that have to be equal are not.
     #[error(
         "stage `{stage}`: `{left}` has {left_count} items and `{right}` has {right_count}; the first without a partner is [{unmatched}] of `{unmatched_side}`"
@@ -202,6 +220,16 @@ pub enum ShapeError {
         /// Some of them, by name and index path.
         items: String,
     },
+    /// More instances than a machine can hold.
+    #[error("stage `{stage}` would run {count} times; at most {most} are possible")]
+    TooMany {
+        /// Which stage.
+        stage: Arc<str>,
+        /// How often.
+        count: u64,
+        /// How often it may.
+        most: u64,
+    },
     /// More stages than there are numbers for.
     #[error("the workflow has {count} stages; at most 65,534 are possible")]
     Stages {
@@ -232,9 +260,11 @@ impl ShapeError {
             | ShapeError::Ambiguous { stage, .. }
             | ShapeError::Ranks { stage, .. }
             | ShapeError::NotPer { stage, .. }
+            | ShapeError::Straddles { stage, .. }
             | ShapeError::Unequal { stage, .. }
             | ShapeError::Several { stage, .. }
             | ShapeError::TooManyFailed { stage, .. }
+            | ShapeError::TooMany { stage, .. }
             | ShapeError::Cycle { stage } => Some(stage),
             ShapeError::Stages { .. }
             | ShapeError::Missing { .. }
@@ -246,16 +276,21 @@ impl ShapeError {
     /// What would fix it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            ShapeError::Unrelated { left, right, .. }
-            | ShapeError::Ambiguous { left, right, .. } => Some(format!(
+            ShapeError::Unrelated { left, right, .. } => Some(format!(
+                "items that belong together stand in one row of the data file, under `rows:`; for all others say how: `iterate: \"dot({left}, {right})\"` pairs them by position, `iterate: \"cross({left}, {right})\"` makes all combinations"
+            )),
+            ShapeError::Ambiguous { left, right, .. } => Some(format!(
                 "say how: `iterate: \"dot({left}, {right})\"` pairs them by position, `iterate: \"cross({left}, {right})\"` makes all combinations"
             )),
             ShapeError::Ranks { .. } => Some("pair data of equal depth, or use `cross`".to_owned()),
             ShapeError::NotPer { .. } => {
                 Some("name an input that all data of the stage comes from".to_owned())
             }
+            ShapeError::Straddles { per, made_per, .. } => Some(format!(
+                "where all rows of one `{made_per}` have the same `{per}`, the one can follow the other; positions count the rows of the data from 0"
+            )),
             ShapeError::Unequal { .. } => {
-                Some("`dot` needs the same items on both sides; `cross` does not".to_owned())
+                Some("`dot` pairs by position and needs the same items on both sides; items that belong together stand in one row of the data file, under `rows:`".to_owned())
             }
             ShapeError::Several { data, .. } => Some(format!(
                 "declare the port as a list to receive all items of `{data}`"
@@ -268,6 +303,10 @@ impl ShapeError {
             }
             ShapeError::TooManyFailed { .. } => Some(
                 "see why they failed, or let the stage go on without them with `tolerate`"
+                    .to_owned(),
+            ),
+            ShapeError::TooMany { .. } => Some(
+                "`cross` makes all combinations of its parts; `dot` pairs them by position"
                     .to_owned(),
             ),
             ShapeError::Stages { .. } => Some("put several tasks into one stage".to_owned()),

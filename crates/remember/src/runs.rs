@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use headwater_graph::{Recipe, StoreError};
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Params, Row};
 
 use crate::store::Store;
 
@@ -178,9 +178,7 @@ impl Store {
     /// Begins a run: from now on it is listed, its process counts as alive and its staging folder is there.
     pub fn begin_run(&self, run: &RunRecord) -> Result<(), StoreError> {
         let database = self.writable()?;
-        let is_plain = |sign: char| sign.is_ascii_alphanumeric() || sign == '-' || sign == '_';
-        if run.id.is_empty() || !run.id.chars().all(is_plain) {
-            // It becomes the name of folders, and must stay inside the store.
+        if !is_name(&run.id) {
             let message = format!("`{}` cannot be the name of a run", run.id);
             return Err(StoreError::Database(message));
         }
@@ -298,15 +296,7 @@ impl Store {
             let mut insert =
                 transaction.prepare_cached("INSERT INTO run_tasks VALUES (?, ?, ?, ?, ?, ?, ?)")?;
             for (position, task) in (first..).zip(tasks) {
-                insert.execute((
-                    number,
-                    position,
-                    &task.address,
-                    &task.recipe.0[..],
-                    task.state as i64,
-                    task.started.cast_signed(),
-                    task.wall.cast_signed(),
-                ))?;
+                insert.execute(task_row(number, position, task))?;
             }
             Ok(true)
         })?;
@@ -336,7 +326,7 @@ impl Store {
     fn select_runs(
         &self,
         question: &str,
-        arguments: impl rusqlite::Params + Clone,
+        arguments: impl Params + Clone,
     ) -> Result<Vec<RunRecord>, StoreError> {
         let Some(database) = self.database() else {
             return Ok(Vec::new());
@@ -373,6 +363,12 @@ impl Store {
     }
 }
 
+/// Whether a text can be the name of a run: it becomes the name of folders, and must stay inside the store.
+fn is_name(id: &str) -> bool {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || sign == '-' || sign == '_';
+    !id.is_empty() && id.chars().all(is_plain)
+}
+
 fn no_run(id: &str) -> StoreError {
     StoreError::Database(format!("there is no run `{id}`"))
 }
@@ -397,9 +393,13 @@ pub(crate) fn from_row(row: &Row<'_>, offset: usize) -> rusqlite::Result<Option<
     else {
         return Ok(None);
     };
+    let id: String = row.get(offset)?;
+    if !is_name(&id) {
+        return Ok(None);
+    }
     let command: String = row.get(offset + 11)?;
     Ok(Some(RunRecord {
-        id: row.get(offset)?,
+        id,
         workflow: row.get(offset + 1)?,
         file: path(2)?,
         started: row.get(offset + 3)?,
@@ -412,6 +412,19 @@ pub(crate) fn from_row(row: &Row<'_>, offset: usize) -> rusqlite::Result<Option<
         outputs: path(10)?,
         command: command.split_terminator('\0').map(str::to_owned).collect(),
     }))
+}
+
+/// The row of a task in `run_tasks`.
+pub(crate) fn task_row(run: i64, position: i64, task: &RunTask) -> impl Params + '_ {
+    (
+        run,
+        position,
+        &task.address,
+        &task.recipe.0[..],
+        task.state as i64,
+        task.started.cast_signed(),
+        task.wall.cast_signed(),
+    )
 }
 
 /// Reads a task of a run; `None` where it is damaged.

@@ -11,10 +11,13 @@ mod escaping;
 mod figures;
 mod invariants;
 mod leftovers;
+mod licences;
 mod links;
 mod paths;
 mod purity;
+mod questions;
 mod shape;
+mod unsafety;
 
 use std::fmt;
 use std::process::ExitCode;
@@ -72,6 +75,9 @@ const RULES: &[fn(&Workspace) -> Vec<Problem>] = &[
     escaping::check,
     figures::check,
     links::check,
+    unsafety::check,
+    questions::check,
+    licences::check,
 ];
 
 /// Runs the command.

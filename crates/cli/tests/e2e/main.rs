@@ -29,6 +29,8 @@ mod protect;
 mod report;
 mod restore;
 mod reuse;
+mod samples;
+mod security;
 mod sequence;
 mod study;
 mod study_plan;

@@ -88,6 +88,27 @@ fn cross_and_dot_nest() {
     );
 }
 
+/// Three short lists, and more combinations than memory has room for; none of them is made.
+#[test]
+fn more_combinations_than_there_is_room_for_are_refused() {
+    let flow = |iterate: &str| {
+        Flow::new()
+            .items("a", 1000)
+            .items("b", 1000)
+            .items("c", 1000)
+            .stage("P(a, b, c) -> d")
+            .iterate(iterate)
+    };
+    let hint = "`cross` makes all combinations of its parts; `dot` pairs them by position";
+    check_refusal(
+        &flow("cross(a, b, c)"),
+        "stage `P` would run 1000000000 times; at most 268435456 are possible",
+        hint,
+    );
+    let reads = flow("dot(a, b, c)").run_plainly().reads("P").len();
+    assert_eq!(reads, 1000);
+}
+
 #[test]
 fn a_cross_with_nothing_makes_nothing() {
     let flow = Flow::new()
@@ -242,7 +263,7 @@ fn unrelated_inputs_are_an_error_that_shows_the_two_lines() {
     check_refusal(
         &flow,
         "stage `P` reads `a` and `b`, which have no common ancestor: it is not clear how their items pair",
-        "say how: `iterate: \"dot(a, b)\"` pairs them by position, `iterate: \"cross(a, b)\"` makes all combinations",
+        "items that belong together stand in one row of the data file, under `rows:`; for all others say how: `iterate: \"dot(a, b)\"` pairs them by position, `iterate: \"cross(a, b)\"` makes all combinations",
     );
 }
 
@@ -271,7 +292,7 @@ fn unequal_index_sets_name_both_counts_and_the_first_unmatched() {
     check_refusal(
         &flow,
         "stage `P`: `a` has 2 items and `b` has 4; the first without a partner is [2] of `b`",
-        "`dot` needs the same items on both sides; `cross` does not",
+        "`dot` pairs by position and needs the same items on both sides; items that belong together stand in one row of the data file, under `rows:`",
     );
     let flow = Flow::new()
         .items("a", 2)
@@ -287,7 +308,7 @@ fn unequal_index_sets_name_both_counts_and_the_first_unmatched() {
     check_refusal(
         &flow,
         "stage `R`: `x` has 4 items and `y` has 6; the first without a partner is [0-2] of `y`",
-        "`dot` needs the same items on both sides; `cross` does not",
+        "`dot` pairs by position and needs the same items on both sides; items that belong together stand in one row of the data file, under `rows:`",
     );
 }
 

@@ -63,6 +63,8 @@ pub(super) struct Assembled {
     pub(super) shared: Vec<(Place, TaskId)>,
     /// By task, how many sets and items ask for it.
     pub(super) asks: Vec<u32>,
+    /// By step, the task of the last set; of what only references need there is but this one.
+    pub(super) of_steps: Vec<TaskId>,
     pub(super) rules: Vec<StageRules>,
     pub(super) occurrences: Vec<Occurrence>,
 }
@@ -188,6 +190,7 @@ pub(super) fn assemble(
         places: Vec::new(),
         shared: Vec::new(),
         asks: Vec::new(),
+        of_steps: Vec::new(),
         rules: Vec::new(),
         occurrences: Vec::new(),
     };
@@ -339,6 +342,7 @@ pub(super) fn assemble(
         assembled.rules = bucket_rules;
     }
     assembled.graph = adding.graph;
+    assembled.of_steps = tasks;
     Ok(assembled)
 }
 

@@ -160,6 +160,7 @@ pub fn tune_study(
         failure: failure.clone(),
         attempts: 1,
         blocked: 0,
+        from: Vec::new(),
     };
     Ok(TuneReport {
         counts: ran.counts,

@@ -112,7 +112,7 @@ fn in_words(summary: &StudySummary) -> String {
     if summary.facts.recomputed > 0 {
         let _ = write!(
             said,
-            " {} run again, since what had been made was not kept and was needed once more; that is usual.",
+            " {} run again because what had been made was not kept.",
             counted(summary.facts.recomputed, "task was", "tasks were")
         );
     }
