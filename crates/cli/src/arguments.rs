@@ -110,21 +110,28 @@ Examples:
         #[command(subcommand)]
         command: RunsCommand,
     },
-    /// Say why a task ran, or what it reused
+    /// Say why a run did what it did, or why a task of it ran, or what it reused
+    ///
+    /// Without a task, the run is compared with the one before it of the same workflow, and what differs is grouped by
+    /// what changed first.
     ///
     /// A task that ran is compared with the nearest product that was remembered before: the one that it had in the
     /// latest earlier run, else the most similar one of its operation. What differs is followed upstream to what
     /// changed first: a parameter, a program, a file. A task that was reused names the run that made its product.
     #[command(after_help = "\
 Examples:
+  headwater explain                       the latest run, beside the one before it
   headwater explain last 'raise.add[0]'   a task of the latest run, by its address
+  headwater explain last outputs/last/raised/0.txt
+                                          the task that made an output
   headwater explain 20261116-08 3fa94c    by the beginnings of the run's name and of a recipe
 `headwater runs show RUN --tasks` lists the addresses of a run's tasks.")]
     Explain {
-        /// The run: its name, the beginning of it, or `last`
+        /// The run: its name, the beginning of it, or `last`; `last~1` is the one before it of the same workflow
+        #[arg(default_value = "last")]
         run: String,
-        /// The task: its address, such as 'segment.watershed[3-1]', or the beginning of its recipe
-        task: String,
+        /// The task: its address, such as 'segment.watershed[3-1]', the beginning of its recipe, an output or its file
+        task: Option<String>,
     },
     /// Plan or run a parameter study: which parameters matter, and what parameter sets share
     #[command(after_help = "\
@@ -341,15 +348,18 @@ Examples:
     /// Compare two runs, task by task, and say what changed
     ///
     /// Tasks are matched by their addresses. Those that differ are grouped by what changed first, so that one changed
-    /// parameter is one line, whatever it set in motion.
+    /// parameter is one line, whatever it set in motion. One run alone is compared with the one before it of the same
+    /// workflow.
     #[command(after_help = "\
-Example:
+Examples:
+  headwater runs diff                      the latest run, and the one before it
   headwater runs diff 20261116-0830 last")]
     Diff {
         /// The first run: its name, the beginning of it, or `last`
+        #[arg(default_value = "last")]
         first: String,
         /// The second run
-        second: String,
+        second: Option<String>,
     },
 }
 
@@ -375,7 +385,8 @@ Example:
 Example:
   headwater products show 3fa94c")]
     Show {
-        /// The beginning of its recipe
+        /// The beginning of its recipe, the address of a task of the latest run, or a file among the outputs of a run
+        #[arg(value_name = "PRODUCT")]
         recipe: String,
     },
     /// Read everything that is kept and compare it with what was written

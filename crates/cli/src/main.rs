@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         Command::New { command } => new::new(command, &arguments.common, &libraries),
         Command::Dag(options) => dag::dag(options, &arguments.common, &libraries),
         Command::Runs { command } => runs::runs(command, &arguments.common),
-        Command::Explain { run, task } => explain::explain(run, task, &arguments.common),
+        Command::Explain { run, task } => explain::explain(run, task.as_deref(), &arguments.common),
         Command::Study { command } => study::study(command, &arguments.common, &libraries),
         Command::Tune { study, set } => study::tune(study, set, &arguments.common, &libraries),
         Command::Imaging { command } => imaging::imaging(command, &arguments.common),

@@ -48,7 +48,10 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
             }
         }
         RunsCommand::Diff { first, second } => {
-            let difference = headwater::diff_runs(&store, first, second)?;
+            let difference = match second {
+                Some(second) => headwater::diff_runs(&store, first, second)?,
+                None => headwater::diff_runs(&store, &format!("{first}~1"), first)?,
+            };
             explain::difference(&difference, common.json);
         }
     }

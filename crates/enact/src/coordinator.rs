@@ -386,6 +386,11 @@ impl Coordinator {
             .is_some_and(|slot| slot.cut_off)
     }
 
+    /// Whether a task did not run because another run made it meanwhile.
+    pub fn is_found(&self, task: TaskId) -> bool {
+        self.slots.get(task.index()).is_some_and(|slot| slot.found)
+    }
+
     /// Whether a task that was remembered had to run, because its outputs were gone.
     pub fn is_restored(&self, task: TaskId) -> bool {
         self.slots

@@ -650,7 +650,20 @@ fn note<'a>(
         .zip(&addresses)
         .map(|(ended, address)| (&ended.enactment, address as &dyn Fn(TaskId) -> String))
         .collect();
-    let _ = notes::write(store, run, &parts, current);
+    let others: Vec<_> = rounds
+        .iter()
+        .map(|ended| |visit: &mut notes::Visit<'_>| ended.names.for_each_other_address(visit))
+        .collect();
+    let noted: Vec<notes::Round<'_>> = parts
+        .iter()
+        .zip(&others)
+        .map(|((enactment, address), others)| notes::Round {
+            enactment,
+            address: *address,
+            others,
+        })
+        .collect();
+    let _ = notes::write(store, run, &noted, current);
     let definitions: Vec<_> = rounds
         .iter()
         .map(|ended| {
