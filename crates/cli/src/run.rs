@@ -1,6 +1,7 @@
 //! `headwater run`.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Resul
         }
         return Ok(ExitCode::from(code));
     }
+    tell_new_store(&options.flow, common, &current);
     let (shown, stop) = (Progress::default(), Stop::default());
     let metrics = Metrics::begin(options.watching.metrics.as_deref(), &shown, {
         let shown = shown.clone();
@@ -69,6 +71,33 @@ pub(crate) fn current_folder() -> Result<std::path::PathBuf, Error> {
         path: ".".into(),
         source,
     })
+}
+
+/// Tells where a store is to be made, if that may surprise: nobody named it, and the file lies in another folder, from
+/// where another store may be in use.
+pub(crate) fn tell_new_store(file: &Path, common: &Common, current: &Path) {
+    let place = place(common);
+    if place.url.is_some() || place.read_only {
+        return;
+    }
+    let Ok(folder) = place.folder(current) else {
+        return;
+    };
+    let file = current.join(file);
+    let beside = file.parent().unwrap_or(current);
+    let is_here = beside.canonicalize().ok() == current.canonicalize().ok();
+    if folder.exists() || !file.is_file() || is_here {
+        return;
+    }
+    let other = place.folder(beside).ok().filter(|other| other.exists());
+    let other = other.map_or_else(String::new, |other| {
+        let other = other.canonicalize().unwrap_or(other);
+        format!(
+            "; what `{}` remembers is not used from here, unless --store names it",
+            other.display()
+        )
+    });
+    show::talk(&format!("new store: {}{other}", folder.display()));
 }
 
 pub(crate) fn place(common: &Common) -> StorePlace {
@@ -358,7 +387,7 @@ fn show_report(report: &RunReport) {
 }
 
 /// A path below the folder of the outputs, from where the user stands.
-fn shortened(path: &std::path::Path, report: &RunReport) -> String {
+fn shortened(path: &Path, report: &RunReport) -> String {
     let current = std::env::current_dir().ok();
     let folder = current.and_then(|current| report.folder.strip_prefix(current).ok());
     let folder = folder.unwrap_or(&report.folder);
@@ -367,7 +396,7 @@ fn shortened(path: &std::path::Path, report: &RunReport) -> String {
 }
 
 fn output_line(name: &str, items: &[OutputItem], report: &RunReport) -> String {
-    let short = |path: &std::path::Path| shortened(path, report);
+    let short = |path: &Path| shortened(path, report);
     match items {
         [] => format!("{name}: nothing"),
         [

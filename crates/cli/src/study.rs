@@ -12,7 +12,7 @@ use headwater::{Error, Progress, Stop, StudyPlan, StudyPlanRequest, TuneReport, 
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{self, Common, ReuseKind, StudyCommand};
-use crate::run::{current_folder, place};
+use crate::run::{current_folder, place, tell_new_store};
 use crate::{show, signals};
 
 pub(crate) fn study(
@@ -406,8 +406,12 @@ fn show_work(plan: &StudyPlan) {
         shown(plan, chosen.lower_bound)
     ));
     if let Some(forecast) = &plan.forecast {
+        let first = match plan.later {
+            Some(_) => " of the first phase",
+            None => "",
+        };
         show::line(&format!(
-            "  forecast: {} of work, {} of memory on all workers together, {} of products",
+            "  forecast{first}: {} of work, {} of memory on all workers together, at most {} of products",
             show::duration(forecast.work_seconds),
             show::size(forecast.memory),
             show::size(forecast.disk),
@@ -432,7 +436,7 @@ fn show_work(plan: &StudyPlan) {
                 (None, _) => "earlier runs".to_owned(),
             };
             show::line(&format!(
-                "  costs: measured in {} of {from}",
+                "  costs: measured in {} of {from}, whatever the size of their inputs was",
                 show::count(*executions, "execution"),
             ));
             if !unknown.is_empty() {
@@ -492,6 +496,7 @@ pub(crate) fn tune(
     common: &Common,
     libraries: &Registry,
 ) -> Result<ExitCode, Error> {
+    tell_new_store(file, common, &current_folder()?);
     let (progress, stop) = (Progress::default(), Stop::default());
     signals::watch(&stop, &progress, true);
     let request = TuneRequest {

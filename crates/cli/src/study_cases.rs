@@ -3,8 +3,9 @@
 //! Law: they are as a run could have left them: counts add up, and what has no value is in the list of failures.
 
 use headwater::study::{
-    FailedEvaluation, ForecastFacts, Indices, MoatRow, PhaseKind, PhaseSummary, StudyFacts,
-    StudyItem, StudyParameter, StudySummary, TaskFacts, Timeline, VbdPair, VbdRow, VbdRows,
+    FailedEvaluation, FixedValue, ForecastFacts, Indices, MoatRow, PhaseKind, PhaseSummary,
+    StudyFacts, StudyItem, StudyParameter, StudySummary, TaskFacts, Timeline, VbdPair, VbdRow,
+    VbdRows,
 };
 
 fn parameter(name: &str, range: &str) -> StudyParameter {
@@ -12,7 +13,10 @@ fn parameter(name: &str, range: &str) -> StudyParameter {
         name: name.to_owned(),
         range: range.to_owned(),
         default: None,
+        default_outside: false,
+        values: None,
         stuck: 0,
+        course: Vec::new(),
     }
 }
 
@@ -52,6 +56,7 @@ fn facts() -> StudyFacts {
         timeline: Timeline::default(),
         forecast: None,
         failures: Vec::new(),
+        causes: Vec::new(),
         notes: Vec::new(),
     }
 }
@@ -97,6 +102,7 @@ pub(crate) fn moat_phase() -> PhaseSummary {
             parameter("T2", "2.5 to 7.5 by 0.5"),
         ],
         fixed: Vec::new(),
+        levels: Some(20),
         groups: 40,
         groups_planned: 40,
         first_set: 0,
@@ -126,7 +132,7 @@ pub(crate) fn vbd_phase() -> PhaseSummary {
             parameter("G2", "2 to 40 by 2"),
             parameter("T2", "2.5 to 7.5 by 0.5"),
         ],
-        fixed: vec![("ReconConn".to_owned(), "8".to_owned())],
+        fixed: vec![("ReconConn".to_owned(), FixedValue::Int(8))],
         groups: 64,
         groups_planned: 64,
         first_set: 0,
@@ -155,6 +161,8 @@ fn study(name: &str, phases: Vec<PhaseSummary>) -> StudySummary {
             .collect::<Vec<_>>()
             .join(", then "),
         seed: 1,
+        inputs: Vec::new(),
+        doubts: Vec::new(),
         items: vec![item("")],
         phases_planned: phases.len(),
         phases,

@@ -6,7 +6,8 @@
 use std::path::Path;
 
 use headwater::study::{
-    Indices, MoatRow, PhaseKind, PhaseSummary, StudyFacts, StudySummary, VbdRow, VbdRows,
+    FixedValue, Indices, MoatRow, PhaseKind, PhaseSummary, StudyFacts, StudySummary, VbdRow,
+    VbdRows,
 };
 use serde_json::{Map, Value, json};
 
@@ -69,7 +70,7 @@ pub(crate) fn summary_json(summary: &StudySummary, folder: &Path) -> Value {
             },
         })),
         "stopped": facts.stopped,
-        "notes": facts.notes,
+        "notes": summary.doubts.iter().chain(&facts.notes).collect::<Vec<_>>(),
     })
 }
 
@@ -77,6 +78,18 @@ pub(crate) fn summary_json(summary: &StudySummary, folder: &Path) -> Value {
 fn pairs(pairs: &[(String, String)]) -> Map<String, Value> {
     let pairs = pairs.iter().map(|(name, text)| (name.clone(), json!(text)));
     pairs.collect()
+}
+
+/// Names with their values, as an object.
+fn fixed(values: &[(String, FixedValue)]) -> Map<String, Value> {
+    let value = |value: &FixedValue| match value {
+        FixedValue::Bool(value) => json!(value),
+        FixedValue::Int(value) => json!(value),
+        FixedValue::Float(value) => json!(value),
+        FixedValue::Text(value) => json!(value),
+    };
+    let values = values.iter();
+    values.map(|(name, of)| (name.clone(), value(of))).collect()
 }
 
 fn counts(facts: &StudyFacts) -> Value {
@@ -114,7 +127,7 @@ fn phase(summary: &StudySummary, phase: &PhaseSummary) -> Value {
             "done": count.evaluated,
             "failed": count.failed,
         },
-        "fixed": pairs(&phase.fixed),
+        "fixed": fixed(&phase.fixed),
         "range": objective(phase).map(|(least, mean, most)| json!({
             "least": least, "mean": mean, "most": most,
         })),
@@ -260,7 +273,7 @@ mod tests {
     fn a_decomposition_has_pairs_as_a_square() {
         let with_pairs = object(&cases::vbd_with_pairs());
         let phase = &with_pairs["phases"][0];
-        assert_eq!(phase["fixed"], json!({"ReconConn": "8"}));
+        assert_eq!(phase["fixed"], json!({"ReconConn": 8}));
         let indices = &phase["indices"];
         assert_eq!(indices["S1"], json!([0.21, 0.55, -0.002]));
         assert_eq!(indices["ST_conf"], json!([0.09, 0.11, 0.006]));

@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::arguments::Common;
 use crate::arguments::study::{self, BucketKind, RunReuse, StudyReport};
 use crate::arguments::watching::ProgressKind;
-use crate::run::{current_folder, place};
+use crate::run::{current_folder, place, tell_new_store};
 use crate::watching::Metrics;
 use crate::{show, signals, study_json, study_live, study_show};
 
@@ -30,6 +30,7 @@ pub(crate) fn run(
         show::as_events();
     }
     let current = current_folder()?;
+    tell_new_store(&options.study, common, &current);
     let (progress, stop) = (StudyProgress::default(), Stop::default());
     let metrics = Metrics::begin(options.watching.metrics.as_deref(), &progress, {
         let progress = progress.clone();
@@ -68,7 +69,8 @@ pub(crate) fn run(
         study_show::show_summary(&done.summary, folder);
     }
     if show::events() && common.json {
-        let notes = done.summary.facts.notes.iter();
+        let notes = done.summary.doubts.iter();
+        let notes = notes.chain(&done.summary.facts.notes);
         notes.for_each(|note| show::note(note));
     }
     if show::events() || !common.json {
@@ -154,6 +156,12 @@ pub(crate) fn report(options: &StudyReport, common: &Common) -> Result<ExitCode,
             summary.facts.run,
             path.display()
         ));
+        let results = path.with_file_name("results.json");
+        if options.output.is_none() && !results.is_file() {
+            show::talk(
+                "the report alone: `headwater study run` writes the other files again, from what is remembered",
+            );
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

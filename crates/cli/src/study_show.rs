@@ -23,7 +23,7 @@ const PAIRS: usize = 5;
 
 /// Tells what a study came to: results on stdout, notes on stderr.
 pub(crate) fn show_summary(summary: &StudySummary, folder: &Path) {
-    for note in &summary.facts.notes {
+    for note in summary.doubts.iter().chain(&summary.facts.notes) {
         show::note(note);
     }
     let size = terminal_size::terminal_size_of(std::io::stdout());
@@ -115,7 +115,7 @@ fn lines(summary: &StudySummary, folder: &Path, width: Option<usize>) -> Vec<Str
         lines.extend(told.into_iter().map(|line| format!("  {line}")));
     }
     lines.push(String::new());
-    lines.extend(work(&summary.facts));
+    lines.extend(work(&summary.facts, summary.phases_planned));
     let all = all_evaluations(summary);
     if summary.facts.stopped {
         lines.push("stopped before it was done: the same command continues it".to_owned());
@@ -209,33 +209,21 @@ fn phase_lines(
         Indices::Vbd(found) => vbd(phase, found, width, &mut lines),
     }
     if !phase.each.is_empty() {
+        let about = match phase.confidence {
+            Some(_) => "; ± does not say how much other items would change them",
+            None => "",
+        };
         lines.push(format!(
-            "these are the indices of all {} items together; those of each are in results.json",
+            "these are the indices of all {} items together{about}",
             phase.each.len()
         ));
+        let first = phase.first_by_item_in_words();
+        let first = first.map_or_else(String::new, |words| format!("{words}; "));
+        lines.push(format!("by item: {first}all are in results.json"));
     }
     lines.extend(failures(summary, phase, folder, width));
     lines.extend(phase.rule.as_ref().map(|rule| stop_rule(phase, rule)));
     lines
-}
-
-/// The places that each parameter may have, from 1 on, as far as the intervals tell; `None` where its own is not known.
-fn places(sizes: &[(Option<f64>, Option<f64>)]) -> Vec<Option<(usize, usize)>> {
-    let interval = |(size, half): &(Option<f64>, Option<f64>)| match (size, half) {
-        (Some(size), Some(half)) => (size - half, size + half),
-        _ => (f64::NEG_INFINITY, f64::INFINITY),
-    };
-    let intervals: Vec<(f64, f64)> = sizes.iter().map(interval).collect();
-    let mut lows: Vec<f64> = intervals.iter().map(|interval| interval.0).collect();
-    let mut highs: Vec<f64> = intervals.iter().map(|interval| interval.1).collect();
-    lows.sort_by(f64::total_cmp);
-    highs.sort_by(f64::total_cmp);
-    let place = |(low, high): &(f64, f64)| {
-        let above = lows.len() - lows.partition_point(|other| other <= high);
-        let below = highs.partition_point(|other| other < low);
-        low.is_finite().then_some((1 + above, sizes.len() - below))
-    };
-    intervals.iter().map(place).collect()
 }
 
 fn place_text(place: Option<(usize, usize)>) -> String {
@@ -323,7 +311,7 @@ fn table(mut columns: Vec<Column>, shares: &[f64], width: Option<usize>) -> Vec<
 
 /// The columns that both kinds of table begin with: place, name and range.
 fn leading(phase: &PhaseSummary, ranking: &[usize]) -> Vec<Column> {
-    let places = places(&phase.pooled.sizes());
+    let places = phase.pooled.places();
     let of = |text: &dyn Fn(usize) -> String| ranking.iter().map(|row| text(*row)).collect();
     let column = |header: &str, cells, right, goes| Column {
         header: header.to_owned(),
@@ -448,9 +436,15 @@ fn about_intervals(phase: &PhaseSummary, sizes: &[(Option<f64>, Option<f64>)]) -
         return Some("no interval is known: the order is open".to_owned());
     }
     let open = |place: &Option<(usize, usize)>| place.is_none_or(|(best, worst)| best < worst);
-    let overlap = match places(sizes).iter().any(open) {
-        true => "; where they overlap the order is open, and rank says which places are possible",
-        false => "; none overlap",
+    let overlap = match (phase.pooled.places().iter().any(open), phase.kind) {
+        (true, PhaseKind::Vbd) => {
+            "; where those of ST overlap the order is open, and rank says which places are possible"
+        }
+        (true, _) => {
+            "; where they overlap the order is open, and rank says which places are possible"
+        }
+        (false, PhaseKind::Vbd) => "; those of ST do not overlap",
+        (false, _) => "; none overlap",
     };
     Some(format!("±: intervals of {percent} %{overlap}"))
 }
@@ -533,12 +527,31 @@ fn failures(
         show::count(count.wanted, "evaluation")
     )];
     let item = match summary.items.get(first.item) {
-        Some(item) if summary.items.len() > 1 => format!(", item {}", item.index),
+        Some(item) if summary.items.len() > 1 => {
+            let inputs = item.inputs.iter();
+            let inputs: Vec<String> = inputs
+                .map(|(name, called)| format!("{name} {called}"))
+                .collect();
+            match inputs.is_empty() {
+                true => format!(", item {}", item.index),
+                false => format!(", item {} ({})", item.index, inputs.join(", ")),
+            }
+        }
         _ => String::new(),
     };
     let why = first.why.lines().next().unwrap_or_default();
     let text = format!("  first: set {}{item}: {why}", first.set);
-    lines.push(show::shortened(&text, width.unwrap_or(160).max(40)));
+    lines.push(show::shortened(&text, width.unwrap_or(240).max(40)));
+    let causes = summary.facts.causes.len();
+    if causes > 0 && causes < phase.failed.len() && summary.phases.len() == 1 {
+        lines.push(format!(
+            "  all for {}",
+            match causes {
+                1 => "the same reason".to_owned(),
+                many => format!("one of {many} reasons"),
+            }
+        ));
+    }
     let told = ["failures.txt", "report.html", "results.json"].map(|name| folder.join(name));
     let told = match told.iter().find(|path| path.is_file()) {
         Some(path) => show::path(path),
@@ -594,7 +607,7 @@ pub(crate) fn seconds(facts: &StudyFacts) -> (f64, Option<f64>) {
 }
 
 /// What was to be done, what was done, and what was foreseen.
-fn work(facts: &StudyFacts) -> Vec<String> {
+fn work(facts: &StudyFacts, phases: usize) -> Vec<String> {
     let count = |of| show::grouped(total(facts, of));
     let mut parts = vec![
         format!("{} asked for", count(|task| task.planned)),
@@ -618,7 +631,7 @@ fn work(facts: &StudyFacts) -> Vec<String> {
     ));
     if facts.recomputed > 0 {
         lines.push(format!(
-            "{} run again, because what they had made was not kept or was damaged",
+            "{} run again, because what they had made was not kept",
             show::count(facts.recomputed, "task")
         ));
     }
@@ -626,8 +639,9 @@ fn work(facts: &StudyFacts) -> Vec<String> {
     let forecast = facts.forecast.as_ref();
     if let Some(forecast) = forecast.filter(|forecast| forecast.tasks > 0) {
         let (executed, spent, took) = forecast.fact;
+        let phase = if phases > 1 { " of phase 1" } else { "" };
         lines.push(format!(
-            "forecast from {}: {} for {}, {} of work; in fact: {} for {}, {} of work",
+            "forecast{phase} from {}: {} for {}, {} of work; in fact: {} for {}, {} of work",
             forecast.from,
             show::duration(forecast.seconds),
             show::count(forecast.tasks, "task"),

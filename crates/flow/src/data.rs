@@ -21,6 +21,9 @@ use crate::validate::validate;
 /// Rows are a table; with more columns than this, a small file could ask for a huge one.
 const MOST_COLUMNS: usize = 1000;
 
+/// What helps where a list stands in the place of inputs.
+pub(crate) const LIST_OF_INPUTS: &str = "put the list under `rows:`, in place of `inputs:`; each row has the items that belong together";
+
 /// How a data file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataFormat {
@@ -171,6 +174,11 @@ fn yaml(source: &Source<'_>, report: &mut Report) -> Option<DataFile> {
     };
     let parsed = report.len();
     validate(&root, &DATA_SHAPE, scope, tree.damaged, report);
+    if let Some((_, node)) = root.get("inputs")
+        && node.items().is_some()
+    {
+        report.help(node.span, LIST_OF_INPUTS);
+    }
     report.forget_patched(parsed, &tree.patches);
     let fields = Fields::of(&root, &DATA);
     let shape = match fields.get("rows") {
@@ -268,7 +276,8 @@ pub(crate) fn value(node: &Node, report: &mut Report) -> DataValue {
     }
 }
 
-fn rows(node: &Node, report: &mut Report) -> DataShape {
+/// Rows of values that belong together.
+pub(crate) fn rows(node: &Node, report: &mut Report) -> DataShape {
     let mut names: Vec<(Arc<str>, Span)> = Vec::new();
     let mut positions = std::collections::BTreeMap::new();
     let mut rows = Vec::new();

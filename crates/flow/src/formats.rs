@@ -482,6 +482,16 @@ pub(crate) static PROGRAMS_SHAPE: Shape = Shape::Record(&PROGRAMS);
 /// The shape of a workflow file.
 pub(crate) static WORKFLOW_SHAPE: Shape = Shape::Record(&WORKFLOW);
 
+/// Items that belong together.
+const ROWS: Shape = Shape::list(
+    &Shape::Map {
+        names: NameRule::Common,
+        of: &Shape::Anything,
+        what: "a row such as `{a: 1, b: 2}`",
+    },
+    "a list of rows",
+);
+
 /// A data file.
 pub(crate) static DATA: Table = Table {
     what: "a data file",
@@ -498,14 +508,7 @@ pub(crate) static DATA: Table = Table {
         ),
         Field::new(
             "rows",
-            Shape::list(
-                &Shape::Map {
-                    names: NameRule::Common,
-                    of: &Shape::Anything,
-                    what: "a row such as `{a: 1, b: 2}`",
-                },
-                "a list of rows",
-            ),
+            ROWS,
             "items that belong together: one row after the other",
         ),
         Field::new(
@@ -737,7 +740,7 @@ pub(crate) static STUDY: Table = Table::new(
         Field::new(
             "data",
             Shape::Leaf(Leaf::Text("the path of a data file")),
-            "a data file (YAML, JSON or CSV) for the inputs that `inputs` does not name",
+            "a data file (YAML, JSON or CSV) for the inputs that neither `inputs` nor `rows` names",
         ),
         Field::new(
             "inputs",
@@ -750,6 +753,11 @@ pub(crate) static STUDY: Table = Table::new(
                 },
             ]),
             "for each input a value, a list of values, a pattern or `{output: NAME, at: default}`",
+        ),
+        Field::new(
+            "rows",
+            ROWS,
+            "items that belong together, such as a file and its own reference: one row after the other",
         ),
         Field::new(
             "parameters",

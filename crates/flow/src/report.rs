@@ -48,6 +48,22 @@ impl Report {
         self.push(Diagnostic::error(span, message).with_hint(hint));
     }
 
+    /// A way out for the errors at a place that have none.
+    pub(crate) fn help(&mut self, span: Span, hint: &str) {
+        let at = |found: &&mut Diagnostic| found.span == Some(span) && found.hint.is_none();
+        for found in self.diagnostics.iter_mut().filter(at) {
+            found.hint = Some(hint.into());
+        }
+    }
+
+    /// A better way out for the errors at a place.
+    pub(crate) fn instead(&mut self, span: Span, hint: &str) {
+        let at = |found: &&mut Diagnostic| found.span == Some(span);
+        for found in self.diagnostics.iter_mut().filter(at) {
+            found.hint = Some(hint.into());
+        }
+    }
+
     /// The bytes at which errors begin, sorted.
     pub(crate) fn error_starts(&self) -> Vec<usize> {
         let errors = self.diagnostics.iter().filter(|found| found.is_error());

@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 use headwater_graph::{Diagnostic, Registry, Scalar, Span};
 
-use crate::data::{DataValue, value};
-use crate::formats::{OVERRIDE, REFERENCE, REFERENCE_SHAPE, STUDY, STUDY_SHAPE};
+use crate::data::{DataShape, DataValue, LIST_OF_INPUTS, rows, value};
+use crate::formats::{MOAT, OVERRIDE, REFERENCE, REFERENCE_SHAPE, STUDY, STUDY_SHAPE, VBD};
 use crate::leaf::{self, Scope};
 use crate::parse::parse;
 use crate::report::{Read, Report};
 use crate::scalar::shown;
-use crate::shape::Fields;
+use crate::shape::{Fields, Table};
 use crate::source::Source;
 use crate::tree::Node;
 use crate::validate::validate;
@@ -52,6 +52,8 @@ pub struct StudyFile {
     pub data: Option<Placed<Arc<str>>>,
     /// The inputs that the study names itself, in the order of the file.
     pub inputs: Vec<StudyInput>,
+    /// Values that belong together, as in a data file; the inputs that they are for are among `inputs`.
+    pub rows: Option<DataShape>,
     /// Where `inputs` stands, or the path of the workflow where it is left out.
     pub inputs_span: Span,
     /// Which parameters are varied.
@@ -84,6 +86,8 @@ pub struct StudyInput {
 pub enum StudyValue {
     /// Values, as in a data file.
     Data(DataValue),
+    /// As the rows of the study say.
+    Rows,
     /// `{output: NAME, at: default}`: this output at the default parameters, per item of the inputs that it
     /// descends from. Values that the study fixes count as the defaults of their parameters.
     Reference(Placed<Arc<str>>),
@@ -194,9 +198,38 @@ pub fn read_study_with(text: &StudyText) -> Read<StudyFile> {
     };
     let parsed = report.len();
     validate(&root, &STUDY_SHAPE, scope, damaged, &mut report);
+    if let Some((_, node)) = root.get("inputs")
+        && node.items().is_some()
+    {
+        report.help(node.span, LIST_OF_INPUTS);
+    }
+    displaced(&root, &mut report);
     let file = study(&root, scope, &mut report).filter(|_| !damaged);
     report.forget_patched(parsed, &tree.patches);
     report.finish(file)
+}
+
+/// Fields of a method at the top level, where a setting such as `trajectories=40` puts them.
+fn displaced(root: &Node, report: &mut Report) {
+    let method = root.get("method").and_then(|(_, node)| {
+        let (key, _) = node.entries()?.first()?;
+        key.text().cloned()
+    });
+    let has = |table: &Table, name: &str| table.fields.iter().any(|field| field.name == name);
+    for (key, ..) in &Fields::of(root, &STUDY).unknown {
+        let Some(name) = key.text() else {
+            continue;
+        };
+        let of = |(kind, table): &(&str, &Table)| {
+            has(table, name) && method.as_ref().is_none_or(|method| **method == **kind)
+        };
+        if let Some((kind, _)) = [("moat", &MOAT), ("vbd", &VBD)].iter().find(|one| of(one)) {
+            let hint = format!(
+                "it is a field of `{kind}`: write `method: {{{kind}: {{{name}: …}}}}`, or as a setting `method.{kind}.{name}=…`"
+            );
+            report.instead(key.span, &hint);
+        }
+    }
 }
 
 /// Other files of Headwater, which would only give a heap of unknown fields.
@@ -235,6 +268,22 @@ fn study(root: &Node, scope: Scope<'_>, report: &mut Report) -> Option<StudyFile
             None => named = inputs(node, scope, report),
         }
     }
+    let rows = fields.get("rows").map(|node| rows(node, report));
+    if let Some(DataShape::Rows { names, .. }) = &rows {
+        for (name, span) in names {
+            if let Some(twice) = named.iter().find(|input| input.name.value == *name) {
+                let message = format!("input `{name}` is given here and in the rows");
+                report.error_with(twice.name.span, message, "keep one of them");
+                continue;
+            }
+            let name = Placed {
+                value: Arc::clone(name),
+                span: *span,
+            };
+            let value = StudyValue::Rows;
+            named.push(StudyInput { name, value });
+        }
+    }
     for path in [place("workflow"), data.clone()].into_iter().flatten() {
         check_path(&path, report);
     }
@@ -266,6 +315,7 @@ fn study(root: &Node, scope: Scope<'_>, report: &mut Report) -> Option<StudyFile
         workflow,
         data,
         inputs: named,
+        rows,
         inputs_span,
         parameters,
         parameters_span,

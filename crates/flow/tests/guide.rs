@@ -81,7 +81,7 @@ fn the_message_shown_is_the_message_given() {
 #[test]
 fn studies_have_no_mistakes() {
     let studies = blocks_of(STUDIES, "yaml");
-    assert_eq!(studies.len(), 6);
+    assert_eq!(studies.len(), 7);
     for text in studies {
         assert_eq!(read_study(text).diagnostics, [], "{text}");
     }

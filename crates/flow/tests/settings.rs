@@ -356,3 +356,16 @@ operations:
         Some("did you mean `G1`?")
     );
 }
+
+/// What is said of a value is said of the one that counts.
+#[test]
+fn a_value_that_was_replaced_is_not_spoken_of() {
+    let study = "headwater: 1
+study: s
+workflow: w.yaml
+objective: y
+method: {vbd: {samples: 100}}
+";
+    assert!(told_of(study, &[]).contains("100 is no power of two"));
+    assert_eq!(told_of(study, &["method.vbd.samples=512"]), "");
+}

@@ -166,7 +166,7 @@ pub(crate) fn bind_study(
     workflow: &Workflow,
     registry: &Registry,
     data_file: Option<&Path>,
-    inputs: &[DataColumn],
+    given: &[&DataShape],
     study: (&Path, &str),
 ) -> Result<BoundData, Error> {
     let mut bound = bind(workflow, registry, data_file, &[])?;
@@ -184,18 +184,34 @@ pub(crate) fn bind_study(
         labels: Vec::new(),
         diagnostics: Vec::new(),
     };
-    for column in inputs {
-        if bound.columns.iter().any(|known| known.input == column.name) {
-            let message = format!("input `{}` is in the data file already", column.name);
-            binder
-                .diagnostics
-                .push(Diagnostic::error(column.span, message).with_hint("give it in one place"));
+    let mut columns: Vec<DraftColumn> = Vec::new();
+    for shape in given {
+        let names: Vec<(&Arc<str>, Span)> = match shape {
+            DataShape::Columns(columns) => {
+                let columns = columns.iter();
+                columns.map(|column| (&column.name, column.span)).collect()
+            }
+            DataShape::Rows { names, .. } => {
+                let names = names.iter();
+                names.map(|(name, span)| (name, *span)).collect()
+            }
+        };
+        for (name, span) in names {
+            if bound.columns.iter().any(|known| known.input == *name) {
+                let message = format!("input `{name}` is in the data file already");
+                let found = Diagnostic::error(span, message);
+                binder
+                    .diagnostics
+                    .push(found.with_hint("give it in one place"));
+            }
         }
-    }
-    let sources = bound.columns.iter().map(|column| column.source + 1).max();
-    let mut columns = binder.columns(&DataShape::Columns(inputs.to_vec()));
-    for column in &mut columns {
-        column.source += sources.unwrap_or(0);
+        let known = bound.columns.iter().chain(&columns);
+        let sources = known.map(|column| column.source + 1).max().unwrap_or(0);
+        let mut found = binder.columns(shape);
+        for column in &mut found {
+            column.source += sources;
+        }
+        columns.extend(found);
     }
     if binder.diagnostics.iter().any(Diagnostic::is_error) {
         return Err(Error::File {

@@ -27,9 +27,11 @@
 //! | `assemble` | the tasks of all instances in one graph, shared as far as is asked for |
 //! | `names` | what the tasks of a study are called |
 //! | `round` | a graph is run, and the objective read off |
+//! | `course` | the objective along each parameter |
 //! | `answer` | from the values of the objective to sensitivity indices |
 //! | `live` | how far a study is, and its answer so far |
 //! | `facts` | what became of the tasks |
+//! | `doubt` | what puts the answer in doubt |
 //! | `examples` | the best, the worst and the default, as images |
 //! | `summary` | what a study came to, as plain data |
 //! | `results`, `report` | the same as JSON, and as a page |
@@ -45,7 +47,9 @@ mod buckets;
 mod close;
 mod costs;
 mod count;
+mod course;
 mod design;
+mod doubt;
 mod examples;
 mod facts;
 mod file;
@@ -82,9 +86,9 @@ pub use report::study_report_html;
 pub use results::study_results_json;
 pub use run::{StudyRun, StudyRunRequest, run_study};
 pub use summary::{
-    ExampleImage, FailedEvaluation, ForecastFacts, Indices, MoatRow, PhaseKind, PhaseSummary,
-    PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem, StudyParameter, StudySummary,
-    TaskFacts, Timeline, VbdPair, VbdRow, VbdRows,
+    CoursePoint, ExampleImage, FailedEvaluation, FixedValue, ForecastFacts, Indices, MoatRow,
+    PhaseKind, PhaseSummary, PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem,
+    StudyParameter, StudySummary, TaskFacts, Timeline, VbdPair, VbdRow, VbdRows,
 };
 pub use tune::{TuneReport, TuneRequest, TunedOperation, tune_study};
 pub(crate) use write::SUMMARY;

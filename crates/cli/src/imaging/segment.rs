@@ -342,6 +342,12 @@ fn show_outcome(options: &Segment, outcome: &Outcome, total: f64) {
         show::duration(total)
     ));
     show::line(&line);
+    if outcome.status == Status::Nothing {
+        show::note(
+            "nothing stands out enough, or nothing of the right size: lower `G1` and `G2` (`--set G1=20 --set G2=10`), normalize the \
+             stain, or widen `MinSize` and `MaxSize`",
+        );
+    }
     if let Some(tally) = outcome.tiles {
         let parts = STATUSES.iter().zip(tally).filter(|(_, count)| *count > 0);
         let parts: Vec<String> = parts

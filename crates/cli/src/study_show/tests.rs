@@ -53,7 +53,7 @@ fn a_decomposition() {
          2  G1         5 to 80 by 5        0.210   ± 0.080  0.340  ± 0.090   ████████▏
          3  T2         2.5 to 7.5 by 0.5  -0.00200 ± 0.010  0.0110 ± 0.0060  ▎
       S1: the share of the variance that is a parameter's own; ST: together with others; rank is by ST
-      ±: intervals of 95 %; none overlap
+      ±: intervals of 95 %; those of ST do not overlap
 
     tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
@@ -83,11 +83,11 @@ fn two_phases_and_a_forecast() {
          2  G1         5 to 80 by 5        0.210   ± 0.080  0.340  ± 0.090   █████▊
          3  T2         2.5 to 7.5 by 0.5  -0.00200 ± 0.010  0.0110 ± 0.0060  ▏
       S1: the share of the variance that is a parameter's own; ST: together with others; rank is by ST
-      ±: intervals of 95 %; none overlap
+      ±: intervals of 95 %; those of ST do not overlap
 
     tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
-    forecast from the tuning run 20261116-0829-77aa: 20.5 s for 2,857 tasks, 41.0 s of work; in fact: 13.8 s for 1,904 tasks, 26.0 s of work
+    forecast of phase 1 from the tuning run 20261116-0829-77aa: 20.5 s for 2,857 tasks, 41.0 s of work; in fact: 13.8 s for 1,904 tasks, 26.0 s of work
     ");
 }
 
@@ -105,7 +105,8 @@ fn several_items_are_shown_together() {
          4  ReconConn  4, 8               0      ± 0      0        0
       mu*: the mean size of a parameter's effects; sigma: how much they vary from place to place
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
-      these are the indices of all 2 items together; those of each are in results.json
+      these are the indices of all 2 items together; ± does not say how much other items would change them
+      by item: G2 comes first on 1 of 2 items, G1 on 1; all are in results.json
 
     tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
@@ -204,27 +205,20 @@ fn without_a_terminal_there_is_room_for_everything() {
 }
 
 #[test]
-fn intervals_that_overlap_leave_places_open() {
-    let known = |size, half| (Some(size), Some(half));
-    let apart = [known(3.0, 0.4), known(2.0, 0.4), known(1.0, 0.4)];
-    let expected = [Some((1, 1)), Some((2, 2)), Some((3, 3))];
-    assert_eq!(places(&apart), expected);
-    // The first two overlap, the second two as well, the first and the third do not.
-    let chain = [
-        known(3.0, 0.6),
-        known(2.0, 0.6),
-        known(1.0, 0.6),
-        known(0.0, 0.0),
-    ];
-    let expected = [Some((1, 2)), Some((1, 3)), Some((2, 3)), Some((4, 4))];
-    assert_eq!(places(&chain), expected);
-    // Equal ones share their places, and what is not known may be anywhere.
-    let equal = [known(0.0, 0.0), known(0.0, 0.0), (Some(1.0), None)];
-    assert_eq!(places(&equal), [Some((1, 3)), Some((1, 3)), None]);
-    assert_eq!(places(&[]), []);
+fn several_places_are_a_range() {
     assert_eq!(place_text(Some((2, 2))), "2");
     assert_eq!(place_text(Some((2, 4))), "2-4");
     assert_eq!(place_text(None), "-");
+}
+
+#[test]
+fn what_is_in_doubt_is_in_the_notes_of_the_json() {
+    let mut summary = cases::moat();
+    summary.doubts = vec!["input `reference` is blank".to_owned()];
+    summary.facts.notes = vec!["another".to_owned()];
+    let object = crate::study_json::summary_json(&summary, Path::new("nowhere"));
+    let expected = serde_json::json!(["input `reference` is blank", "another"]);
+    assert_eq!(object["notes"], expected);
 }
 
 #[test]
@@ -345,7 +339,7 @@ fn a_failure_of_one_of_several_items_names_it() {
     let line = text.lines().find(|line| line.contains("first:"));
     let line = line.expect("the first failure");
     assert!(
-        line.starts_with("  first: set 3, item 1: segment.find[3-1]: long"),
+        line.starts_with("  first: set 3, item 1 (tile tile1.png): segment.find[3-1]: long"),
         "{line}"
     );
     assert_eq!(
@@ -449,7 +443,7 @@ fn what_is_saved_is_told_as_far_as_it_is_known() {
 fn work_that_was_done_twice_is_told() {
     let mut facts = cases::moat().facts;
     facts.recomputed = 12;
-    let text = work(&facts).join("\n");
+    let text = work(&facts, 1).join("\n");
     assert!(text.contains("\n12 tasks run again, because"), "{text}");
 }
 

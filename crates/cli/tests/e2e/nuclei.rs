@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use headwater_imaging::files::read_image;
-use headwater_imaging::{Bitmap, Connectivity, Plane, count_components};
+use headwater_imaging::files::{read_image, write_png};
+use headwater_imaging::{Bitmap, Colour, Connectivity, Plane, count_components};
 
 use crate::examples::{example, runs_once};
 use crate::place::{Place, Report};
@@ -157,4 +157,132 @@ fn a_slide_gives_one_mask_whatever_its_tiles() {
     let pairs = cut.pixels().iter().zip(whole.pixels());
     let agree = pairs.filter(|(one, other)| one == other).count();
     assert!(agree > 1024 * 1024 * 97 / 100, "{agree} pixels agree");
+}
+
+/// A study of tiles with masks of their own, and one whose reference shows nothing.
+#[test]
+fn a_study_compares_with_masks_of_its_own_and_tells_of_a_blank_reference() {
+    let (place, folder) = example("nuclei");
+    fs::create_dir(folder.join("made")).expect("a folder");
+    for seed in ["1", "2"] {
+        let (tile, mask) = (
+            format!("nuclei/made/{seed}.png"),
+            format!("nuclei/made/{seed}-mask.png"),
+        );
+        let size = ["imaging", "synth", "--size", "96x96", "--seed", seed];
+        let files = ["-o", &tile, "--mask", &mask];
+        place.headwater(&[&size[..], &files[..]].concat()).ended(0);
+    }
+    let study = ["study", "run", "nuclei/own.yaml"];
+    let short = ["--set", "method.moat.trajectories=2"];
+    let ran = place.headwater(&[&study[..], &short[..]].concat()).ended(0);
+    assert!(ran.stdout.contains(" over 2 items, 0 failed"), "{ran:?}");
+    assert!(!ran.stderr.contains("is blank"), "{ran:?}");
+    let page = fs::read_to_string(place.path("outputs/last/report.html")).expect("a report");
+    assert!(page.contains("tile: 2 items; reference: 2 items"));
+    let results = fs::read_to_string(place.path("outputs/last/results.json")).expect("results");
+    let results: serde_json::Value = serde_json::from_str(&results).expect("JSON");
+    assert_eq!(
+        results["items"][1]["inputs"]["reference"],
+        "made/2-mask.png"
+    );
+    assert_eq!(results["fixed"]["Normalize"], false);
+    assert_eq!(results["fixed"]["T1"], 5.0);
+
+    let white: Plane<Colour> = Plane::filled(60, 40, [255; 3]);
+    let bytes = write_png(white.view()).expect("a PNG");
+    fs::write(folder.join("made/white.png"), bytes).expect("a file");
+    let blank = "headwater: 1\nstudy: blank\nworkflow: nuclei.yaml\n\
+                 inputs: {tile: [made/1.png, made/white.png], reference: {output: mask, at: default}}\n\
+                 parameters: [G1, G2]\nobjective: dice\nmethod: {moat: {trajectories: 2}}\n";
+    fs::write(folder.join("blank.yaml"), blank).expect("a file");
+    let told = "is blank for ";
+    for again in [false, true] {
+        let ran = place
+            .headwater(&["study", "run", "nuclei/blank.yaml"])
+            .ended(0);
+        assert!(ran.stderr.contains(told), "{again}: {ran:?}");
+        assert!(
+            ran.stderr.contains("1 (made/white.png)"),
+            "{again}: {ran:?}"
+        );
+    }
+    let page = fs::read_to_string(place.path("outputs/last/report.html")).expect("a report");
+    assert!(
+        page.contains(told) && page.contains("reference: output mask at the default parameters")
+    );
+    assert!(page.contains("45*"), "a default outside its range");
+}
+
+/// Lists that belong together are told to be rows, at their place in the study.
+#[test]
+fn lists_that_belong_together_are_rows() {
+    let (place, folder) = example("nuclei");
+    let study = |inputs: &str| {
+        let text = format!(
+            "headwater: 1\nstudy: own\nworkflow: nuclei.yaml\n{inputs}\nobjective: dice\nmethod: {{moat: }}\n"
+        );
+        fs::write(folder.join("own.yaml"), text).expect("a file");
+        place.headwater(&["study", "plan", "nuclei/own.yaml"])
+    };
+    for name in ["a.png", "b.png"] {
+        fs::copy(folder.join("tissue.png"), folder.join(name)).expect("a copy");
+    }
+    let lists = study("inputs: {tile: [a.png, b.png], reference: [a.png, b.png]}").ended(2);
+    assert!(lists.stderr.contains("own.yaml:4:1"), "{lists:?}");
+    assert!(
+        lists
+            .stderr
+            .contains("`rows: [{tile: …, reference: …}, …]`"),
+        "{lists:?}"
+    );
+    let list = study("inputs: [{tile: a.png, reference: b.png}]").ended(2);
+    assert!(
+        list.stderr.contains("put the list under `rows:`"),
+        "{list:?}"
+    );
+    let rows = study("rows: [{tile: a.png, reference: b.png}, {tile: b.png, reference: a.png}]");
+    assert!(rows.ended(0).stdout.contains(" x 2 items = "));
+    let twice = study("inputs: {tile: a.png}\nrows: [{tile: a.png, reference: b.png}]").ended(2);
+    assert!(
+        twice.stderr.contains("is given here and in the rows"),
+        "{twice:?}"
+    );
+    let unknown = study("rows: [{tile: a.png, refrence: b.png}]").ended(2);
+    assert!(
+        unknown.stderr.contains("did you mean `reference`"),
+        "{unknown:?}"
+    );
+}
+
+/// A store that is made where nobody may expect it is told.
+#[test]
+fn a_new_store_away_from_the_file_is_told() {
+    let (place, _) = example("nuclei");
+    let run = [
+        "study",
+        "run",
+        "nuclei/moat.yaml",
+        "--set",
+        "method.moat.trajectories=2",
+    ];
+    // Of a place that is named nobody is surprised.
+    let named = place.headwater(&run).ended(0);
+    assert!(!named.stderr.contains("new store"), "{named:?}");
+    fs::rename(place.path(".headwater"), place.path("nuclei/.headwater")).expect("moved");
+    let talk = || {
+        let mut command = place.command(&run);
+        let output = command.env_remove("HEADWATER_STORE").output();
+        let output = output.expect("headwater can be started");
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).expect("text")
+    };
+    let first = talk();
+    let told = first.lines().find(|line| line.starts_with("new store: "));
+    let told = told.expect("the new store is told");
+    assert!(
+        told.contains("nuclei/.headwater` remembers is not used from here"),
+        "{told}"
+    );
+    assert!(!talk().contains("new store"), "it is there now");
 }

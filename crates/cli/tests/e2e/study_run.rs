@@ -337,7 +337,7 @@ fn the_second_phase_has_the_parameters_that_matter() {
     near(&index(screen, "mu_star"), &[190.0, 19.0, 152.0, 0.0], 1e-9);
     near(&index(screen, "mu"), &[190.0, 19.0, -152.0, 0.0], 1e-9);
     assert_eq!(then["names"], serde_json::json!(["a", "d"]));
-    assert_eq!(then["fixed"]["b"], "4");
+    assert_eq!(then["fixed"]["b"], 4);
     // The shares of a sum of two are as the squares of their factors.
     let (a, d) = (100.0 / 164.0, 64.0 / 164.0);
     near(&index(&then, "S1"), &[a, d], 0.2);

@@ -64,6 +64,7 @@ tfoot th, tfoot td { border-top: 1.5px solid var(--ink); border-bottom: 0; font-
 thead .n { white-space: normal; }
 .n + :not(.n) { padding-left: 1.5rem; }
 .values { white-space: nowrap; }
+.item { min-width: 7rem; max-width: 14rem; white-space: normal; overflow-wrap: anywhere; }
 .rank { color: var(--quiet); }
 .size { font-weight: 650; }
 .why { min-width: 16rem; white-space: normal; overflow-wrap: anywhere; }
@@ -71,6 +72,7 @@ thead .n { white-space: normal; }
 .heat small { opacity: .8; }
 .differs { background: rgb(var(--accent-parts) / .14); }
 .examples { display: grid; grid-template-columns: repeat(auto-fit, minmax(10rem, 1fr)); gap: 1.25rem; }
+.courses { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: .5rem 1rem; }
 .examples figure { margin: 0; }
 .examples figcaption { color: var(--ink); }
 figcaption .quiet { font-size: inherit; }

@@ -6,7 +6,7 @@
 use headwater_study::analyze::{self, AnalyzeError, Bootstrap, Estimate, MoatIndices, VbdIndices};
 
 use super::design::Design;
-use super::summary::{Indices, MoatRow, PrefixSummary, VbdPair, VbdRow, VbdRows};
+use super::summary::{Indices, MoatRow, PhaseSummary, PrefixSummary, VbdPair, VbdRow, VbdRows};
 
 /// The objective: by item, then by parameter set.
 pub(super) type Values = Vec<Vec<Option<f64>>>;
@@ -148,5 +148,111 @@ impl Indices {
         let size = |position: usize| sizes[position].0.unwrap_or(f64::NEG_INFINITY);
         ranking.sort_by(|one, other| size(*other).total_cmp(&size(*one)));
         ranking
+    }
+
+    /// The places that each parameter may have, from 1 on, as far as the intervals of what it is ranked by tell: where they
+    /// overlap there are several. Absent where its own interval is not known.
+    pub fn places(&self) -> Vec<Option<(usize, usize)>> {
+        let sizes = self.sizes();
+        let interval = |(size, half): &(Option<f64>, Option<f64>)| match (size, half) {
+            (Some(size), Some(half)) => (size - half, size + half),
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
+        };
+        let intervals: Vec<(f64, f64)> = sizes.iter().map(interval).collect();
+        let mut lows: Vec<f64> = intervals.iter().map(|interval| interval.0).collect();
+        let mut highs: Vec<f64> = intervals.iter().map(|interval| interval.1).collect();
+        lows.sort_by(f64::total_cmp);
+        highs.sort_by(f64::total_cmp);
+        let place = |(low, high): &(f64, f64)| {
+            let above = lows.len() - lows.partition_point(|other| other <= high);
+            let below = highs.partition_point(|other| other < low);
+            low.is_finite().then_some((1 + above, sizes.len() - below))
+        };
+        intervals.iter().map(place).collect()
+    }
+
+    /// The parameter that comes first; none where none has an effect.
+    fn first(&self) -> Option<usize> {
+        let first = *self.ranking().first()?;
+        self.sizes()[first].0.filter(|size| *size > 0.0)?;
+        Some(first)
+    }
+}
+
+impl PhaseSummary {
+    /// Which parameter comes first, on how many items, the most frequent first; no parameter where none has an effect. Empty
+    /// where there is but one item.
+    pub fn first_by_item(&self) -> Vec<(Option<usize>, usize)> {
+        let mut counts: Vec<(Option<usize>, usize)> = Vec::new();
+        for first in self.each.iter().map(Indices::first) {
+            match counts.iter_mut().find(|(known, _)| *known == first) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((first, 1)),
+            }
+        }
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counts
+    }
+
+    /// The same in words: `G1 comes first on 3 of 4 items, G2 on 1`.
+    pub fn first_by_item_in_words(&self) -> Option<String> {
+        let all: usize = self.each.len();
+        let name = |first: &Option<usize>| match first {
+            Some(first) => self.parameters.get(*first).map(|found| found.name.as_str()),
+            None => Some("no parameter"),
+        };
+        let counts = self.first_by_item();
+        let mut words = Vec::new();
+        for (place, (first, count)) in counts.iter().enumerate() {
+            let name = name(first)?;
+            words.push(match (place, first) {
+                (0, Some(_)) if *count == all => format!("{name} comes first on all {all} items"),
+                (0, Some(_)) => format!("{name} comes first on {count} of {all} items"),
+                (0, None) => format!("no parameter has an effect on {count} of {all} items"),
+                (_, Some(_)) if counts[0].0.is_none() => format!("{name} comes first on {count}"),
+                (_, Some(_)) => format!("{name} on {count}"),
+                (_, None) => format!("no parameter has an effect on {count}"),
+            });
+        }
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sized(sizes: &[(Option<f64>, Option<f64>)]) -> Indices {
+        let row = |(mu_star, mu_star_conf): &(Option<f64>, Option<f64>)| MoatRow {
+            mu: None,
+            mu_star: *mu_star,
+            mu_star_conf: *mu_star_conf,
+            sigma: None,
+            used: 0,
+            lost: 0,
+        };
+        Indices::Moat(sizes.iter().map(row).collect())
+    }
+
+    #[test]
+    fn intervals_that_overlap_leave_places_open() {
+        let known = |size, half| (Some(size), Some(half));
+        let places = |sizes: &[_]| sized(sizes).places();
+        let apart = [known(3.0, 0.4), known(2.0, 0.4), known(1.0, 0.4)];
+        let expected = [Some((1, 1)), Some((2, 2)), Some((3, 3))];
+        assert_eq!(places(&apart), expected);
+        // The first two overlap, the second two as well, the first and the third do not.
+        let chain = [
+            known(3.0, 0.6),
+            known(2.0, 0.6),
+            known(1.0, 0.6),
+            known(0.0, 0.0),
+        ];
+        let expected = [Some((1, 2)), Some((1, 3)), Some((2, 3)), Some((4, 4))];
+        assert_eq!(places(&chain), expected);
+        // Equal ones share their places, and what is not known may be anywhere.
+        let equal = [known(0.0, 0.0), known(0.0, 0.0), (Some(1.0), None)];
+        assert_eq!(places(&equal), [Some((1, 3)), Some((1, 3)), None]);
+        assert_eq!(places(&[]), []);
     }
 }

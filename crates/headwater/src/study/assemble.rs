@@ -58,6 +58,8 @@ pub(super) struct Assembled {
     pub(super) places: Vec<Place>,
     /// By task, how many sets and items ask for it.
     pub(super) asks: Vec<u32>,
+    /// By step, the task of the last set; of what only references need there is but this one.
+    pub(super) of_steps: Vec<TaskId>,
     pub(super) rules: Vec<StageRules>,
     pub(super) occurrences: Vec<Occurrence>,
 }
@@ -182,6 +184,7 @@ pub(super) fn assemble(
         wanted: Vec::new(),
         places: Vec::new(),
         asks: Vec::new(),
+        of_steps: Vec::new(),
         rules: Vec::new(),
         occurrences: Vec::new(),
     };
@@ -327,6 +330,7 @@ pub(super) fn assemble(
         assembled.rules = bucket_rules;
     }
     assembled.graph = adding.graph;
+    assembled.of_steps = tasks;
     Ok(assembled)
 }
 

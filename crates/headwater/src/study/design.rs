@@ -151,7 +151,7 @@ pub(super) fn later(study: &Study, tasks_per_set: usize) -> Option<LaterPhase> {
     let parameters = study.resolved.studied.len().min(keep.value as usize);
     let sets = then.evaluations(parameters) as usize;
     Some(LaterPhase {
-        method: vbd_in_words(then),
+        method: vbd_in_words(then, study.study.until.is_some()),
         parameters,
         sets,
         tasks_at_most: sets.saturating_mul(tasks_per_set),
@@ -159,29 +159,45 @@ pub(super) fn later(study: &Study, tasks_per_set: usize) -> Option<LaterPhase> {
 }
 
 /// The method of the first phase of a study, in words.
-pub(super) fn first_in_words(method: &Method) -> String {
+pub(super) fn first_in_words(method: &Method, at_most: bool) -> String {
     match method {
-        Method::TwoPhase { screen, .. } => moat_in_words(screen),
-        other => in_words(other),
+        Method::TwoPhase { screen, .. } => moat_in_words(screen, at_most),
+        other => in_words(other, at_most),
     }
 }
 
-/// The method of a study, in words.
-pub(super) fn in_words(method: &Method) -> String {
+/// The method of a study, in words; `at_most`: a rule may end it earlier.
+pub(super) fn in_words(method: &Method, at_most: bool) -> String {
     match method {
-        Method::Moat(moat) => moat_in_words(moat),
-        Method::Vbd(vbd) => vbd_in_words(vbd),
+        Method::Moat(moat) => moat_in_words(moat, at_most),
+        Method::Vbd(vbd) => vbd_in_words(vbd, at_most),
         Method::TwoPhase { screen, keep, then } => format!(
             "{}, then {} of the {} parameters with the largest effects",
-            moat_in_words(screen),
-            vbd_in_words(then),
+            moat_in_words(screen, at_most),
+            vbd_in_words(then, at_most),
             keep.value
         ),
         Method::Table(table) => format!("samples of {}", table.value),
     }
 }
 
-fn moat_in_words(moat: &MoatMethod) -> String {
+/// How many levels the effects of a screening are counted in: none where they are divided by the actual step.
+pub(super) fn levels(method: &Method) -> Option<u32> {
+    let (Method::Moat(moat) | Method::TwoPhase { screen: moat, .. }) = method else {
+        return None;
+    };
+    match (moat.walk, moat.levels) {
+        (headwater_flow::Walk::Radial, _) | (_, headwater_flow::Levels::Grid) => None,
+        (_, headwater_flow::Levels::Each(levels)) => Some(levels),
+    }
+}
+
+/// What stands before a number that a rule may leave unreached.
+fn most(at_most: bool) -> &'static str {
+    if at_most { "at most " } else { "" }
+}
+
+fn moat_in_words(moat: &MoatMethod, at_most: bool) -> String {
     let levels = match (moat.walk, moat.levels) {
         // A radial design has no levels.
         (headwater_flow::Walk::Radial, _) => String::new(),
@@ -195,12 +211,13 @@ fn moat_in_words(moat: &MoatMethod) -> String {
     };
     let ending = if moat.trajectories == 1 { "y" } else { "ies" };
     format!(
-        "MOAT, {} {walk} trajector{ending}{levels}",
+        "MOAT, {}{} {walk} trajector{ending}{levels}",
+        most(at_most),
         moat.trajectories
     )
 }
 
-pub(super) fn vbd_in_words(vbd: &VbdMethod) -> String {
+pub(super) fn vbd_in_words(vbd: &VbdMethod, at_most: bool) -> String {
     let sampler = match vbd.sampler {
         headwater_flow::Sampler::Mc => "Monte Carlo",
         headwater_flow::Sampler::Lhs => "Latin hypercube",
@@ -214,7 +231,8 @@ pub(super) fn vbd_in_words(vbd: &VbdMethod) -> String {
     };
     let ending = if vbd.samples == 1 { "" } else { "s" };
     format!(
-        "VBD, {} base point{ending} ({sampler}){second}",
+        "VBD, {}{} base point{ending} ({sampler}){second}",
+        most(at_most),
         vbd.samples
     )
 }

@@ -1,7 +1,8 @@
 //! Parameter sets worth looking at: where the objective is highest, where it is lowest, and the default.
 //!
-//! Law: which sets these are depends on the values alone; of equal ones the first is taken. The images are those that
-//! the workflow makes there, made smaller where they are large.
+//! Law: which sets these are depends on the values alone; of equal ones the first is taken. Where there are several items a
+//! set is judged by its mean over all of them, and all examples show the same item. The images are those that the workflow
+//! makes there, made smaller where they are large.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,46 +41,68 @@ struct Chosen {
     set: Option<(usize, usize)>,
     item: usize,
     value: Option<f64>,
+    /// Over all items, where there are several.
+    mean: Option<f64>,
 }
 
-/// The evaluations with the highest and the lowest value, and the default of the item of the latter.
+/// The sets with the highest and the lowest mean over all items, and the default; all on the item on which the two differ
+/// most. Where no set has a value on every item, each is judged by those that it has.
 fn choose(phases: &[&PhaseSummary]) -> Vec<Chosen> {
-    let mut best: Option<Chosen> = None;
-    let mut worst: Option<Chosen> = None;
-    for (phase, summary) in phases.iter().enumerate() {
-        for set in 0..summary.sets {
-            for (item, values) in summary.values.iter().enumerate() {
-                let Some(value) = values[set] else { continue };
-                let chosen = |name| Chosen {
-                    name,
-                    set: Some((phase, set)),
-                    item,
-                    value: Some(value),
-                };
-                let beats = |known: &Option<Chosen>, sign: f64| {
-                    let known = known.as_ref().and_then(|known| known.value);
-                    known.is_none_or(|known| sign * value > sign * known)
-                };
-                if beats(&best, 1.0) {
-                    best = Some(chosen("best"));
-                }
-                if beats(&worst, -1.0) {
-                    worst = Some(chosen("worst"));
-                }
-            }
+    let values = |(phase, set): (usize, usize)| {
+        let items = phases[phase].values.iter();
+        items.map(move |values| values.get(set).copied().flatten())
+    };
+    let sets = || {
+        let phases = phases.iter().enumerate();
+        phases.flat_map(|(phase, summary)| (0..summary.sets).map(move |set| (phase, set)))
+    };
+    let is_whole = |at: &(usize, usize)| values(*at).all(|value| value.is_some());
+    let any_whole = sets().any(|at| is_whole(&at));
+    let mean = |at: (usize, usize)| {
+        let found: Vec<f64> = values(at).flatten().collect();
+        (!found.is_empty()).then(|| found.iter().sum::<f64>() / found.len() as f64)
+    };
+    let mut best: Option<((usize, usize), f64)> = None;
+    let mut worst = best;
+    for at in sets().filter(|at| !any_whole || is_whole(at)) {
+        let Some(mean) = mean(at) else { continue };
+        if best.is_none_or(|(_, known)| mean > known) {
+            best = Some((at, mean));
+        }
+        if worst.is_none_or(|(_, known)| mean < known) {
+            worst = Some((at, mean));
         }
     }
+    let (Some(best), Some(worst)) = (best, worst) else {
+        return Vec::new();
+    };
+    let apart = |(best, worst): (Option<f64>, Option<f64>)| match (best, worst) {
+        (Some(best), Some(worst)) => (best - worst).abs(),
+        _ => f64::NEG_INFINITY,
+    };
+    let items = values(best.0).zip(values(worst.0)).map(apart);
+    // Of equal ones the first.
+    let (item, _) = items
+        .enumerate()
+        .fold((0, f64::NEG_INFINITY), |most, (item, apart)| {
+            if apart > most.1 { (item, apart) } else { most }
+        });
+    let several = phases.iter().any(|phase| phase.values.len() > 1);
+    let chosen = |name, (at, mean): ((usize, usize), f64)| Chosen {
+        name,
+        set: Some(at),
+        item,
+        value: values(at).nth(item).flatten(),
+        mean: several.then_some(mean),
+    };
     let default = Chosen {
         name: "default",
         set: None,
-        item: worst.as_ref().map_or(0, |worst| worst.item),
+        item,
         value: None,
+        mean: None,
     };
-    let found: Vec<Chosen> = best.into_iter().chain(worst).collect();
-    match found.is_empty() {
-        true => found,
-        false => found.into_iter().chain([default]).collect(),
-    }
+    vec![chosen("best", best), chosen("worst", worst), default]
 }
 
 /// Makes the examples. `images` are the outputs that are images; without one there are no examples.
@@ -208,6 +231,7 @@ pub(super) fn examples(
                 .map(|(phase, set)| summaries[phase].first_set + set),
             item: chosen.item,
             value: chosen.value,
+            mean: chosen.mean,
             parameters: site
                 .study
                 .resolved
@@ -366,7 +390,55 @@ fn base64(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::summary::{Indices, PhaseKind};
     use super::*;
+
+    fn phase(values: Vec<Vec<Option<f64>>>) -> PhaseSummary {
+        PhaseSummary {
+            kind: PhaseKind::Table,
+            method: String::new(),
+            confidence: None,
+            parameters: Vec::new(),
+            fixed: Vec::new(),
+            levels: None,
+            groups: 0,
+            groups_planned: 0,
+            first_set: 0,
+            sets: values[0].len(),
+            sets_planned: values[0].len(),
+            rule: None,
+            failed: Vec::new(),
+            pooled: Indices::None,
+            each: Vec::new(),
+            convergence: Vec::new(),
+            values,
+        }
+    }
+
+    #[test]
+    fn sets_are_judged_by_all_items_and_shown_on_one() {
+        // On the first item set 0 is best, on the second worst; over both, set 1 is best and set 2 worst. Set 3 has no
+        // value on one of them.
+        let one = vec![Some(1.0), Some(0.75), Some(0.5), Some(9.0)];
+        let other = vec![Some(0.0), Some(0.75), Some(0.25), None];
+        let chosen = choose(&[&phase(vec![one, other])]);
+        let shown: Vec<_> = chosen
+            .iter()
+            .map(|one| (one.name, one.set, one.item, one.value, one.mean))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("best", Some((0, 1)), 1, Some(0.75), Some(0.75)),
+                ("worst", Some((0, 2)), 1, Some(0.25), Some(0.375)),
+                ("default", None, 1, None, None),
+            ]
+        );
+        // With one item the mean is the value.
+        let single = choose(&[&phase(vec![vec![Some(2.0), Some(1.0)]])]);
+        assert_eq!((single[0].value, single[0].mean), (Some(2.0), None));
+        assert!(choose(&[&phase(vec![vec![None]])]).is_empty());
+    }
 
     /// The examples of RFC 4648, section 10.
     #[test]

@@ -328,7 +328,7 @@ impl NamedStudy {
             "study `{}`: {}, {}, {at_most}{}",
             self.file.name.value,
             count(varied as u64, "parameter"),
-            super::design::in_words(&self.file.method),
+            super::design::in_words(&self.file.method, false),
             count(evaluations, "parameter set"),
         )
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_enact::DataSet;
-use headwater_flow::{DataColumn, ResolvedStudy, StudyFile, StudyText, StudyValue};
+use headwater_flow::{DataColumn, DataShape, ResolvedStudy, StudyFile, StudyText, StudyValue};
 use headwater_graph::{Diagnostic, OutputBinding, Registry, Scalar, Severity, Span, Workflow};
 use headwater_remember::Store;
 
@@ -109,7 +109,8 @@ impl Study {
                 value: value.clone(),
             })
         });
-        let given: Vec<DataColumn> = given.collect();
+        let given = DataShape::Columns(given.collect());
+        let given: Vec<&DataShape> = [&given].into_iter().chain(&self.study.rows).collect();
         let place = (self.file.as_path(), self.text.whole());
         let bound = crate::data::bind_study(workflow, libraries, data.as_deref(), &given, place);
         bound.map_err(|error| match error {
@@ -172,6 +173,25 @@ impl Study {
     /// A mistake where the study names its objective.
     pub(super) fn mistake_at_objective(&self, message: String, hint: &str) -> Error {
         self.mistake(self.study.objective.span, message, hint)
+    }
+
+    /// What is wrong where items of several inputs cannot be paired, told where the study gives them: the workflow need not
+    /// know what belongs together.
+    pub(super) fn mistake_of_pairs(&self, message: String) -> Option<Error> {
+        let given = self.study.inputs.iter();
+        let given: Vec<&str> = given
+            .filter(|input| matches!(input.value, StudyValue::Data(_)))
+            .map(|input| &*input.name.value)
+            .collect();
+        if given.len() < 2 {
+            return None;
+        }
+        let row: Vec<String> = given.iter().map(|name| format!("{name}: …")).collect();
+        let hint = format!(
+            "items that belong together stand in rows: write `rows: [{{{}}}, …]` in the study, in place of `inputs`, or in a data file that `data:` names",
+            row.join(", ")
+        );
+        Some(self.mistake(self.study.inputs_span, message, &hint))
     }
 
     /// A mistake where the study names an input.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use headwater_enact::{
     Blueprint, BlueprintStage, DataSet, Expander, OpenError, Requested, Settled, ShapeError,
 };
-use headwater_graph::{Index, OutputBinding, Scalar, TaskGraph, Workflow};
+use headwater_graph::{Index, OutputBinding, Scalar, Source, TaskGraph, Workflow};
 
 use super::close::Closer;
 use super::load::Study;
@@ -24,10 +24,21 @@ pub(super) struct Open {
     pub(super) reference_stages: Vec<BlueprintStage>,
     /// How many such outputs there are.
     pub(super) references: usize,
+    /// Each of them: what it is, and where in the graph it comes from.
+    pub(super) made: Vec<MadeReference>,
     /// The requests of the blueprint that are for the objective: one for each item.
     pub(super) items: Vec<usize>,
     /// By request of the blueprint: the inputs that it was made from, references left out.
     pub(super) ancestry: Vec<Vec<(Arc<str>, Index)>>,
+}
+
+/// An output of another instance that is bound to an input.
+#[derive(Debug, Clone)]
+pub(super) struct MadeReference {
+    pub(super) input: Arc<str>,
+    pub(super) output: Arc<str>,
+    pub(super) index: Index,
+    pub(super) source: Source,
 }
 
 impl Open {
@@ -89,7 +100,16 @@ pub(super) fn open_for(
     others: &[OutputBinding],
     mut closer: Option<&mut Closer<'_>>,
 ) -> Result<Open, Error> {
-    let shape = |errors: Vec<_>| {
+    let shape = |errors: Vec<ShapeError>| {
+        let pairs = errors.iter().find_map(|error| match error {
+            ShapeError::Unrelated { .. } | ShapeError::Unequal { .. } => {
+                study.mistake_of_pairs(error.to_string())
+            }
+            _ => None,
+        });
+        if let Some(pairs) = pairs {
+            return pairs;
+        }
         let errors = errors.into_iter().map(OpenError::Shape);
         loaded.mistakes(&errors.collect::<Vec<_>>())
     };
@@ -101,6 +121,7 @@ pub(super) fn open_for(
         .map(|(input, _)| Arc::clone(input))
         .collect();
     let mut items = 0;
+    let mut made_references = Vec::new();
     let mut reference_stages = Vec::new();
     let mut pending: Vec<_> = references.iter().collect();
     // A reference may need another one: those that can be made come first, in whatever order they are written.
@@ -122,6 +143,13 @@ pub(super) fn open_for(
                 Some(products) => {
                     items += expanded.requested.len();
                     reference_stages.extend(expanded.stages);
+                    let made = expanded.requested.into_iter();
+                    made_references.extend(made.map(|requested| MadeReference {
+                        input: Arc::clone(input),
+                        output: requested.output,
+                        index: requested.index,
+                        source: requested.source,
+                    }));
                     data_set.products.push(products);
                 }
                 None => {
@@ -186,6 +214,7 @@ pub(super) fn open_for(
         blueprint,
         reference_stages,
         references: items,
+        made: made_references,
     })
 }
 

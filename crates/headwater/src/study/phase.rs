@@ -17,7 +17,9 @@ use super::answer::{Values, answer, at_prefix};
 use super::assemble::{Assembled, Cut, assemble};
 use super::buckets::longest_chain;
 use super::costs::{CostSource, Costing};
+use super::course::courses;
 use super::design::{self, Design};
+use super::doubt;
 use super::facts::{Book, Part};
 use super::instances::{Instances, Varied};
 use super::load::Study;
@@ -27,7 +29,8 @@ use super::plan::{misfit, refuse_too_many};
 use super::round::{Cell, Ended, Evaluation, Ground, Ran};
 use super::shared::{LookedUp, Shared};
 use super::summary::{
-    FailedEvaluation, ForecastFacts, Indices, PhaseKind, PhaseSummary, StopRule, StudyParameter,
+    CoursePoint, FailedEvaluation, FixedValue, ForecastFacts, Indices, PhaseKind, PhaseSummary,
+    StopRule, StudyParameter,
 };
 use crate::Error;
 use crate::keep::StoreKeeper;
@@ -287,7 +290,7 @@ impl Site<'_> {
             CostSource::Counts => return Ok(None),
             CostSource::Remembered { executions, .. } => {
                 let s = if *executions == 1 { "" } else { "s" };
-                format!("{executions} remembered execution{s}")
+                format!("{executions} remembered execution{s}, on inputs of any size")
             }
         };
         let found = LookedUp::new(shared, &self.open.graph, self.ground.store)?;
@@ -352,8 +355,12 @@ impl Site<'_> {
             }
             let costing = Costing::new(&shared.operations, self.ground.store)?;
             let cut = self.division.cut(&shared, &costing)?;
-            let assembled = self.assemble(&shared, phase.first_set + first, &cut)?;
+            let mut assembled = self.assemble(&shared, phase.first_set + first, &cut)?;
             let cells = self.cells(&assembled, first);
+            if place == 0 && phase.number.0 == 1 {
+                let looked_at = doubt::references(self.open, &shared.instances, &assembled);
+                assembled.requested.extend(looked_at);
+            }
             self.ground.progress.round(items * varied.sets);
             let names = Names::new(&self.loaded.workflow, self.open.stages(), &shared.instances);
             drop(shared);
@@ -412,8 +419,12 @@ impl Site<'_> {
             method: phase.method.clone(),
             confidence: (found.pooled != Indices::None && phase.bootstrap.resamples > 1)
                 .then_some(phase.bootstrap.confidence),
-            parameters: self.parameters(phase, &evaluated),
+            parameters: self.parameters(phase, &evaluated, &courses(&varied, &values)),
             fixed: self.fixed(phase),
+            levels: match &phase.design {
+                Design::Moat(_) => design::levels(&self.study.study.method),
+                Design::Vbd(_) | Design::Table(_) => None,
+            },
             groups: done,
             groups_planned: groups,
             first_set: phase.first_set,
@@ -474,18 +485,34 @@ impl Site<'_> {
         }
     }
 
-    fn parameters(&self, phase: &Phase, evaluated: &Design) -> Vec<StudyParameter> {
+    fn parameters(
+        &self,
+        phase: &Phase,
+        evaluated: &Design,
+        courses: &[Vec<CoursePoint>],
+    ) -> Vec<StudyParameter> {
         let stuck = match evaluated {
             Design::Moat(design) => design.stuck(),
             Design::Vbd(_) | Design::Table(_) => vec![0; phase.studied.len()],
         };
-        let parameter = |(studied, stuck): (&StudiedParameter, u32)| StudyParameter {
-            name: studied.name.to_string(),
-            range: range_in_words(studied),
-            default: self.default(studied).map(ToString::to_string),
-            stuck: stuck as usize,
+        let parameter = |((studied, stuck), course): ((&StudiedParameter, u32), &Vec<_>)| {
+            let default = self.default(studied);
+            StudyParameter {
+                name: studied.name.to_string(),
+                range: range_in_words(studied),
+                default: default.map(ToString::to_string),
+                default_outside: default.is_some_and(|default| is_outside(studied, default)),
+                values: match &studied.domain {
+                    Domain::Grid { count, .. } => Some(u64::from(*count)),
+                    Domain::Values(values) => Some(values.len() as u64),
+                    Domain::Interval { .. } | Domain::Open => None,
+                },
+                stuck: stuck as usize,
+                course: course.clone(),
+            }
         };
-        phase.studied.iter().zip(stuck).map(parameter).collect()
+        let studied = phase.studied.iter().zip(stuck);
+        studied.zip(courses).map(parameter).collect()
     }
 
     /// The default of a parameter, where it has one.
@@ -497,7 +524,7 @@ impl Site<'_> {
     }
 
     /// The parameters that do not vary in a phase.
-    fn fixed(&self, phase: &Phase) -> Vec<(String, String)> {
+    fn fixed(&self, phase: &Phase) -> Vec<(String, FixedValue)> {
         let declared = self.loaded.workflow.parameters.iter();
         let varies = |name: &Arc<str>| phase.studied.iter().any(|known| known.name == *name);
         let value = |name: &Arc<str>| {
@@ -510,9 +537,28 @@ impl Site<'_> {
             .filter(|known| !varies(&known.name))
             .filter_map(|known| {
                 let value = value(&known.name)?;
-                Some((known.name.to_string(), value.to_string()))
+                Some((known.name.to_string(), value.into()))
             })
             .collect()
+    }
+}
+
+/// Whether a value is none of those that a parameter may have; one between the values of a grid is within them.
+fn is_outside(studied: &StudiedParameter, value: &Scalar) -> bool {
+    let beyond = |low: f64, high: f64| match value {
+        Scalar::Int(number) => !(low..=high).contains(&(*number as f64)),
+        Scalar::Float(number) => !(low..=high).contains(number),
+        Scalar::Bool(_) | Scalar::Text(_) => false,
+    };
+    match &studied.domain {
+        Domain::Interval { low, high } => beyond(*low, *high),
+        Domain::Grid { low, step, count } => {
+            // Steps such as 0.1 do not add up to the number that was written.
+            let high = low + step * (f64::from(count.saturating_sub(1)) + 1e-9);
+            beyond(*low, high)
+        }
+        Domain::Values(values) => !values.contains(value),
+        Domain::Open => false,
     }
 }
 
@@ -554,7 +600,7 @@ pub(super) fn first(study: &Study, design: Design) -> Phase {
     Phase {
         design,
         studied: study.resolved.studied.clone(),
-        method: design::first_in_words(&study.study.method),
+        method: design::first_in_words(&study.study.method, study.study.until.is_some()),
         bootstrap: Bootstrap {
             resamples,
             confidence,
@@ -592,7 +638,7 @@ pub(super) fn following(
     Ok(Some(Phase {
         design,
         studied,
-        method: design::vbd_in_words(then),
+        method: design::vbd_in_words(then, study.study.until.is_some()),
         bootstrap: Bootstrap {
             resamples: then.bootstrap,
             confidence: then.confidence,

@@ -313,7 +313,7 @@ pub fn plan_study(
     Ok(StudyPlan {
         study: Arc::clone(study.name()),
         workflow: Arc::clone(&loaded.workflow.name),
-        method: design::in_words(&study.study.method),
+        method: design::in_words(&study.study.method, study.study.until.is_some()),
         objective: Arc::clone(&study.resolved.objective.name),
         parameters: varied.names.clone(),
         sets,

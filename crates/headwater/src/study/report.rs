@@ -7,6 +7,7 @@
 //! | `indices` | what each phase found: tables, and what was left out of them |
 //! | `charts` | bars with intervals, and how the objective is spread |
 //! | `scatter` | μ* against σ |
+//! | `course` | the objective along each parameter |
 //! | `convergence` | how indices settle |
 //! | `examples` | parameter sets worth looking at |
 //! | `sharing` | what became of the tasks |
@@ -18,6 +19,7 @@
 
 mod charts;
 mod convergence;
+mod course;
 mod examples;
 mod head;
 mod indices;

@@ -23,11 +23,11 @@ use super::examples::{Examples, examples};
 use super::facts::Book;
 use super::live::StudyProgress;
 use super::load::{Study, StudyData};
-use super::open::{Open, open_for};
+use super::open::{MadeReference, Open, open_for};
 use super::phase::{self, Bucketing, Division, EndedPhase, Site, StudyReuse};
 use super::round::{Ended, Ground};
 use super::summary::{StudyExample, StudyFacts, StudyItem, StudySummary};
-use super::{objective, write};
+use super::{doubt, objective, write};
 use crate::deliver::link_last;
 use crate::keep::StoreKeeper;
 use crate::load::{CheckedFile, Loaded};
@@ -103,20 +103,25 @@ impl StudyRun {
 /// operations that its workflow may use besides its own, and `current` is where outputs and the store are.
 ///
 /// ```
-/// use headwater::graph::{Operation, OperationError, Registry, Scalar, ScalarType, Signature, Type, Value};
+/// use headwater::graph::{
+///     Context, Operation, OperationError, Outputs, Registry, Scalar, ScalarType, Signature, Type, Value,
+/// };
 /// use headwater::study::Indices;
 /// use headwater::{Stop, StudyProgress, StudyRunRequest};
 ///
-/// let line = Signature::new("line", "1")
+/// fn line(_: &[Value], parameters: &[Scalar], _: &mut Context) -> Result<Outputs, OperationError> {
+///     match parameters {
+///         [Scalar::Float(a), Scalar::Float(b)] => Ok(vec![Value::Float(4.0 * a - b)]),
+///         _ => Err(OperationError::Failed("not two numbers".to_owned())),
+///     }
+/// }
+///
+/// let signature = Signature::new("line", "1")
 ///     .parameter("a", ScalarType::Float, None)
 ///     .parameter("b", ScalarType::Float, None)
 ///     .output("y", Type::Float);
-/// let line = Operation::native(line, |_, parameters, _| match parameters {
-///     [Scalar::Float(a), Scalar::Float(b)] => Ok(vec![Value::Float(4.0 * a - b)]),
-///     _ => Err(OperationError::Failed("not two numbers".to_owned())),
-/// });
 /// let mut libraries = Registry::new();
-/// libraries.register(Some("example"), line)?;
+/// libraries.register(Some("example"), Operation::native(signature, line))?;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path();
@@ -274,6 +279,8 @@ pub fn run_study(
         open,
         mut phases,
         unfit,
+        blank,
+        kept: about_kept,
         examples,
         notes: about_examples,
     } = evaluated.inspect_err(|_| failed(book.counts()))?;
@@ -330,15 +337,22 @@ pub fn run_study(
             timeline: book.timeline(),
             forecast,
             failures: failures.iter().map(FailedTask::description).collect(),
+            causes: by_cause(&failures),
             notes,
         };
+        let items = items(&open, &data_set, &base);
         let mut summary = StudySummary {
             study: study.name().to_string(),
             workflow: loaded.workflow.name.to_string(),
             objective: study.resolved.objective.name.to_string(),
-            method: design::in_words(&study.study.method),
+            method: design::in_words(&study.study.method, study.study.until.is_some()),
             seed: study.study.seed,
-            items: items(&open, &data_set, &base),
+            inputs: inputs(&study, &loaded.workflow, &data_set, &base),
+            doubts: doubt::about_blank(&blank, &open.made, &items)
+                .into_iter()
+                .chain(about_kept)
+                .collect(),
+            items,
             phases: phases.iter().map(|phase| phase.summary.clone()).collect(),
             phases_planned: phase::planned(&study),
             examples,
@@ -505,6 +519,10 @@ struct Evaluated {
     phases: Vec<EndedPhase>,
     /// Why there is no second phase, where there should be one.
     unfit: Option<Error>,
+    /// References without any difference in them.
+    blank: Vec<MadeReference>,
+    /// What there is to say about the parameters that the second phase kept.
+    kept: Option<String>,
     examples: Vec<StudyExample>,
     /// Things worth telling.
     notes: Vec<String>,
@@ -548,6 +566,14 @@ fn evaluate(
         division,
     };
     let (phases, unfit) = phases(&site, design, book, keeper.as_deref_mut())?;
+    let first = phases.first().and_then(|phase| phase.rounds.first());
+    let blank = first.map_or_else(Vec::new, |round| {
+        doubt::blank(&open, round, ground.registry)
+    });
+    let kept = match phases.as_slice() {
+        [screen, _] => doubt::about_kept(study, &screen.summary),
+        _ => None,
+    };
     let mut rounds = phases.iter().flat_map(|phase| &phase.rounds);
     let shown = match rounds.any(|round| ground.is_over(round)) {
         true => Ok(Examples::default()),
@@ -562,6 +588,8 @@ fn evaluate(
         open,
         phases,
         unfit,
+        blank,
+        kept,
         examples: found,
         notes,
     })
@@ -667,29 +695,96 @@ fn failed_tasks(ended: &Ended) -> Vec<(Recipe, FailedTask)> {
     ended.failures.iter().map(failed).collect()
 }
 
-/// What the objective is computed for.
-fn items(open: &Open, data_set: &DataSet, base: &Path) -> Vec<StudyItem> {
+/// What a value that was given is called.
+fn called(value: &Value, base: &Path) -> Option<String> {
     // As the study names it; of what lies elsewhere the last part.
     let named = |path: &Path| {
         let last = || path.file_name().map(Path::new);
         let name = path.strip_prefix(base).ok().or_else(last);
         name.unwrap_or(path).display().to_string()
     };
+    Some(match value {
+        Value::File(file) => match file.handle.path() {
+            Some(path) => named(path),
+            None => "a file".to_owned(),
+        },
+        Value::Directory(directory) => match directory.path.as_deref() {
+            Some(path) => named(path),
+            None => "a folder".to_owned(),
+        },
+        other => other.as_scalar()?.to_string(),
+    })
+}
+
+/// What failed, by cause: a task in full, and how many others say the same.
+fn by_cause(failures: &[FailedTask]) -> Vec<String> {
+    let cause = |failed: &FailedTask| {
+        let failure = &failed.failure;
+        (failure.message.clone(), failure.stderr.clone())
+    };
+    let mut causes: Vec<Vec<&FailedTask>> = Vec::new();
+    let mut places = BTreeMap::new();
+    for failed in failures {
+        let place = *places.entry(cause(failed)).or_insert_with(|| {
+            causes.push(Vec::new());
+            causes.len() - 1
+        });
+        causes[place].push(failed);
+    }
+    let told = |alike: Vec<&FailedTask>| {
+        let mut text = alike[0].description();
+        let others = &alike[1..];
+        if !others.is_empty() {
+            let shown = others.iter().take(ALIKE);
+            let shown: Vec<String> = shown.map(|one| format!("`{}`", one.address)).collect();
+            let more = if others.len() > ALIKE { ", …" } else { "" };
+            let tasks = if others.len() == 1 { "task" } else { "tasks" };
+            text += &format!(
+                "\n{} more {tasks} failed for the same reason: {}{more}",
+                others.len(),
+                shown.join(", ")
+            );
+        }
+        text
+    };
+    causes.into_iter().map(told).collect()
+}
+
+/// How many tasks that failed like another are named.
+const ALIKE: usize = 5;
+
+/// What each input got, in words.
+fn inputs(
+    study: &Study,
+    workflow: &headwater_graph::Workflow,
+    data_set: &DataSet,
+    base: &Path,
+) -> Vec<(String, String)> {
+    let references = study.references(workflow);
+    let words = |input: &Arc<str>| {
+        if let Some((_, output)) = references.iter().find(|(known, _)| known == input) {
+            return Some(format!("output {} at the default parameters", output.name));
+        }
+        let items = &data_set.column(input)?.items;
+        let given: Vec<_> = items.iter().flatten().collect();
+        match given.as_slice() {
+            [] => None,
+            [only] => called(&only.value, base).or_else(|| Some("one item".to_owned())),
+            several => Some(format!("{} items", several.len())),
+        }
+    };
+    let inputs = workflow.inputs.iter();
+    inputs
+        .filter_map(|input| Some((input.name.to_string(), words(&input.name)?)))
+        .collect()
+}
+
+/// What the objective is computed for.
+fn items(open: &Open, data_set: &DataSet, base: &Path) -> Vec<StudyItem> {
     let called = |input: &Arc<str>, index: &headwater_graph::Index| {
         let column = data_set.column(input)?;
         let position = index.0.first().copied().unwrap_or(0) as usize;
-        let item = column.items.get(position)?.as_ref()?;
-        Some(match &item.value {
-            Value::File(file) => match file.handle.path() {
-                Some(path) => named(path),
-                None => "a file".to_owned(),
-            },
-            Value::Directory(directory) => match directory.path.as_deref() {
-                Some(path) => named(path),
-                None => "a folder".to_owned(),
-            },
-            other => other.as_scalar()?.to_string(),
-        })
+        called(&column.items.get(position)?.as_ref()?.value, base)
     };
     let requested = open.items.iter().map(|position| {
         let found = &open.blueprint.requested[*position];

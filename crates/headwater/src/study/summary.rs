@@ -4,6 +4,9 @@
 //! whatever depends on the run (times, machines, what was remembered) stands in the facts. A number that is not known is
 //! absent.
 
+use std::fmt;
+
+use headwater_graph::Scalar;
 use serde::{Deserialize, Serialize};
 
 /// What a study came to.
@@ -19,6 +22,12 @@ pub struct StudySummary {
     pub method: String,
     /// Which of the random sequences.
     pub seed: u64,
+    /// What each input of the workflow got, in words; a reference says which output it is.
+    #[serde(default)]
+    pub inputs: Vec<(String, String)>,
+    /// What puts the answer in doubt though nothing failed.
+    #[serde(default)]
+    pub doubts: Vec<String>,
     /// What the objective was computed for, in each parameter set; in index order.
     pub items: Vec<StudyItem>,
     /// One, or two for a screening that is followed by a decomposition; fewer where it was stopped.
@@ -64,7 +73,11 @@ pub struct PhaseSummary {
     /// The parameters that vary, in the order of the study.
     pub parameters: Vec<StudyParameter>,
     /// The parameters that do not, and their values.
-    pub fixed: Vec<(String, String)>,
+    pub fixed: Vec<(String, FixedValue)>,
+    /// For MOAT with one number of levels for all: that number. Effects are then divided by the nominal step, whatever the
+    /// step of a parameter's own values is; else by the actual one.
+    #[serde(default)]
+    pub levels: Option<u32>,
     /// How many trajectories or base points were evaluated.
     pub groups: usize,
     /// How many the design has.
@@ -98,8 +111,69 @@ pub struct StudyParameter {
     pub range: String,
     /// Its default, where it has one.
     pub default: Option<String>,
+    /// Whether the default lies outside the values it may have.
+    #[serde(default)]
+    pub default_outside: bool,
+    /// How many values it may have, where they can be counted.
+    #[serde(default)]
+    pub values: Option<u64>,
     /// For MOAT: steps that landed on the value that they started from.
     pub stuck: usize,
+    /// What the objective is where the parameter has a certain value; in rising order.
+    #[serde(default)]
+    pub course: Vec<CoursePoint>,
+}
+
+/// The objective where a parameter has a value, or one of a few neighbouring ones, whatever the other parameters have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CoursePoint {
+    /// The value, in words.
+    pub value: String,
+    /// Where it lies among the others: the number, or the position of a value that is none.
+    pub at: f64,
+    /// How many evaluations have it.
+    pub evaluations: usize,
+    /// The mean of the objective there.
+    pub mean: f64,
+    /// The middle half of the values of the objective lies between these.
+    pub quartiles: (f64, f64),
+}
+
+/// The value of a parameter that does not vary.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FixedValue {
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A real number.
+    Float(f64),
+    /// A text.
+    Text(String),
+}
+
+impl From<&Scalar> for FixedValue {
+    fn from(value: &Scalar) -> FixedValue {
+        match value {
+            Scalar::Bool(value) => FixedValue::Bool(*value),
+            Scalar::Int(value) => FixedValue::Int(*value),
+            Scalar::Float(value) if value.is_finite() => FixedValue::Float(*value),
+            // JSON has no infinite numbers.
+            other => FixedValue::Text(other.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for FixedValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FixedValue::Bool(value) => write!(f, "{value}"),
+            FixedValue::Int(value) => write!(f, "{value}"),
+            FixedValue::Float(value) => write!(f, "{value:?}"),
+            FixedValue::Text(value) => f.write_str(value),
+        }
+    }
 }
 
 /// The rule that a phase may end by.
@@ -214,6 +288,9 @@ pub struct StudyExample {
     pub item: usize,
     /// The objective there.
     pub value: Option<f64>,
+    /// The mean of the objective over all items at that set; absent where there is but one, and for the default.
+    #[serde(default)]
+    pub mean: Option<f64>,
     /// The parameters, and their values.
     pub parameters: Vec<(String, String)>,
     /// The outputs that are images: name, and the image as PNG.
@@ -260,6 +337,9 @@ pub struct StudyFacts {
     pub forecast: Option<ForecastFacts>,
     /// What failed: one text for each task, for people.
     pub failures: Vec<String>,
+    /// The same by cause: one text for all tasks that failed for the same reason.
+    #[serde(default)]
+    pub causes: Vec<String>,
     /// Things worth telling.
     pub notes: Vec<String>,
 }

@@ -3,9 +3,9 @@
 //! Law: they are the same each time.
 
 use headwater::study::{
-    ExampleImage, FailedEvaluation, ForecastFacts, Indices, MoatRow, PhaseKind, PhaseSummary,
-    PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem, StudyParameter, StudySummary,
-    TaskFacts, Timeline, VbdPair, VbdRow, VbdRows,
+    CoursePoint, ExampleImage, FailedEvaluation, FixedValue, ForecastFacts, Indices, MoatRow,
+    PhaseKind, PhaseSummary, PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem,
+    StudyParameter, StudySummary, TaskFacts, Timeline, VbdPair, VbdRow, VbdRows,
 };
 
 /// The parameters of the nuclei workflow: name, values, default, size of the effects, how much they vary.
@@ -46,8 +46,36 @@ fn parameter(position: usize) -> StudyParameter {
         name: name.to_owned(),
         range: range.to_owned(),
         default: Some(default.to_owned()),
+        default_outside: name == "G2",
+        values: if range.contains(',') {
+            Some(2)
+        } else {
+            Some(20)
+        },
         stuck: if range.contains(',') { 0 } else { position % 3 },
+        course: course(position),
     }
+}
+
+/// How dice goes along a parameter: down, the more it matters.
+fn course(position: usize) -> Vec<CoursePoint> {
+    let (_, range, _, size, _) = NUCLEI[position];
+    let values: Vec<f64> = match range.contains(',') {
+        true => vec![4.0, 8.0],
+        false => (1..=10).map(|step| f64::from(step) * 5.0).collect(),
+    };
+    let many = values.len() as f64;
+    let point = |(place, value): (usize, f64)| {
+        let mean = 0.9 - size * place as f64 / many;
+        CoursePoint {
+            value: value.to_string(),
+            at: value,
+            evaluations: 64,
+            mean,
+            quartiles: (mean - 0.1, mean + 0.05),
+        }
+    };
+    values.into_iter().enumerate().map(point).collect()
 }
 
 fn moat_rows(groups: usize, seed: u64) -> Indices {
@@ -92,7 +120,8 @@ fn moat_phase(items: usize) -> PhaseSummary {
         method: "MOAT, 40 random trajectories, 20 levels".to_owned(),
         confidence: Some(0.95),
         parameters: (0..NUCLEI.len()).map(parameter).collect(),
-        fixed: vec![("Normalize".to_owned(), "true".to_owned())],
+        fixed: vec![("Normalize".to_owned(), FixedValue::Bool(true))],
+        levels: Some(20),
         groups: 40,
         groups_planned: 40,
         first_set: 0,
@@ -166,7 +195,10 @@ fn vbd_phase() -> PhaseSummary {
             .collect(),
         fixed: (0..15)
             .filter(|position| !KEPT.contains(position))
-            .map(|position| (NUCLEI[position].0.to_owned(), NUCLEI[position].2.to_owned()))
+            .map(|position| {
+                let (name, _, default, ..) = NUCLEI[position];
+                (name.to_owned(), FixedValue::Text(default.to_owned()))
+            })
             .collect(),
         groups: 200,
         groups_planned: 200,
@@ -215,6 +247,7 @@ fn example(name: &str, set: Option<usize>, value: f64) -> StudyExample {
         set,
         item: 0,
         value: Some(value),
+        mean: None,
         parameters: parameters.collect(),
         images: vec![ExampleImage {
             output: "overlay".to_owned(),
@@ -305,6 +338,7 @@ fn facts() -> StudyFacts {
             fact: (2712, 110.0, 58.3),
         }),
         failures: Vec::new(),
+        causes: Vec::new(),
         notes: vec!["The reference is the mask at the default parameters.".to_owned()],
     }
 }
@@ -317,6 +351,14 @@ pub(crate) fn moat() -> StudySummary {
         objective: "dice".to_owned(),
         method: "MOAT, 40 random trajectories, 20 levels".to_owned(),
         seed: 42,
+        inputs: vec![
+            ("tile".to_owned(), "tissue.png".to_owned()),
+            (
+                "reference".to_owned(),
+                "output mask at the default parameters".to_owned(),
+            ),
+        ],
+        doubts: Vec::new(),
         items: vec![StudyItem {
             index: String::new(),
             inputs: vec![("tile".to_owned(), "tissue.png".to_owned())],
@@ -551,7 +593,7 @@ pub(crate) fn hostile() -> StudySummary {
     }
     let phase = &mut summary.phases[0];
     phase.method = hostile();
-    phase.fixed = vec![(hostile(), hostile())];
+    phase.fixed = vec![(hostile(), FixedValue::Text(hostile()))];
     for (position, parameter) in phase.parameters.iter_mut().enumerate() {
         parameter.name = format!("{position}{HOSTILE}");
         (parameter.range, parameter.default) = (hostile(), Some(hostile()));

@@ -161,7 +161,7 @@ fn answer(summary: &StudySummary) -> String {
 #[test]
 fn the_answer_comes_first_and_claims_no_more_than_the_intervals() {
     let mut summary = made_up::moat();
-    insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.070, next is MinSizePl with 0.0767 ± 0.0164. Their 95 % intervals overlap neither each other nor those of the rest. FillHolesConn had no effect in any of its steps.");
+    insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.070, next is MinSizePl with 0.0767 ± 0.0164. The 95 % intervals of G2 and G1 overlap neither each other nor those of the rest. FillHolesConn had no effect in any of its steps.");
     let Indices::Moat(rows) = &mut summary.phases[0].pooled else {
         panic!("MOAT")
     };
@@ -173,8 +173,8 @@ fn the_answer_comes_first_and_claims_no_more_than_the_intervals() {
     rows.iter_mut().for_each(|row| row.mu_star_conf = None);
     insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 and 0.367, next is MinSizePl with 0.0767. How sure that order is cannot be said: not all of them have intervals. FillHolesConn had no effect in any of its steps.");
     insta::assert_snapshot!(answer(&made_up::many()), @"No parameter stands out: μ* falls evenly from 4.00 × 10⁶ ± 0.40 × 10⁶ for parameter_0 to 880000 ± 88000 for parameter_39.");
-    insta::assert_snapshot!(answer(&made_up::failing()), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.070, next is MinSizePl with 0.0767 ± 0.0164. Their 95 % intervals overlap neither each other nor those of the rest. T1 has no index, for want of values. FillHolesConn had no effect in any of its steps.");
-    insta::assert_snapshot!(answer(&made_up::vbd()), @"G2 and G1 matter most to dice: ST is 0.655 ± 0.057 and 0.361 ± 0.039, next is MinSizePl with 0.0440 ± 0.0188. Their 95 % intervals overlap neither each other nor those of the rest. WatershedConn cannot be told from having no effect. The S1 add up to 0.796 ± 0.126: about 20 % of the variance comes from parameters acting together.");
+    insta::assert_snapshot!(answer(&made_up::failing()), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.070, next is MinSizePl with 0.0767 ± 0.0164. The 95 % intervals of G2 and G1 overlap neither each other nor those of the rest. By item: G2 comes first on all 5 items. The intervals are for these items; they do not say how much other items would change the answer. T1 has no index, for want of values. FillHolesConn had no effect in any of its steps.");
+    insta::assert_snapshot!(answer(&made_up::vbd()), @"G2 and G1 matter most to dice: ST is 0.655 ± 0.057 and 0.361 ± 0.039, next is MinSizePl with 0.0440 ± 0.0188. The 95 % intervals of G2 and G1 overlap neither each other nor those of the rest. WatershedConn cannot be told from having no effect. The S1 add up to 0.796 ± 0.126: about 20 % of the variance comes from parameters acting together.");
     insta::assert_snapshot!(answer(&made_up::constant()), @"dice is 0.500 in all 3600 evaluations that gave a value: nothing that was varied matters to it there.");
     insta::assert_snapshot!(answer(&made_up::table()), @"Over 50 parameter sets of your own, dice goes from 0.161 to 0.939, with a mean of 0.653. Sets of your own have no indices: those need a design.");
     insta::assert_snapshot!(answer(&made_up::single()), @"There is no answer: no evaluation gave a value of dice.");
@@ -263,15 +263,15 @@ fn a_phase_has_the_tables_and_charts_of_its_kind() {
             .matches("<figure>")
             .count()
     };
-    // Bars, μ* against σ, convergence, distribution.
-    assert_eq!(figures(&made_up::moat()), 4);
-    assert_eq!(figures(&made_up::vbd()), 3);
-    assert_eq!(figures(&made_up::two_phase()), 7);
-    assert_eq!(figures(&made_up::table()), 1);
-    assert_eq!(figures(&made_up::single()), 0);
+    // Bars, μ* against σ, courses, convergence, distribution.
+    assert_eq!(figures(&made_up::moat()), 5);
+    assert_eq!(figures(&made_up::vbd()), 4);
+    assert_eq!(figures(&made_up::two_phase()), 9);
+    assert_eq!(figures(&made_up::table()), 2);
+    assert_eq!(figures(&made_up::single()), 1);
     let several = study_report_html(&made_up::several());
-    assert!(several.contains("<th scope=\"row\">3: tile-3.png</th>"));
-    assert!(several.contains("<th scope=\"row\">all together</th>"));
+    assert!(several.contains("<th class=\"item\" scope=\"row\">3: tile-3.png</th>"));
+    assert!(several.contains("<th class=\"item\" scope=\"row\">all together</th>"));
     let pairs = study_report_html(&made_up::vbd());
     assert!(pairs.contains("<strong>0.0810</strong><br/><small>±\u{a0}0.0200</small>"));
 }
@@ -336,4 +336,127 @@ fn interplay_is_claimed_only_where_it_can_be_told() {
     assert!(with([0.9, 0.6], [0.9, 0.6], 0.1).contains("too few samples"));
     // Wide intervals carry neither claim.
     assert!(!with([0.6, 0.4], [0.8, 0.5], 0.3).contains("S1"));
+}
+
+/// The text of a page without its marks.
+fn text(page: &str) -> String {
+    let body = page.split("</style>").nth(1).expect("a body");
+    let parts = body.split('<').map(|part| match part.split_once('>') {
+        Some((_, text)) => text,
+        None => part,
+    });
+    parts.collect()
+}
+
+#[test]
+fn ranks_are_open_where_intervals_overlap() {
+    let summary = made_up::moat();
+    let page = study_report_html(&summary);
+    assert!(page.contains("<td class=\"n rank\">1</td><th scope=\"row\">G2</th>"));
+    let phase = &summary.phases[0];
+    let places = phase.pooled.places();
+    let mut open = 0;
+    for (parameter, place) in phase.parameters.iter().zip(places) {
+        let (best, worst) = place.expect("an interval");
+        if best < worst {
+            let cells = format!(
+                "<td class=\"n rank\">{best}–{worst}</td><th scope=\"row\">{}</th>",
+                parameter.name
+            );
+            assert!(page.contains(&cells), "{cells}");
+            open += 1;
+        }
+    }
+    assert!(open >= 2, "some overlap");
+    assert!(text(&page).contains("Where the intervals of μ* overlap, the order is open"));
+    // Without intervals there is but the order of the sizes.
+    let mut bare = made_up::moat();
+    bare.phases[0].confidence = None;
+    let Indices::Moat(rows) = &mut bare.phases[0].pooled else {
+        panic!("MOAT")
+    };
+    rows.iter_mut().for_each(|row| row.mu_star_conf = None);
+    let page = study_report_html(&bare);
+    assert!(page.contains("<td class=\"n rank\">3</td>") && !page.contains("the order is open"));
+}
+
+#[test]
+fn the_head_says_what_the_objective_is_compared_with_and_what_is_in_doubt() {
+    let mut summary = made_up::moat();
+    let sure = text(&study_report_html(&summary));
+    assert!(sure.contains("tile: tissue.png; reference: output mask at the default parameters"));
+    assert!(!sure.contains("In doubt."));
+    summary.doubts = vec!["input `reference` is blank".to_owned()];
+    let doubtful = text(&study_report_html(&summary));
+    assert!(doubtful.contains("In doubt. Input `reference` is blank."));
+}
+
+#[test]
+fn a_default_outside_its_range_is_marked() {
+    let page = study_report_html(&made_up::moat());
+    assert!(page.contains("<td class=\"n\">45*</td>"));
+    assert!(page.contains("*: the default lies outside the values that were studied."));
+    let mut within = made_up::moat();
+    let parameters = &mut within.phases[0].parameters;
+    parameters
+        .iter_mut()
+        .for_each(|one| one.default_outside = false);
+    assert!(!study_report_html(&within).contains("45*"));
+}
+
+#[test]
+fn effects_are_divided_by_what_the_page_says() {
+    let page = text(&study_report_html(&made_up::moat()));
+    assert!(page.contains("the nominal step is 10/19 for all, half of the 20 levels"));
+    assert!(page.contains(
+        "Fewer values than the 20 levels of the design: FillHolesConn, ReconConn and WatershedConn."
+    ));
+    assert!(page.contains("its effects are 1.9 times the change that it makes"));
+    let mut grid = made_up::moat();
+    grid.phases[0].levels = None;
+    let page = text(&study_report_html(&grid));
+    assert!(page.contains("divided by the length of the step that was taken"));
+    assert!(!page.contains("nominal") && !page.contains("Fewer values"));
+}
+
+#[test]
+fn several_items_are_not_more_than_these_items() {
+    let mut summary = made_up::several();
+    let phase = &mut summary.phases[0];
+    // On the second item G1 comes first, on the third nothing has an effect.
+    let Indices::Moat(rows) = &mut phase.each[1] else {
+        panic!("MOAT")
+    };
+    rows[5].mu_star = Some(2.0);
+    let Indices::Moat(rows) = &mut phase.each[2] else {
+        panic!("MOAT")
+    };
+    rows.iter_mut().for_each(|row| row.mu_star = Some(0.0));
+    let said = answer(&summary);
+    let expected = "By item: G2 comes first on 3 of 5 items, G1 on 1, no parameter has an effect on 1. The intervals are for \
+                    these items; they do not say how much other items would change the answer.";
+    assert!(said.contains(expected), "{said}");
+    let page = study_report_html(&summary);
+    assert!(page.contains("<br/><small>±\u{a0}"));
+    assert!(text(&page).contains("not how much other items would."));
+    assert!(!answer(&made_up::moat()).contains("By item"));
+}
+
+#[test]
+fn the_objective_is_drawn_along_the_parameters_that_matter_most() {
+    let page = study_report_html(&made_up::moat());
+    assert_eq!(page.matches("aria-label=\"dice along ").count(), 6);
+    assert!(page.contains("aria-label=\"dice along G2: from 0.900 at 5 to 0.435 at 50\""));
+    let point = "G2 5: 0.900 on average, half of them from 0.800 to 0.950, 64 evaluations";
+    assert!(page.contains(point));
+    assert!(!page.contains("aria-label=\"dice along B:"));
+}
+
+#[test]
+fn one_cause_is_told_once() {
+    let mut summary = made_up::failing();
+    summary.facts.failures = vec!["task `a[0]`: no".to_owned(), "task `a[1]`: no".to_owned()];
+    summary.facts.causes = vec!["task `a[0]`: no\n1 more task failed".to_owned()];
+    let page = study_report_html(&summary);
+    assert!(page.contains("1 more task failed") && !page.contains("task `a[1]`"));
 }

@@ -1,7 +1,7 @@
 //! What others have written and we build in: under which terms, and what runs while it is built.
 //!
 //! Law: each crate of others is from the registry, under terms that are listed here, and with a build script only if
-//! somebody has read it: a build script may do anything, and none of ours downloads.
+//! somebody has looked through it: a build script may do anything, and none of ours downloads.
 
 use super::Problem;
 use crate::workspace::Workspace;
@@ -31,7 +31,7 @@ const ACCEPTED: [&str; 20] = [
     "Zlib OR Apache-2.0 OR MIT",
 ];
 
-/// The crates whose build scripts were read. They ask the compiler what it can do, or compile sources that come with
+/// The crates whose build scripts were looked through for connections and for programs that they start. They ask the compiler what it can do, or compile sources that come with
 /// the crate (`blake3`, `libsqlite3-sys`, `zstd-sys`); none opens a connection.
 const READ: [&str; 25] = [
     "ahash",

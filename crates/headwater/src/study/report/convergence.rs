@@ -61,10 +61,12 @@ fn settling(phase: &PhaseSummary, name: &str, sizes: &dyn Fn(&Indices) -> Vec<Si
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
         return html! {};
     };
-    let x = if last.0 >= 6.0 * first.0 {
-        Scale::logarithmic(first.0, last.0)
+    let by_ratios = last.0 >= 6.0 * first.0;
+    let (x, along) = if by_ratios {
+        let scale = Scale::logarithmic(first.0, last.0);
+        (scale, "parameter sets (logarithmic)")
     } else {
-        Scale::linear(first.0, last.0)
+        (Scale::linear(first.0, last.0), "parameter sets")
     };
     let all = || {
         steps
@@ -119,7 +121,7 @@ fn settling(phase: &PhaseSummary, name: &str, sizes: &dyn Fn(&Indices) -> Vec<Si
     let moved = apart(&middles, LINE / 2.0, HEIGHT as f64 - LINE / 2.0);
     let marks = html! {
         (axis_left(y, &y.ticks(5), HEIGHT, name, 10))
-        (axis_below(x, &prefix_ticks(&steps, x), HEIGHT, "parameter sets"))
+        (axis_below(x, &prefix_ticks(&steps, x), HEIGHT, along))
         @for (rank, (_, line)) in coloured.iter().enumerate() { (band(line, x, y, HEIGHT, rank)) }
         @for (rank, (name, line)) in lines.iter().enumerate().rev() { (drawn(rank, name, line)) }
         @for ((rank, name, middle), moved) in ending.iter().zip(moved) {

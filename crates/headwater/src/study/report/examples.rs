@@ -47,6 +47,7 @@ fn figure(summary: &StudySummary, example: &StudyExample) -> Markup {
     let outputs: Vec<&str> = images.iter().map(|image| image.output.as_str()).collect();
     let caption = html! {
         strong { (name) } ": " (summary.objective) " " (known(example.value))
+        @if let Some(mean) = example.mean { ", " (known(Some(mean))) " on average over all items" }
         @if !place.is_empty() { " " span.quiet { "(" (place) ")" } }
         @if !outputs.is_empty() { (page::LINE_BREAK) span.quiet { "shown: " (outputs.join(", ")) } }
     };

@@ -25,6 +25,9 @@ pub(super) fn section(summary: &StudySummary) -> Markup {
             p.kind { "Parameter study" } "\n"
             h1 { (summary.study) } "\n"
             p.answer { (answer) } "\n"
+            @for doubt in &summary.doubts {
+                p.warning { strong { "In doubt." } " " (sentence(doubt)) } "\n"
+            }
             @if summary.facts.stopped {
                 p.warning {
                     strong { "The run was stopped before it was done." }
@@ -37,6 +40,14 @@ pub(super) fn section(summary: &StudySummary) -> Markup {
             (contents(summary))
         } "\n"
     }
+}
+
+/// A note as a sentence.
+fn sentence(note: &str) -> String {
+    let mut letters = note.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    let text: String = first.chain(letters).collect();
+    text + "."
 }
 
 fn asked(summary: &StudySummary) -> Markup {
@@ -69,19 +80,30 @@ fn asked(summary: &StudySummary) -> Markup {
     let mut entries = vec![
         ("Workflow", summary.workflow.clone()),
         ("Objective", summary.objective.clone()),
+        ("Inputs", inputs(summary)),
         ("Method", summary.method.clone()),
         ("Parameters that vary", count(varied)),
         ("Evaluations", made),
         ("Seed", summary.seed.to_string()),
     ];
     if let [screen, kept] = summary.phases.as_slice() {
-        entries[3].1 = format!(
+        entries[4].1 = format!(
             "{} in the screening, {} of them kept",
             count(screen.parameters.len()),
             count(kept.parameters.len())
         );
     }
+    entries.retain(|(_, text)| !text.is_empty());
     page::terms(entries)
+}
+
+/// What the objective was computed from, and what it was compared with.
+fn inputs(summary: &StudySummary) -> String {
+    let inputs = summary.inputs.iter();
+    let inputs: Vec<String> = inputs
+        .map(|(name, words)| format!("{name}: {words}"))
+        .collect();
+    inputs.join("; ")
 }
 
 /// What it took: a few large figures.

@@ -14,7 +14,8 @@ use super::super::summary::{
 };
 use super::charts;
 use super::convergence;
-use super::say::{answer, group_names, ranking, size_name};
+use super::course;
+use super::say::{Size, answer, group_names, nominal, nominal_part, ranking, size_name};
 use super::scatter;
 use crate::page;
 use crate::page::table::{heads, number_cell, wide_table};
@@ -59,10 +60,12 @@ fn section(summary: &StudySummary, position: usize, phase: &PhaseSummary) -> Mar
         (charts::bars(phase))
         (scatter::effects(phase))
         @if let Indices::Vbd(found) = &phase.pooled { (pairs(phase, found)) }
+        (course::courses(phase, &summary.objective))
         (convergence::convergence(phase))
         (charts::distribution(phase, &summary.objective, &summary.examples))
         (each(summary, phase))
         (failed(summary, phase))
+        (coarse(phase))
         (stuck(phase))
         (fixed(phase))
     };
@@ -146,15 +149,29 @@ fn ranked(phase: &PhaseSummary) -> Markup {
             short(share * 100.0)
         )
     });
+    let open = |place: &Option<(usize, usize)>| place.is_none_or(|(best, worst)| best < worst);
+    let open = match phase.confidence {
+        Some(_) if phase.pooled.places().iter().any(open) => format!(
+            " Where the intervals of {} overlap, the order is open: the rank says which places are possible.",
+            size_name(phase.kind)
+        ),
+        _ => String::new(),
+    };
+    let outside = match phase.parameters.iter().any(|known| known.default_outside) {
+        true => " *: the default lies outside the values that were studied.",
+        false => "",
+    };
     let (rows, caption) = match &phase.pooled {
         Indices::None => return parameters(phase),
         Indices::Moat(rows) => (
             ranked_effects(phase, rows),
-            format!("Parameters by the mean size of their effects (μ*).{interval}"),
+            format!("Parameters by the mean size of their effects (μ*).{interval}{open}{outside}"),
         ),
         Indices::Vbd(found) => (
             ranked_shares(phase, found),
-            format!("Parameters by their total share of the variance (ST).{interval}"),
+            format!(
+                "Parameters by their total share of the variance (ST).{interval}{open}{outside}"
+            ),
         ),
     };
     wide_table("Ranked table", caption, &rows)
@@ -174,29 +191,39 @@ fn parameters(phase: &PhaseSummary) -> Markup {
 }
 
 /// The first columns of a ranked table.
-const LEADING: [(&str, bool); 2] = [("", true), ("parameter", false)];
+const LEADING: [(&str, bool); 2] = [("rank", true), ("parameter", false)];
 
 /// Its last columns.
 const ENDING: [(&str, bool); 2] = [("values", false), ("default", true)];
 
 /// The last cells of a row.
 fn ending(parameter: &StudyParameter) -> Markup {
+    let default = parameter.default.as_deref().unwrap_or(ABSENT);
+    let mark = if parameter.default_outside { "*" } else { "" };
     html! {
         td.values { (parameter.range) }
-        (number_cell(parameter.default.as_deref().unwrap_or(ABSENT)))
+        (number_cell(format!("{default}{mark}")))
     }
 }
 
 /// The rows of a ranked table: `columns` between the first and the last, and `cells` below them by parameter.
 fn ranked_rows(phase: &PhaseSummary, columns: &[&str], cells: impl Fn(usize) -> Markup) -> Markup {
     let columns = columns.iter().map(|name| (*name, true));
+    let places = phase.pooled.places();
+    let place = |rank: usize, position: usize| match places.get(position).copied().flatten() {
+        Some((best, worst)) if best < worst => format!("{best}–{worst}"),
+        Some((only, _)) => only.to_string(),
+        // Without intervals there is but the order of the sizes.
+        None if phase.confidence.is_none() => (rank + 1).to_string(),
+        None => ABSENT.to_owned(),
+    };
     html! {
         (heads(LEADING.into_iter().chain(columns).chain(ENDING)))
         tbody { "\n"
             @for (rank, position) in ranking(phase).into_iter().enumerate() {
                 @let parameter = &phase.parameters[position];
                 tr {
-                    td.n.rank { (rank + 1) }
+                    td.n.rank { (place(rank, position)) }
                     th scope="row" { (parameter.name) }
                     (cells(position))
                     (ending(parameter))
@@ -351,22 +378,30 @@ fn each(summary: &StudySummary, phase: &PhaseSummary) -> Markup {
         return html! {};
     }
     let ranked = ranking(phase);
-    let all: Vec<Vec<Option<f64>>> = phase
+    let all: Vec<Vec<Size>> = phase
         .each
         .iter()
         .chain([&phase.pooled])
-        .map(|indices| indices.sizes().into_iter().map(|(size, _)| size).collect())
+        .map(Indices::sizes)
         .collect();
-    let column = Column::of(all.iter().flatten().copied());
-    let largest = all.iter().flatten().flatten().copied().fold(0.0, f64::max);
-    let row = |name: &str, sizes: &[Option<f64>]| {
+    let column = Column::of(all.iter().flatten().map(|(size, _)| *size));
+    let largest = all.iter().flatten().filter_map(|(size, _)| *size);
+    let largest = largest.fold(0.0, f64::max);
+    let cell = |(size, half): Size| {
+        let content = html! {
+            (column.show(size))
+            @if half.is_some() { (page::LINE_BREAK) small { "±\u{a0}" (column.show(half)) } }
+        };
+        shaded(content, size, largest)
+    };
+    let row = |name: &str, sizes: &[Size]| {
         let sizes = ranked
             .iter()
-            .map(|position| sizes.get(*position).copied().flatten());
+            .map(|position| sizes.get(*position).copied().unwrap_or((None, None)));
         html! {
             tr {
-                th scope="row" { (name) }
-                @for size in sizes { (shaded(column.show(size), size, largest)) }
+                th.item scope="row" { (name) }
+                @for size in sizes { (cell(size)) }
             } "\n"
         }
     };
@@ -393,8 +428,15 @@ fn each(summary: &StudySummary, phase: &PhaseSummary) -> Markup {
     } else {
         String::new()
     };
+    let whole = match phase.confidence {
+        Some(_) => {
+            " The intervals of all together say how much other samples would change the index of these items, not how much \
+             other items would."
+        }
+        None => "",
+    };
     let caption = format!(
-        "{} by item: whether the same parameters matter everywhere. The darker, the larger.{more}",
+        "{} by item: whether the same parameters matter everywhere. The darker, the larger.{whole}{more}",
         size_name(phase.kind)
     );
     wide_table("Indices by item", caption, &rows)
@@ -447,7 +489,7 @@ fn failed(summary: &StudySummary, phase: &PhaseSummary) -> Markup {
                 @for (position, failed) in alike.iter().enumerate() {
                     tr {
                         (number_cell(count(failed.set)))
-                        @if several { td.values { (called(failed.item)) } }
+                        @if several { td.item { (called(failed.item)) } }
                         @if position == 0 { td.why rowspan=(alike.len()) { (failed.why) } }
                     } "\n"
                 }
@@ -485,6 +527,37 @@ fn stuck(phase: &PhaseSummary) -> Markup {
             p.quiet {
                 "Steps that landed on the value that they started from, because the levels of the design are finer than \
                  the parameter’s own, and count as effects of zero: " (listed(&stuck)) "."
+            } "\n"
+        }
+    }
+}
+
+/// Parameters with fewer values than the design has levels: their steps are not the nominal one.
+fn coarse(phase: &PhaseSummary) -> Markup {
+    let Some(levels) = phase.levels else {
+        return html! {};
+    };
+    let fewer = |parameter: &&StudyParameter| {
+        let values = parameter.values.filter(|values| *values > 1);
+        values.is_some_and(|values| values < u64::from(levels))
+    };
+    let names: Vec<&str> = phase
+        .parameters
+        .iter()
+        .filter(fewer)
+        .map(|parameter| parameter.name.as_str())
+        .collect();
+    let two = phase.parameters.iter().any(|found| found.values == Some(2));
+    html! {
+        @if !names.is_empty() {
+            p.quiet {
+                "Fewer values than the " (levels) " levels of the design: " (listed(&names)) ". Their steps are longer or \
+                 shorter than the nominal one that effects are divided by: " (nominal(levels)) " of the range."
+                @if two {
+                    " One with two values always goes all the way, so its effects are "
+                    (short(1.0 / nominal_part(levels))) " times the change that it makes."
+                }
+                " With " code { "levels: grid" } " effects are divided by the actual step."
             } "\n"
         }
     }

@@ -5,6 +5,7 @@
 use maud::{Markup, html};
 
 use super::super::summary::{Indices, PhaseKind, StudySummary};
+use super::say::nominal;
 use crate::page;
 use crate::page::text::short;
 
@@ -12,7 +13,11 @@ use crate::page::text::short;
 pub(super) fn notes(summary: &StudySummary) -> Markup {
     let facts = &summary.facts;
     let notes = html! { ul { "\n" @for note in &facts.notes { li { (note) } "\n" } } "\n" };
-    let failures = html! { @for failure in &facts.failures { pre { (failure) } "\n" } };
+    let causes = match facts.causes.is_empty() {
+        true => &facts.failures,
+        false => &facts.causes,
+    };
+    let failures = html! { @for cause in causes { pre { (cause) } "\n" } };
     html! {
         @if !facts.notes.is_empty() { (page::section("notes", "Notes", &notes)) }
         @if !facts.failures.is_empty() { (page::section("failures", "What failed", &failures)) }
@@ -23,14 +28,23 @@ pub(super) fn notes(summary: &StudySummary) -> Markup {
 pub(super) fn section(summary: &StudySummary) -> Markup {
     let has = |kind: PhaseKind| summary.phases.iter().any(|phase| phase.kind == kind);
     let mut terms: Vec<(&str, &str)> = Vec::new();
+    let levels = summary.phases.iter().find_map(|phase| phase.levels);
+    let divided = match levels {
+        Some(levels) => format!(
+            "the length of the step, where the whole range of the parameter has length 1: the nominal step is {} for all, half of \
+             the {levels} levels of the design. A parameter with fewer values than levels takes the value nearest to each level; \
+             its own step may be longer or shorter, and is not what is divided by",
+            nominal(levels)
+        ),
+        None => "the length of the step that was taken, where the whole range of the parameter has length 1".to_owned(),
+    };
+    let effect = format!(
+        "One parameter takes a step, all others stay. The effect is the change of the objective divided by {divided}. The step is \
+         taken once in each trajectory, each time from another place."
+    );
     if has(PhaseKind::Moat) {
         terms.extend([
-            (
-                "Effect",
-                "One parameter takes a step, all others stay. The effect is the change of the objective divided by the length \
-                 of the step, where the whole range of the parameter has length 1. The step is taken once in each trajectory, \
-                 each time from another place.",
-            ),
+            ("Effect", effect.as_str()),
             (
                 "μ*",
                 "The mean of the sizes of a parameter’s effects, signs dropped. It says how much the parameter matters; the \
@@ -88,7 +102,8 @@ pub(super) fn section(summary: &StudySummary) -> Markup {
         let text = format!(
             "Effects or base points are drawn again from those that there are, many times, and the index is computed each \
              time. The interval is as wide as the normal distribution with the same spread needs to cover {} %. It says how much \
-             the index would move with other samples; it does not say whether the ranges were well chosen. If the intervals of \
+             the index would move with other samples; it does not say whether the ranges were well chosen, nor how much other \
+             items would change it. If the intervals of \
              two parameters overlap, their order may be chance.",
             short(share * 100.0)
         );

@@ -27,6 +27,16 @@ pub(super) fn size_name(kind: PhaseKind) -> &'static str {
     }
 }
 
+/// How long the nominal step of a design with so many levels is, in parts of the range.
+pub(super) fn nominal_part(levels: u32) -> f64 {
+    f64::from(levels) / (2.0 * (f64::from(levels) - 1.0))
+}
+
+/// The same as a fraction.
+pub(super) fn nominal(levels: u32) -> String {
+    format!("{}/{}", levels / 2, levels.saturating_sub(1))
+}
+
 /// What a group of sets is called, one and many.
 pub(super) fn group_names(kind: PhaseKind) -> (&'static str, &'static str) {
     match kind {
@@ -115,6 +125,7 @@ pub(super) fn answer(phase: &PhaseSummary, objective: &str) -> String {
             name(&last)
         ));
     }
+    more.extend(by_item(phase));
     more.extend(unknown(phase, &sizes));
     more.extend(without_effect(phase, &sizes, &known));
     more.extend(interplay(phase));
@@ -194,9 +205,19 @@ fn order(phase: &PhaseSummary, sizes: &[Size], known: &[usize], leaders: usize) 
     }
     match pairs.as_slice() {
         [] if leaders == 1 => {
-            format!("Its {share}interval lies above those of all others.")
+            let first = &phase.parameters[known[0]].name;
+            format!("The {share}interval of {first} lies above those of all others.")
         }
-        [] => format!("Their {share}intervals overlap neither each other nor those of the rest."),
+        [] => {
+            let first = known[..leaders].iter();
+            let first: Vec<&str> = first
+                .map(|position| phase.parameters[*position].name.as_str())
+                .collect();
+            format!(
+                "The {share}intervals of {} overlap neither each other nor those of the rest.",
+                listed(&first)
+            )
+        }
         [one] => format!(
             "The {share}intervals of {one} overlap: which of the two is larger cannot be told."
         ),
@@ -210,6 +231,18 @@ fn order(phase: &PhaseSummary, sizes: &[Size], known: &[usize], leaders: usize) 
             count(many.len() - PAIRS)
         ),
     }
+}
+
+/// Whether all items say the same, and what the intervals leave out.
+fn by_item(phase: &PhaseSummary) -> Option<String> {
+    let words = phase.first_by_item_in_words()?;
+    let about = match phase.confidence {
+        Some(_) => {
+            " The intervals are for these items; they do not say how much other items would change the answer."
+        }
+        None => "",
+    };
+    Some(format!("By item: {words}.{about}"))
 }
 
 /// Those that have no index.

@@ -112,7 +112,7 @@ fn in_words(summary: &StudySummary) -> String {
     if summary.facts.recomputed > 0 {
         let _ = write!(
             said,
-            " {} run again because what had been made was dropped or damaged.",
+            " {} run again because what had been made was not kept.",
             counted(summary.facts.recomputed, "task was", "tasks were")
         );
     }
