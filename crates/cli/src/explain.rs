@@ -24,7 +24,7 @@ pub(crate) fn explain(run: &str, task: &str, common: &Common) -> Result<ExitCode
     } else {
         as_text(&explanation)
             .iter()
-            .for_each(|line| show::line(line));
+            .for_each(|line| show::prose(line));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -103,18 +103,18 @@ fn as_json(explanation: &Explanation) -> Value {
         ),
         Why::First => ("first", json!({})),
         Why::Impure => ("impure", json!({})),
-        Why::AtOnce { made: other } => ("at_once", json!({"made": made(other)})),
+        Why::AtOnce { made: other } => ("at-once", json!({"made": made(other)})),
         Why::Reused { made: product } => (
             "reused",
             json!({"made": made(product), "saved_seconds": seconds(product.wall)}),
         ),
-        Why::NotNeeded => ("not_needed", json!({})),
+        Why::NotNeeded => ("not-needed", json!({})),
         Why::CutOff {
             made: product,
             causes: list,
             incomplete,
         } => (
-            "cut_off",
+            "cut-off",
             json!({
                 "made": made(product), "saved_seconds": seconds(product.wall), "causes": causes(list),
                 "incomplete": incomplete,
@@ -134,7 +134,7 @@ fn as_json(explanation: &Explanation) -> Value {
             "blocked",
             json!({"blocked_by": by, "description": description, "look": look}),
         ),
-        Why::NoRecord => ("no_record", json!({})),
+        Why::NoRecord => ("no-record", json!({})),
     };
     object["why"] = json!(why);
     if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {

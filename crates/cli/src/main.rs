@@ -13,6 +13,7 @@ mod explain;
 mod figures;
 mod imaging;
 mod man;
+mod metrics;
 mod products;
 mod progress;
 mod run;
@@ -57,7 +58,7 @@ fn main() -> ExitCode {
         Command::Runs { command } => runs::runs(command, &arguments.common),
         Command::Explain { run, task } => explain::explain(run, task, &arguments.common),
         Command::Study { command } => study::study(command, &arguments.common, &libraries),
-        Command::Tune { study, set } => study::tune(study, set, &arguments.common, &libraries),
+        Command::Tune(options) => study::tune(options, &arguments.common, &libraries),
         Command::Imaging { command } => imaging::imaging(command, &arguments.common),
         Command::Completions(options) => completions::completions(options, &arguments.common),
         Command::Man(options) => man::man(options, &arguments.common),

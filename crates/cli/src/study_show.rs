@@ -29,7 +29,7 @@ pub(crate) fn show_summary(summary: &StudySummary, folder: &Path) {
     let size = terminal_size::terminal_size_of(std::io::stdout());
     let width = size.map(|(width, _)| usize::from(width.0));
     for line in lines(summary, folder, width.filter(|width| *width > 0)) {
-        show::line(&line);
+        show::prose(&line);
     }
 }
 
@@ -115,7 +115,7 @@ fn lines(summary: &StudySummary, folder: &Path, width: Option<usize>) -> Vec<Str
         lines.extend(told.into_iter().map(|line| format!("  {line}")));
     }
     lines.push(String::new());
-    lines.extend(work(&summary.facts));
+    lines.extend(work(&summary.facts, summary.phases_planned));
     let all = all_evaluations(summary);
     if summary.facts.stopped {
         lines.push("stopped before it was done: the same command continues it".to_owned());
@@ -258,11 +258,8 @@ struct Column {
 
 impl Column {
     fn width(&self) -> usize {
-        let cells = self
-            .cells
-            .iter()
-            .map(|cell| cell.trim_end().chars().count());
-        cells.max().unwrap_or(0).max(self.header.chars().count())
+        let cells = self.cells.iter().map(|cell| show::width(cell.trim_end()));
+        cells.max().unwrap_or(0).max(show::width(&self.header))
     }
 }
 
@@ -594,7 +591,7 @@ pub(crate) fn seconds(facts: &StudyFacts) -> (f64, Option<f64>) {
 }
 
 /// What was to be done, what was done, and what was foreseen.
-fn work(facts: &StudyFacts) -> Vec<String> {
+fn work(facts: &StudyFacts, phases: usize) -> Vec<String> {
     let count = |of| show::grouped(total(facts, of));
     let mut parts = vec![
         format!("{} asked for", count(|task| task.planned)),
@@ -626,8 +623,10 @@ fn work(facts: &StudyFacts) -> Vec<String> {
     let forecast = facts.forecast.as_ref();
     if let Some(forecast) = forecast.filter(|forecast| forecast.tasks > 0) {
         let (executed, spent, took) = forecast.fact;
+        // What the second phase varies is known only when the first is done.
+        let first = if phases > 1 { " of the screening" } else { "" };
         lines.push(format!(
-            "forecast from {}: {} for {}, {} of work; in fact: {} for {}, {} of work",
+            "forecast{first} from {}: {} for {}, {} of work; in fact: {} for {}, {} of work",
             forecast.from,
             show::duration(forecast.seconds),
             show::count(forecast.tasks, "task"),

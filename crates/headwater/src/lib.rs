@@ -82,6 +82,7 @@ pub use keep::StoreKeeper;
 pub use load::{Checked, CheckedFile, Loaded, check_file, load};
 pub use metrics::{run_metrics, study_metrics};
 pub use native::{NativeRun, run_graph, run_graph_with};
+pub use notes::study_of_run;
 pub use overview::{RunOverview, StageOverview, overview};
 pub use place::{StorePlace, open_store};
 pub use plan::{DryRun, StagePlan, dry_run};

@@ -1,5 +1,5 @@
-//! What a run notes for those who ask later: what the things from outside were called, which tasks always run, and
-//! which failure kept which task from running.
+//! What a run notes for those who ask later: which study it is of, what the things from outside were called, which
+//! tasks always run, and which failure kept which task from running.
 //!
 //! Law: notes are told to people and nothing is decided by them. One that is lost costs a name, never a product.
 
@@ -20,6 +20,8 @@ const EXTERNALS: &str = "externals.tsv";
 const BLOCKED: &str = "blocked.tsv";
 /// Addresses of tasks whose operation is not pure, and that operation. They leave no record.
 const IMPURE: &str = "impure.tsv";
+/// The name of the study that a run is of.
+const STUDY: &str = "study.txt";
 /// Longer values are cut.
 const LONGEST: usize = 100;
 
@@ -58,6 +60,19 @@ pub(crate) fn write(
         }
     }
     Ok(())
+}
+
+/// Notes the study that a run is of, as it begins.
+pub(crate) fn write_study(store: &Store, run: &str, study: &str) -> io::Result<()> {
+    let folder = store.run_folder(run);
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join(STUDY), study)
+}
+
+/// The name of the study that a run is of, if it is of one and that was noted.
+pub fn study_of_run(store: &Store, run: &str) -> Option<String> {
+    let name = fs::read_to_string(store.run_folder(run).join(STUDY)).ok()?;
+    Some(name).filter(|name| !name.is_empty())
 }
 
 /// What the things from outside were called in a run, by identity; nothing where that was not noted.

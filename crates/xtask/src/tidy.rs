@@ -10,6 +10,7 @@ mod edges;
 mod escaping;
 mod invariants;
 mod leftovers;
+mod messages;
 mod paths;
 mod purity;
 mod shape;
@@ -58,7 +59,7 @@ impl fmt::Display for Problem {
 }
 
 /// Every rule.
-const RULES: [fn(&Workspace) -> Vec<Problem>; 9] = [
+const RULES: [fn(&Workspace) -> Vec<Problem>; 10] = [
     edges::check,
     purity::check,
     shape::check,
@@ -68,6 +69,7 @@ const RULES: [fn(&Workspace) -> Vec<Problem>; 9] = [
     decisions::check,
     invariants::check,
     escaping::check,
+    messages::check,
 ];
 
 /// Runs the command.

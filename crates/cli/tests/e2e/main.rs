@@ -14,6 +14,7 @@ mod failures;
 mod hard;
 mod imaging;
 mod interrupt;
+mod json;
 mod keeping;
 mod kill;
 mod limits;

@@ -173,10 +173,13 @@ pub(super) fn in_words(method: &Method) -> String {
         Method::Moat(moat) => moat_in_words(moat),
         Method::Vbd(vbd) => vbd_in_words(vbd),
         Method::TwoPhase { screen, keep, then } => format!(
-            "{}, then {} of the {} parameters with the largest effects",
+            "{}, then {} of the {} with the largest effects",
             moat_in_words(screen),
             vbd_in_words(then),
-            keep.value
+            match keep.value {
+                1 => "parameter".to_owned(),
+                several => format!("{several} parameters"),
+            }
         ),
         Method::Table(table) => format!("samples of {}", table.value),
     }
