@@ -25,6 +25,8 @@ pub struct Claims {
     name: &'static str,
     json: bool,
     rows: Vec<serde_json::Value>,
+    notes: Vec<String>,
+    compared: Vec<String>,
     more: serde_json::Map<String, serde_json::Value>,
     failed: usize,
 }
@@ -36,6 +38,8 @@ impl Claims {
             name,
             json: std::env::args().any(|argument| argument == "--json"),
             rows: Vec::new(),
+            notes: Vec::new(),
+            compared: Vec::new(),
             more: serde_json::Map::new(),
             failed: 0,
         }
@@ -58,9 +62,18 @@ impl Claims {
     }
 
     /// A figure without a bar.
-    pub fn note(&self, text: &str) {
+    pub fn note(&mut self, text: &str) {
+        self.notes.push(text.to_owned());
         if !self.json {
             println!("  {text}");
+        }
+    }
+
+    /// What Headwater is compared with, with its version: `SALib 1.6.0`.
+    pub fn compared_with(&mut self, program: &str) {
+        self.compared.push(program.to_owned());
+        if !self.json {
+            println!("  compared with {program}");
         }
     }
 
@@ -74,7 +87,9 @@ impl Claims {
         if self.json {
             let mut told = self.more;
             told.insert("bench".to_owned(), self.name.into());
+            told.insert("compared_with".to_owned(), self.compared.into());
             told.insert("claims".to_owned(), self.rows.into());
+            told.insert("notes".to_owned(), self.notes.into());
             told.insert("failed".to_owned(), self.failed.into());
             println!("{}", serde_json::Value::Object(told));
         } else if self.failed > 0 {

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use headwater::Error;
+use headwater::files::CheckedFile;
 use headwater::graph::{Diagnostic, Registry};
-use headwater::{CheckedFile, Error};
 use serde_json::json;
 
 use crate::arguments::Common;

@@ -4,8 +4,9 @@
 
 use std::process::ExitCode;
 
+use headwater::dag::{DiagramDetail, DiagramFormat};
 use headwater::graph::Registry;
-use headwater::{DiagramDetail, DiagramFormat, DiagramRequest, Error};
+use headwater::{DiagramRequest, Error};
 
 use crate::arguments::Common;
 use crate::arguments::dag::{Dag, DagFormat};

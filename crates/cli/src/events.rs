@@ -7,9 +7,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use headwater::{
-    LiveAnswer, MemorySnapshot, News, Progress, RunFacts, Snapshot, StageSnapshot, StudySnapshot,
-};
+use headwater::Progress;
+use headwater::progress::{MemorySnapshot, News, RunFacts, Snapshot, StageSnapshot};
+use headwater::study::{LiveAnswer, StudySnapshot};
 use serde_json::{Value, json};
 
 use crate::show;

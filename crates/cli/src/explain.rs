@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use headwater::{Cause, Change, Error, Explanation, Made, Named, RunDifference, StorePlace, Why};
+use headwater::explain::{Cause, Change, Made, Named, Why};
+use headwater::{Error, Explanation, RunDifference, StorePlace};
 use serde_json::{Value, json};
 
 use crate::arguments::Common;
@@ -152,7 +153,7 @@ fn by_whom(made: &Made, address: &str) -> String {
     format!(
         "by run {}{task} on {}, in {}",
         made.run,
-        headwater::date(made.time),
+        headwater::text::date(made.time),
         took(made.wall)
     )
 }
@@ -374,7 +375,7 @@ fn cut_off(
 /// Shows how two runs differ.
 pub(crate) fn difference(difference: &RunDifference, as_json: bool) {
     if as_json {
-        let group = |group: &headwater::Group| {
+        let group = |group: &headwater::explain::Group| {
             let mut object = cause(&group.cause);
             object["changed_at"] = object["tasks"].take();
             object["changed_count"] = object["count"].take();

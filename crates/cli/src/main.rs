@@ -47,9 +47,9 @@ fn main() -> ExitCode {
         Command::Check { file } => check::check(file, &arguments.common, &libraries),
         Command::Schema { kind } => {
             let schema = match kind {
-                SchemaKind::Workflow => headwater::workflow_schema(),
-                SchemaKind::Data => headwater::data_schema(),
-                SchemaKind::Study => headwater::study_schema(),
+                SchemaKind::Workflow => headwater::files::workflow_schema(),
+                SchemaKind::Data => headwater::files::data_schema(),
+                SchemaKind::Study => headwater::files::study_schema(),
             };
             show::line(&serde_json::to_string_pretty(&schema).unwrap_or_default());
             Ok(ExitCode::SUCCESS)

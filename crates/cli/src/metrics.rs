@@ -11,7 +11,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use headwater::{Error, RunStatus};
+use headwater::Error;
+use headwater::runs::RunStatus;
 
 use crate::show;
 use crate::watching::Watched;
@@ -228,7 +229,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (path, link) = (folder.path().join("run.prom"), folder.path().join("link"));
         std::os::unix::fs::symlink("run.prom", &link).expect("a link");
-        let earlier = headwater::run_metrics(&Progress::default().look(), RunStatus::Done);
+        let earlier =
+            headwater::progress::run_metrics(&Progress::default().look(), RunStatus::Done);
         for text in ["", &earlier] {
             fs::write(&path, text).expect("a file");
             fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("permissions");

@@ -4,9 +4,8 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use headwater::graph::{Digest, ProductRecord, Scalar};
-use headwater::{
-    Collected, Error, Held, Origin, Product, ProductRequest, Store, StorePlace, Verified,
-};
+use headwater::products::{Collected, Held, Origin, Product, ProductRequest, Verified};
+use headwater::{Error, Store, StorePlace};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -42,10 +41,10 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
                 run: run.clone(),
                 limit: limit.limit,
             };
-            list(&headwater::list_products(&store, &request)?, common.json);
+            list(&headwater::products::list(&store, &request)?, common.json);
         }
         ProductsCommand::Show { recipe } => {
-            let product = headwater::show_product(&store, recipe)?;
+            let product = headwater::products::show(&store, recipe)?;
             if common.json {
                 show::line(&as_json(&product).to_string());
             } else {
@@ -68,7 +67,7 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
             ));
         }
         ProductsCommand::Gc { max, dry_run } => {
-            let collected = headwater::collect_products(&store, *max, *dry_run)?;
+            let collected = headwater::products::collect(&store, *max, *dry_run)?;
             show_collected(&collected, *max, *dry_run, common.json);
         }
     }
@@ -236,7 +235,7 @@ fn one(product: &Product) {
         None => String::new(),
     };
     line("made", &format!("by run {}{task}", record.run));
-    line("when", &headwater::date(record.time));
+    line("when", &headwater::text::date(record.time));
     let mut cost = show::duration(record.wall as f64 / 1e9);
     cost.push_str(&format!(
         " ({} of processor time",
@@ -345,14 +344,14 @@ fn outputs(product: &Product) {
 /// Verifies, with a bar where somebody watches.
 fn verify(store: &Store, quiet: bool) -> Result<Verified, Error> {
     if quiet || !std::io::stderr().is_terminal() {
-        return headwater::verify_products(store, &|_, _| {});
+        return headwater::products::verify(store, &|_, _| {});
     }
     let style =
         ProgressStyle::with_template("{bar:32} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left")
             .unwrap_or_else(|_| ProgressStyle::default_bar())
             .progress_chars("━╸─");
     let bar = ProgressBar::new(0).with_style(style);
-    let verified = headwater::verify_products(store, &|read, all| {
+    let verified = headwater::products::verify(store, &|read, all| {
         bar.set_length(all);
         bar.set_position(read);
     });

@@ -4,7 +4,8 @@ use std::io::IsTerminal;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use headwater::{Progress, Snapshot, StageSnapshot};
+use headwater::Progress;
+use headwater::progress::{Snapshot, StageSnapshot};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::arguments::watching::ProgressKind;

@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use headwater::enact::Parallelism;
 use headwater::graph::{Diagnostic, Recipe, Registry, Value};
-use headwater::{
-    Delivered, DryRun, Error, FailedTask, OutputItem, RunReport, RunRequest, RunStatus, StorePlace,
-};
+use headwater::runs::{Delivered, FailedTask, OutputItem, Parallelism, RunStatus};
+use headwater::{DryRun, Error, RunReport, RunRequest, StorePlace};
 use serde_json::{Map, json};
 
 use crate::arguments::Common;
@@ -74,17 +72,12 @@ fn request(options: &Run, common: &Common) -> RunRequest {
         inputs: options.inputs.clone(),
         settings: options.set.clone(),
         store: place(common),
-        cores: options.work.cores.number(),
-        memory: options.work.memory,
-        disk: options.work.disk,
-        resources: options.work.resources(),
+        limits: options.work.limits(),
         parallelism: Parallelism {
             workflow: !options.no_workflow_parallelism,
             data: !options.no_data_parallelism,
             pipelining: !options.no_pipelining,
         },
-        retries: options.work.retries,
-        fail_fast: options.work.fail_fast,
         outputs: options.output.clone(),
         command: std::env::args().collect(),
     }
@@ -372,7 +365,7 @@ fn output_line(name: &str, items: &[OutputItem], report: &RunReport) -> String {
 
 pub(crate) fn show_failure(failed: &FailedTask) {
     let description = failed.description();
-    let description = headwater::printable(&description);
+    let description = headwater::text::printable(&description);
     let (head, rest) = description.split_once('\n').unwrap_or((&description, ""));
     show::talk(&format!("{} {head}", show::paint("failed:", "1;31")));
     for line in rest.lines() {

@@ -5,9 +5,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use headwater::{
-    Error, RunOverview, RunRecord, RunStatus, RunTask, StageOverview, StorePlace, TaskState,
-};
+use headwater::runs::{RunOverview, RunRecord, RunStatus, RunTask, StageOverview, TaskState};
+use headwater::{Error, StorePlace};
 use serde_json::json;
 
 use crate::arguments::Common;
@@ -25,15 +24,15 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
         RunsCommand::Ls { limit } => {
             let runs = store.runs(limit.limit)?.into_iter();
             let named = |run: RunRecord| {
-                let study = headwater::study_of_run(&store, &run.id);
+                let study = headwater::runs::study_of_run(&store, &run.id);
                 (run, study)
             };
             list(&runs.map(named).collect::<Vec<_>>(), common.json);
         }
         RunsCommand::Show { run, tasks: all } => {
-            let run = headwater::find_run(&store, run)?;
+            let run = headwater::runs::find_run(&store, run)?;
             let tasks = store.run_tasks(&run.id)?;
-            let found = headwater::overview(&store, &run, &tasks, SLOWEST);
+            let found = headwater::runs::overview(&store, &run, &tasks, SLOWEST);
             if common.json {
                 show::line(&as_json(&run, &tasks, &found).to_string());
             } else if *all {
@@ -45,9 +44,9 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
             }
         }
         RunsCommand::Report { run, output } => {
-            let found = headwater::find_run(&store, run)?;
+            let found = headwater::runs::find_run(&store, run)?;
             let current = run::current_folder()?;
-            let path = headwater::report_run(&store, &found, output.as_deref(), &current)?;
+            let path = headwater::runs::report_run(&store, &found, output.as_deref(), &current)?;
             if common.json {
                 show::line(&json!({"run": found.id, "report": path}).to_string());
             } else {
@@ -68,7 +67,7 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
 fn tell(lines: &[String]) {
     lines
         .iter()
-        .for_each(|line| show::prose(&headwater::printable(line)));
+        .for_each(|line| show::prose(&headwater::text::printable(line)));
 }
 
 /// What a run has counted; nothing before it has ended of itself.
@@ -240,7 +239,7 @@ fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
     }
     rows.extend([
         ["status".to_owned(), run.status.to_string()],
-        ["started".to_owned(), headwater::date(run.started)],
+        ["started".to_owned(), headwater::text::date(run.started)],
     ]);
     if let Some(ended) = run.ended {
         // The record counts whole seconds.
@@ -256,7 +255,7 @@ fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
         };
         rows.push([
             "ended".to_owned(),
-            format!("{}, {took}", headwater::date(ended)),
+            format!("{}, {took}", headwater::text::date(ended)),
         ]);
     }
     let number = |number: u64| show::grouped(usize::try_from(number).unwrap_or(usize::MAX));

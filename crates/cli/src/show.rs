@@ -96,7 +96,7 @@ pub(crate) fn note(text: &str) {
     if events() {
         talk(text);
     } else {
-        talk(&format!("note: {}", headwater::printable(text)));
+        talk(&format!("note: {}", headwater::text::printable(text)));
     }
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn trouble(text: &str) {
     if events() {
         event(&json!({"event": "error", "message": text, "hint": null}));
     } else {
-        let text = headwater::printable(text);
+        let text = headwater::text::printable(text);
         talk(&format!("{} {text}", paint("error:", "1;31")));
     }
 }
@@ -252,15 +252,7 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
 
 /// A number with its thousands set apart.
 pub(crate) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    headwater::text::grouped(number as u64)
 }
 
 /// A path as it is shortest from here.

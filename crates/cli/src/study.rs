@@ -4,11 +4,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use headwater::files::CheckedFile;
 use headwater::graph::{Operation, Registry};
-use headwater::{
-    AlgorithmPlan, CheckedFile, CostSource, Error, Progress, Reuse, ReusePlan, RunStatus, Stop,
-    StudyPlan, StudyPlanRequest, TuneReport, TuneRequest,
-};
+use headwater::runs::RunStatus;
+use headwater::study::{AlgorithmPlan, CostSource, Reuse, ReusePlan};
+use headwater::{Error, Progress, Stop, StudyPlan, StudyPlanRequest, TuneReport, TuneRequest};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Common;

@@ -2,7 +2,7 @@
 //!
 //! Law: they are as a run could have left them: counts add up, and what has no value is in the list of failures.
 
-use headwater::{
+use headwater::study::{
     FailedEvaluation, ForecastFacts, Indices, MoatRow, PhaseKind, PhaseSummary, StudyFacts,
     StudyItem, StudyParameter, StudySummary, TaskFacts, Timeline, VbdPair, VbdRow, VbdRows,
 };

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use headwater::{
+use headwater::study::{
     Indices, MoatRow, PhaseKind, PhaseSummary, StudyFacts, StudySummary, VbdRow, VbdRows,
 };
 use serde_json::{Map, Value, json};
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(
             object["counts"],
             json!({
-                "tasks": 5120, "distinct": 2857, "executed": 1904, "cut_off": 953, "remembered": 0,
+                "tasks": 5120, "distinct": 2857, "executed": 1904, "cut_off": 953, "reused": 0,
                 "failed": 0, "blocked": 0, "left": 0, "recomputed": 0,
             })
         );

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use headwater::{LiveAnswer, StudyProgress, StudySnapshot};
+use headwater::StudyProgress;
+use headwater::study::{LiveAnswer, StudySnapshot};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::arguments::watching::ProgressKind;

@@ -5,9 +5,9 @@
 use std::process::ExitCode;
 
 use headwater::graph::Registry;
-use headwater::{
-    Bucketing, Error, RunStatus, StudyReportRequest, StudyReuse, StudyRun, StudyRunRequest,
-};
+use headwater::runs::RunStatus;
+use headwater::study::{Bucketing, StudyReuse};
+use headwater::{Error, StudyReportRequest, StudyRun, StudyRunRequest};
 use serde_json::json;
 
 use crate::arguments::Common;
@@ -84,12 +84,7 @@ fn request(options: &study::StudyRun, common: &Common) -> StudyRunRequest {
         study: options.study.file.clone(),
         settings: options.study.set.clone(),
         store: place(common),
-        cores: options.work.cores.number(),
-        memory: options.work.memory,
-        disk: options.work.disk,
-        resources: options.work.resources(),
-        retries: options.work.retries,
-        fail_fast: options.work.fail_fast,
+        limits: options.work.limits(),
         reuse: match options.reuse {
             RunReuse::None => StudyReuse::None,
             RunReuse::Stage => StudyReuse::Stage,

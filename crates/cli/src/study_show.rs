@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use headwater::{
+use headwater::study::{
     Indices, MoatRow, PhaseKind, PhaseSummary, StopRule, StudyFacts, StudySummary, TaskFacts,
     VbdRow, VbdRows,
 };

@@ -5,7 +5,8 @@
 
 use std::thread::JoinHandle;
 
-use headwater::{Error, Progress, RunStatus, Stop, StudyProgress};
+use headwater::runs::RunStatus;
+use headwater::{Error, Progress, Stop, StudyProgress};
 
 use crate::arguments::watching::{ProgressKind, Watching};
 use crate::metrics::Metrics;
@@ -33,7 +34,7 @@ impl Watched for Progress {
     }
 
     fn metrics(&self, status: RunStatus) -> String {
-        headwater::run_metrics(&self.look(), status)
+        headwater::progress::run_metrics(&self.look(), status)
     }
 
     fn show(&self, kind: ProgressKind) -> Option<JoinHandle<()>> {
@@ -51,7 +52,7 @@ impl Watched for StudyProgress {
     }
 
     fn metrics(&self, status: RunStatus) -> String {
-        headwater::study_metrics(&self.look(), status)
+        headwater::progress::study_metrics(&self.look(), status)
     }
 
     fn show(&self, kind: ProgressKind) -> Option<JoinHandle<()>> {

@@ -12,10 +12,12 @@ fn blocks(language: &str) -> Vec<&'static str> {
 }
 
 fn blocks_of(page: &'static str, language: &str) -> Vec<&'static str> {
-    let opening = format!("```{language}\n");
+    let opening = format!("```{language}");
     let pieces = page.split(opening.as_str()).skip(1);
-    pieces
-        .map(|piece| piece.split("```").next().unwrap_or(""))
+    // What follows the language in its line is for those who run the page.
+    let bodies = pieces.filter_map(|piece| piece.split_once('\n'));
+    bodies
+        .map(|(_, body)| body.split("```").next().unwrap_or(""))
         .collect()
 }
 

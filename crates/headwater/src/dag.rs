@@ -42,20 +42,20 @@ use headwater_remember::{FoundRun, RunRecord, Store};
 use crate::study::Studied;
 use crate::{Error, StorePlace};
 
-pub use dot::diagram_dot;
+pub(crate) use dot::diagram_dot;
 pub use format::DiagramFormat;
-pub use mermaid::diagram_mermaid;
+pub(crate) use mermaid::diagram_mermaid;
 pub use model::{
     Diagram, DiagramCounts, DiagramEdge, DiagramEnd, DiagramGroup, DiagramNode, EdgeKind, NodeKind,
 };
-pub use record::{DiagramDetail, run_diagram};
-pub(crate) use record::{FEW, FEW_PAIRS, Part, note, note_sequence};
+pub use record::DiagramDetail;
+pub(crate) use record::{FEW, FEW_PAIRS, Part, note, note_sequence, run_diagram};
 pub(crate) use sequence::{
     SequenceCall, SequenceEdge, SequenceItem, grouped_sequence_diagram, sequence_diagram,
 };
-pub use svg::diagram_svg;
+pub(crate) use svg::diagram_svg;
 pub(crate) use svg::inline;
-pub use workflow::workflow_diagram;
+pub(crate) use workflow::workflow_diagram;
 
 /// What is to be drawn.
 #[derive(Debug, Clone, Default)]
@@ -70,6 +70,17 @@ pub struct DiagramRequest {
 }
 
 /// The diagram of a file or of a run.
+///
+/// ```no_run
+/// use headwater::DiagramRequest;
+/// use headwater::dag::DiagramFormat;
+/// use headwater::graph::Registry;
+///
+/// let request = DiagramRequest { what: "words.yaml".into(), ..DiagramRequest::default() };
+/// let diagram = headwater::diagram(&request, &Registry::new(), ".".as_ref())?;
+/// std::fs::write("words.svg", DiagramFormat::Svg.text(&diagram))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn diagram(
     request: &DiagramRequest,
     libraries: &Registry,
@@ -100,7 +111,7 @@ pub fn diagram(
             ),
         ));
     }
-    let record = crate::find_run(&store, &text)?;
+    let record = crate::runs::find_run(&store, &text)?;
     run_diagram(&store, &record, request.detail)
 }
 

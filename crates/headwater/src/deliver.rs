@@ -22,7 +22,7 @@ use headwater_graph::{
 use crate::Error;
 use crate::fetch::StoreFetcher;
 use crate::plan::Prepared;
-use crate::{Delivered, OutputItem};
+use crate::report::{Delivered, OutputItem};
 
 /// Writes outputs below a folder.
 pub(crate) struct Deliverer<'a> {

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use headwater_graph::{ProductRecord, Recipe, Records, StoreError};
 use headwater_remember::{FoundRun, RunRecord, RunStatus, RunTask, Store, TaskState, VersionParts};
 
+use crate::runs::find_run;
 use crate::{Error, notes};
 pub use causes::Cause;
 use causes::{Causes, Memory};
@@ -127,21 +128,6 @@ pub struct Explanation {
     pub operation: Option<Arc<str>>,
     /// Why.
     pub why: Why,
-}
-
-/// The run that a person means: `last`, an id, or the beginning of one.
-pub fn find_run(store: &Store, text: &str) -> Result<RunRecord, Error> {
-    match store.find_run(text)? {
-        FoundRun::One(run) => Ok(*run),
-        FoundRun::None => Err(Error::usage(
-            format!("there is no run `{text}`"),
-            "`headwater runs ls` lists them".to_owned(),
-        )),
-        FoundRun::Several(names) => Err(Error::usage(
-            format!("`{text}` could be any of {}", names.join(", ")),
-            "give more of its name".to_owned(),
-        )),
-    }
 }
 
 /// The tasks of a run; an error if it has left no list of them.
@@ -307,6 +293,18 @@ fn fetch(store: &Store, recipe: &Recipe) -> Result<Option<ProductRecord>, Error>
 
 /// Says why a task of a run ran, or what it reused. `run` is an id, the beginning of one or `last`; `task` is an
 /// address or the beginning of a recipe.
+///
+/// ```no_run
+/// use headwater::StorePlace;
+/// use headwater::explain::Why;
+///
+/// let store = headwater::open_store(&StorePlace::default(), ".".as_ref())?;
+/// let explanation = headwater::explain(&store, "last", "segment.watershed[3-1]")?;
+/// if let Why::Changed { .. } = explanation.why {
+///     println!("something that it is made from is another thing now");
+/// }
+/// # Ok::<(), headwater::Error>(())
+/// ```
 pub fn explain(store: &Store, run: &str, task: &str) -> Result<Explanation, Error> {
     let run = find_run(store, run)?;
     let tasks = tasks_of(store, &run)?;
@@ -573,16 +571,10 @@ mod tests {
         let run = RunRecord {
             id: "r".to_owned(),
             workflow: String::new(),
-            file: PathBuf::new(),
             started: 0,
-            ended: None,
             status: RunStatus::Done,
             tasks: 4,
-            executed: 0,
-            reused: 0,
-            failed: 0,
-            outputs: PathBuf::new(),
-            command: Vec::new(),
+            ..RunRecord::default()
         };
         let tasks = vec![
             task("raise.add[0]", 0xab),

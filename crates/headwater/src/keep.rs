@@ -115,7 +115,7 @@ fn memory(outputs: &Outputs) -> u64 {
 }
 
 /// Keeps products in a store.
-pub struct StoreKeeper {
+pub(crate) struct StoreKeeper {
     store: Arc<Store>,
     backlog: Arc<Backlog>,
     run: Arc<str>,
@@ -132,12 +132,17 @@ pub struct StoreKeeper {
 
 impl StoreKeeper {
     /// Keeps the products of `run` in `store`, whose objects may take at most `disk` bytes.
-    pub fn new(store: Arc<Store>, run: &str, disk: Option<u64>) -> StoreKeeper {
+    pub(crate) fn new(store: Arc<Store>, run: &str, disk: Option<u64>) -> StoreKeeper {
         StoreKeeper::within(store, run, disk, crate::budget::STORE)
     }
 
     /// As [`new`](Self::new); values on their way to the disk take at most `room` bytes of memory, or are alone.
-    pub fn within(store: Arc<Store>, run: &str, disk: Option<u64>, room: u64) -> StoreKeeper {
+    pub(crate) fn within(
+        store: Arc<Store>,
+        run: &str,
+        disk: Option<u64>,
+        room: u64,
+    ) -> StoreKeeper {
         let read_only = store.mode() == headwater_remember::Mode::ReadOnly;
         let (sender, receiver) = mpsc::sync_channel::<Order>(4096);
         let own = Arc::clone(&store);
@@ -174,7 +179,7 @@ impl StoreKeeper {
     }
 
     /// Waits until everything is durable.
-    pub fn close(mut self) -> Result<(), KeeperError> {
+    pub(crate) fn close(mut self) -> Result<(), KeeperError> {
         drop(self.sender.take());
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(Ok(()))) => Ok(()),

@@ -1,7 +1,75 @@
-//! Headwater: workflows that compute every shared piece once.
+//! Headwater: workflows and parameter studies that compute every shared piece once.
 //!
-//! This is the crate to depend on, and the only place that wires the phases together, in the order of the
-//! way of the data:
+//! This is the crate to depend on. What can be done stands here, with what it takes and what it gives:
+//!
+//! | to do | given | gives |
+//! | --- | --- | --- |
+//! | [`check_file`] a workflow or a study | a file | [`Checked`](files::Checked) |
+//! | [`dry_run`] or [`run`] a workflow | [`RunRequest`] | [`DryRun`], [`RunReport`] |
+//! | [`plan_study`], [`tune_study`], [`run_study`], [`report_study`] | [`StudyPlanRequest`], [`TuneRequest`], [`StudyRunRequest`], [`StudyReportRequest`] | [`StudyPlan`], [`TuneReport`], [`StudyRun`], [`StudySummary`](study::StudySummary) |
+//! | [`run_graph`]: tasks that a program has put together | a [`TaskGraph`](graph::TaskGraph) | [`NativeRun`] |
+//! | a [`Sequence`] of calls | calls of a program, one after another | [`SequenceReport`](sequence::SequenceReport) |
+//! | [`open_store`] and ask | [`StorePlace`] | [`Store`]; then [`explain`], [`diff_runs`], and the functions of [`runs`] and [`products`] |
+//! | [`diagram`]: a workflow or a run as a picture | [`DiagramRequest`] | [`Diagram`] |
+//!
+//! The parts of what they give are in the modules. A program that runs commands calls [`init`] first in its `main`.
+//!
+//! # A library of operations, and a workflow that uses it
+//!
+//! An operation is a function with a [`Signature`](graph::Signature): a name, a version, ports and parameters. Registered
+//! under the name of a library, it can be used by any workflow.
+//!
+//! ```
+//! use headwater::graph::{Operation, OperationError, Registry, Signature, Type, Value};
+//! use headwater::{Error, Progress, RunRequest, Stop};
+//!
+//! /// The operations of this library.
+//! fn libraries() -> Registry {
+//!     let square = Signature::new("square", "1") // a change of what it computes is a new version
+//!         .input("number", Type::Int)
+//!         .output("square", Type::Int);
+//!     let square = Operation::native(square, |inputs, _, _| match inputs {
+//!         [Value::Int(number)] => Ok(vec![Value::Int(number * number)]),
+//!         _ => Err(OperationError::Failed("`number` is no number".to_owned())),
+//!     });
+//!     let mut libraries = Registry::new();
+//!     libraries.register(Some("example"), square).expect("a new name");
+//!     libraries
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! headwater::init();
+//! # let folder = tempfile::tempdir()?;
+//! # let folder = folder.path();
+//! std::fs::write(folder.join("squares.yaml"), "
+//! headwater: 1
+//! workflow: squares
+//! inputs: {number: int}
+//! stages:
+//!   square:
+//!     tasks: [{op: example/square, in: {number: number}, out: {square: square}}]
+//! outputs: {square: square}
+//! ")?;
+//! std::fs::write(folder.join("data.yaml"), "inputs: {number: [2, 3, 2]}")?;
+//!
+//! let request = RunRequest {
+//!     flow: folder.join("squares.yaml"),
+//!     inputs: Some(folder.join("data.yaml")),
+//!     ..RunRequest::default()
+//! };
+//! let run = || headwater::run(&request, &libraries(), folder, &Progress::default(), &Stop::default());
+//! let report = run()?;
+//! assert!(report.succeeded());
+//! assert_eq!(report.outputs["square"].len(), 3);
+//! assert_eq!(report.counts.executed, 2); // what is equal is computed once,
+//! assert_eq!(run()?.counts.executed, 0); // and remembered
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # For those who change it
+//!
+//! This crate is the only place that wires the phases together, in the order of the way of the data:
 //!
 //! ```text
 //! file ─load→ Workflow ─data→ DataSet ─expand→ TaskGraph ─run (enact + execute)→ events ─keep→ products ─deliver→ files
@@ -12,102 +80,89 @@
 //! | `load` | reads a workflow file, and finds out the versions of its programs |
 //! | `data` | reads the data of a run: globs, tables, single values |
 //! | `place` | where the store is |
-//! | `keep` | gives products to the store and takes them back |
+//! | `keep`, `fetch`, `thrift` | give products to the store and take them back; which bytes are worth their place |
+//! | `limits`, `budget` | what a run may take; how a limit on memory is shared out |
 //! | `report` | what is asked of a run, and what it comes to |
 //! | `plan` | from a request to a planned run; dry runs |
 //! | `run` | one run, from plan to report |
-//! | `run_page` | the report of a run as a page |
-//! | `progress` | how far a run is, and its trace |
-//! | `trace` | the file of the trace, and text fit for a terminal |
-//! | `metrics` | the same for Prometheus |
+//! | `run_page`, `page` | the report of a run as a page; what all pages have in common |
+//! | `progress`, `metrics` | how far a run is, for people and for Prometheus |
+//! | `trace` | the file of the trace |
 //! | `deliver` | writes outputs where the user finds them |
 //! | `notes` | what a run notes for those who ask later |
-//! | `dag` | workflows and runs as pictures |
-//! | `overview` | an earlier run at a glance |
-//! | `explain` | why a task ran or what it reused; two runs side by side |
-//! | `study` | studies: parameter sets, and the plan that shares what they have in common |
-//! | `products` | the products of a store: listed, shown, checked, thrown away |
-//! | `sequence` | calls of a program, one after another, become a graph |
-//! | `native` | runs a [`TaskGraph`](graph::TaskGraph) of native operations, without files |
+//! | `identifier`, `temporary`, `whole`, `text` | names of runs, folders that go with what they are for, files that are whole or not there, text for people |
 //!
-//! A program that runs commands calls [`init`] first in its `main`.
+//! The public modules are steps too, and say so themselves.
 
 mod budget;
-mod dag;
+pub mod dag;
 mod data;
 mod deliver;
 mod error;
-mod explain;
+pub mod explain;
 mod fetch;
 mod identifier;
 mod keep;
+mod limits;
 mod load;
 mod metrics;
-mod native;
+pub mod native;
 mod notes;
-mod overview;
 mod page;
 mod place;
 mod plan;
-mod products;
-mod progress;
+pub mod products;
+pub mod progress;
 mod report;
 mod run;
 mod run_page;
+pub mod runs;
 pub mod sequence;
-mod study;
+pub mod study;
 mod temporary;
+pub mod text;
 mod thrift;
 mod trace;
+mod whole;
 
-pub use dag::{
-    Diagram, DiagramCounts, DiagramDetail, DiagramEdge, DiagramEnd, DiagramFormat, DiagramGroup,
-    DiagramNode, DiagramRequest, EdgeKind, NodeKind, diagram, diagram_dot, diagram_mermaid,
-    diagram_svg, run_diagram, workflow_diagram,
-};
-pub use error::Error;
-pub use explain::{
-    Cause, Change, Explanation, Group, Made, Named, RunDifference, Why, diff_runs, explain,
-    find_run,
-};
-pub use headwater_enact as enact;
-pub use headwater_execute::{Failure, FailureKind, Stop, inherited_environment};
-pub use headwater_flow::{data_schema, render, study_schema, workflow_schema};
+/// The files that people write: what checking one has shown, and the schema of each kind, for editors.
+pub mod files {
+    pub use headwater_flow::{data_schema, study_schema, workflow_schema};
+
+    pub use crate::load::{Checked, CheckedFile};
+}
+
+/// Operations, values, tasks: what a library of operations is written with.
 pub use headwater_graph as graph;
-pub use headwater_remember::{
-    Collected, FoundRun, RunRecord, RunStatus, RunTask, Store, TaskState, Verified,
-};
-pub use identifier::date;
-pub use keep::StoreKeeper;
-pub use load::{Checked, CheckedFile, Loaded, check_file, load};
-pub use metrics::{run_metrics, study_metrics};
-pub use native::{NativeRun, run_graph, run_graph_with};
-pub use notes::study_of_run;
-pub use overview::{RunOverview, StageOverview, overview};
+
+pub use error::Error;
+pub use headwater_flow::render;
+pub use limits::Limits;
+pub use load::check_file;
 pub use place::{StorePlace, open_store};
-pub use plan::{DryRun, StagePlan, dry_run};
-pub use products::{
-    Held, InputSource, Origin, Product, ProductFile, ProductInput, ProductOutput, ProductRequest,
-    collect_products, list_products, show_product, verify_products,
-};
-pub use progress::{MemorySnapshot, News, Progress, RunFacts, Snapshot, StageSnapshot};
-pub use report::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};
+
+pub use headwater_execute::Stop;
+pub use headwater_remember::Store;
+pub use plan::{DryRun, dry_run};
+#[doc(inline)]
+pub use progress::Progress;
+pub use report::{RunReport, RunRequest};
 pub use run::run;
-pub use run_page::{
-    RunBar, RunEnd, RunExecution, RunFailure, RunInput, RunOutput, RunOutputItem, RunParameter,
-    RunSummary, RunTaskRow, RunTimeline, RunTotals, report_run, run_report_html,
-};
-pub use sequence::Sequence;
+
+#[doc(inline)]
 pub use study::{
-    AlgorithmPlan, Bucketing, CostSource, ExampleImage, FailedEvaluation, Forecast, ForecastFacts,
-    Indices, LaterPhase, LiveAnswer, MoatRow, PhaseKind, PhaseSummary, PrefixSummary,
-    ReferencePlan, Reuse, ReusePlan, StopRule, StudyExample, StudyFacts, StudyItem, StudyParameter,
-    StudyPlan, StudyPlanRequest, StudyProgress, StudyReportRequest, StudyReuse, StudyRun,
-    StudyRunRequest, StudySnapshot, StudyStagePlan, StudySummary, TaskFacts, Timeline, TuneReport,
-    TuneRequest, TunedOperation, VbdPair, VbdRow, VbdRows, plan_study, report_study, run_study,
-    study_report_html, study_results_json, tune_study,
+    StudyPlan, StudyPlanRequest, StudyProgress, StudyReportRequest, StudyRun, StudyRunRequest,
+    TuneReport, TuneRequest, plan_study, report_study, run_study, tune_study,
 };
-pub use trace::printable;
+
+#[doc(inline)]
+pub use dag::{Diagram, DiagramRequest, diagram};
+#[doc(inline)]
+pub use explain::{Explanation, RunDifference, diff_runs, explain};
+#[doc(inline)]
+pub use native::{NativeRun, run_graph};
+#[doc(inline)]
+pub use sequence::Sequence;
 
 /// Starts the small helper process that starts programs. Call it first in `main`: in the helper it does not
 /// return. Without it programs are started directly, and their peak memory is not reliable.

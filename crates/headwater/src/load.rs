@@ -25,19 +25,19 @@ use crate::study::{ReadStudy, check_study_data, load_study};
 
 /// A workflow file that can be run.
 #[derive(Debug)]
-pub struct Loaded {
+pub(crate) struct Loaded {
     /// What it says.
-    pub workflow: Arc<Workflow>,
+    pub(crate) workflow: Arc<Workflow>,
     /// Libraries' operations and its own.
-    pub registry: Registry,
+    pub(crate) registry: Registry,
     /// Where it is.
-    pub file: PathBuf,
+    pub(crate) file: PathBuf,
     /// Its text.
-    pub text: String,
+    pub(crate) text: String,
     /// Warnings and notes.
-    pub diagnostics: Vec<Diagnostic>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
     /// Where the parts of the workflow stand in the file.
-    pub places: BTreeMap<Place, Span>,
+    pub(crate) places: BTreeMap<Place, Span>,
     /// What has to be copied before a task can run.
     pub(crate) copies: Vec<UsedCopy>,
     /// What the versions of its programs stand for.
@@ -235,6 +235,22 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
 }
 
 /// Reads a workflow file, or a study file with the files that it names, and says everything there is to say.
+///
+/// ```
+/// use headwater::graph::Registry;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// let path = folder.join("flow.yaml");
+/// std::fs::write(&path, "headwater: 1\nworkflow: wrong\nstagse: {}\n")?;
+/// let checked = headwater::check_file(&path, &Registry::new())?;
+/// assert!(checked.summary.is_none()); // it cannot be used
+/// for file in &checked.files {
+///     let told = headwater::render(&file.diagnostics, "flow.yaml", &file.text, false);
+///     assert!(told.contains("did you mean `stages`?"), "{told}");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
     let text = read_text(path)?;
     if headwater_flow::is_study(&text) {
@@ -287,11 +303,6 @@ pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
         files: vec![file],
         summary,
     })
-}
-
-/// Reads a workflow file to run it. `store` digests the files that programs use.
-pub fn load(path: &Path, libraries: &Registry, store: &Store) -> Result<Loaded, Error> {
-    parse(path, libraries)?.with_versions(libraries, store, None)
 }
 
 /// A workflow file without mistakes, before anybody has looked at what its programs are made of.

@@ -1,20 +1,61 @@
 //! Running a graph of native operations, without files: for programs that build their own graphs.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use headwater::graph::{
+//!     NewTask, Operation, OperationError, Scalar, ScalarType, Signature, Source, TaskGraph, Type, Value,
+//! };
+//!
+//! let square = Signature::new("example/square", "1")
+//!     .parameter("number", ScalarType::Int, None)
+//!     .output("square", Type::Int);
+//! let square = Arc::new(Operation::native(square, |_, parameters, _| match parameters {
+//!     [Scalar::Int(number)] => Ok(vec![Value::Int(number * number)]),
+//!     _ => Err(OperationError::Failed("`number` is no number".to_owned())),
+//! }));
+//! let add = Signature::new("example/add", "1")
+//!     .input("a", Type::Int)
+//!     .input("b", Type::Int)
+//!     .output("sum", Type::Int);
+//! let add = Arc::new(Operation::native(add, |inputs, _, _| match inputs {
+//!     [Value::Int(a), Value::Int(b)] => Ok(vec![Value::Int(a + b)]),
+//!     _ => Err(OperationError::Failed("not two numbers".to_owned())),
+//! }));
+//!
+//! let mut graph = TaskGraph::new();
+//! let (square, add) = (graph.operation(&square), graph.operation(&add));
+//! let mut squares = Vec::new();
+//! for (port, number) in [(0, 3), (1, 3)] {
+//!     let parameters = &[Scalar::Int(number)];
+//!     let (task, _) = graph.add(&NewTask { operation: square, parameters, inputs: &[], address: "" })?;
+//!     squares.push((port, Source::Product { task, port: 0 }));
+//! }
+//! let (sum, _) = graph.add(&NewTask { operation: add, parameters: &[], inputs: &squares, address: "" })?;
+//!
+//! let run = headwater::run_graph(graph, &[sum], 2, None)?;
+//! assert_eq!(run.output(sum), Some(&vec![Value::Int(18)]));
+//! assert_eq!(run.counts.executed, 2); // 3 was squared once
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use headwater_enact::{Capacity, Counts, Enactment, Options};
+pub use headwater_enact::{Backoff, Capacity, Options, Parallelism};
+use headwater_enact::{Counts, Enactment};
 use headwater_execute::{
     CommandSettings, Execution, Failure, Finished, Keeper, NothingKept, Observer, Pool, Stop,
 };
 use headwater_graph::{Operation, Outputs, TaskGraph, TaskId};
 use headwater_remember::Store;
 
+use crate::keep::StoreKeeper;
 use crate::run::Places;
 use crate::temporary::Temporary;
-use crate::{Error, StoreKeeper, budget};
+use crate::{Error, budget};
 
 /// More threads than this help nobody.
 const MOST_WORKERS: usize = 4096;
@@ -63,12 +104,17 @@ pub struct NativeRun {
     /// The tasks that failed, sorted, and why.
     pub failures: Vec<(TaskId, Failure)>,
     /// The graph, and where each task stands.
-    pub enactment: Enactment,
+    pub(crate) enactment: Enactment,
     /// Where files among the outputs lie.
     _files: Temporary,
 }
 
 impl NativeRun {
+    /// The graph that was run.
+    pub fn graph(&self) -> &TaskGraph {
+        self.enactment.graph()
+    }
+
     /// The outputs of a wanted task that ran.
     pub fn output(&self, task: TaskId) -> Option<&Outputs> {
         let place = self

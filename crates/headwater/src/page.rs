@@ -7,21 +7,26 @@
 //! | `labels` | labels that do not cover each other |
 //! | `text` | words and numbers |
 //! | `style` | the style sheet |
+//! | `markup` | for tests: whether a page is well-formed |
 //!
 //! Law: a page needs nothing but itself. It is well-formed as XML too, runs no script and asks no network for anything.
 //! Whatever a user wrote stands in it as text: `maud` escapes what is not [`Markup`], and [`clean`] takes out the
 //! characters that no page may hold.
 
 pub(crate) mod labels;
+#[cfg(test)]
+pub(crate) mod markup;
 mod style;
 pub(crate) mod svg;
 pub(crate) mod table;
 pub(crate) mod text;
 
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
+
+use crate::Error;
 
 /// What every page of ours has in it.
 const MARK: &str = "<meta name=\"generator\" content=\"Headwater\"";
@@ -32,6 +37,35 @@ pub(crate) fn is_page(path: &Path) -> bool {
     let file = std::fs::File::open(path);
     let read = file.and_then(|file| file.take(4096).read_to_end(&mut beginning));
     read.is_ok() && String::from_utf8_lossy(&beginning).contains(MARK)
+}
+
+/// The name of a report.
+pub(crate) const REPORT: &str = "report.html";
+
+/// Where a report goes that is asked for once more: to `output`, a file or a folder, or beside the results in `beside`.
+/// A file that is no page of ours is not overwritten; the folder is there afterwards.
+pub(crate) fn destination(
+    output: Option<&Path>,
+    beside: &Path,
+    current: &Path,
+) -> Result<PathBuf, Error> {
+    let path = current.join(output.unwrap_or(&beside.join(REPORT)));
+    let path = if path.is_dir() {
+        path.join(REPORT)
+    } else {
+        path
+    };
+    if path.exists() && !is_page(&path) {
+        return Err(Error::usage(
+            format!("`{}` is there already, and is no report", path.display()),
+            Some("name another file with -o".to_owned()),
+        ));
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .map_err(|source| Error::io("cannot make folder", folder, source))?;
+    }
+    Ok(path)
 }
 
 /// A whole page: `title` for the window, and what stands in the body.

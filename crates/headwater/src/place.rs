@@ -41,6 +41,18 @@ impl StorePlace {
 }
 
 /// Opens the store that `place` means.
+///
+/// ```
+/// use headwater::StorePlace;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// let place = StorePlace { url: Some("kept".to_owned()), read_only: false };
+/// let store = headwater::open_store(&place, folder)?;
+/// assert_eq!(store.root(), folder.join("kept"));
+/// assert!(store.runs(10)?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn open_store(place: &StorePlace, current: &Path) -> Result<Arc<Store>, Error> {
     let mode = if place.read_only {
         Mode::ReadOnly

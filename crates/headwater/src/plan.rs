@@ -4,18 +4,20 @@
 //! files, the data or the machine is found here.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_enact::{Backoff, Capacity, Enactment, Expander, OpenError, Options, State};
+use headwater_enact::{Enactment, Expander, OpenError, Options, State};
 use headwater_execute::{Keeper, Ports, Watched};
 use headwater_graph::{Diagnostic, Recipe, Records, Registry, StoredOutput, TaskId, decode};
 use headwater_remember::Store;
 
+use crate::keep::StoreKeeper;
+use crate::limits::machine_cores;
+use crate::load::Loaded;
 use crate::run::Places;
 use crate::run_page::Given;
-use crate::{Error, Loaded, RunRequest, StoreKeeper, StorePlace, budget};
+use crate::{Error, RunRequest, StorePlace};
 
 /// What a stage would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,21 +70,6 @@ pub(crate) struct Prepared {
     pub(crate) watched: Arc<Watched>,
 }
 
-pub(crate) fn machine_cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// The memory of this machine in bytes.
-pub(crate) fn machine_memory() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
-    line.split_whitespace()
-        .nth(1)?
-        .parse::<u64>()
-        .ok()
-        .map(|kilobytes| kilobytes * 1024)
-}
-
 /// Plans the run of that name, or one that nobody means to start.
 pub(crate) fn prepare(
     request: &RunRequest,
@@ -115,7 +102,7 @@ pub(crate) fn prepare(
     for item in items.flatten().filter(|_| run.is_some()) {
         watched.add(&item.value);
     }
-    let cores = request.cores.unwrap_or_else(machine_cores);
+    let cores = request.limits.cores_here();
     let open = |error| OpenError::Shape(error);
     let expander = Expander::new(
         &loaded.workflow,
@@ -124,20 +111,11 @@ pub(crate) fn prepare(
         &data.parameters,
     )
     .map_err(|errors| loaded.mistakes(&errors.into_iter().map(open).collect::<Vec<_>>()))?;
-    let memory = request.memory.or_else(machine_memory);
     let options = Options {
         parallelism: request.parallelism,
-        capacity: Capacity {
-            cores: cores as u64,
-            memory,
-            aside: budget::aside(memory),
-            others: request.resources.clone(),
-        },
-        retries: request.retries,
-        backoff: Backoff::default(),
-        fail_fast: request.fail_fast,
         remembers: true,
         compares: true,
+        ..request.limits.options()
     };
     let enactment = Enactment::of_workflow(expander, options);
     let given = Given::of(&loaded.workflow, &data, &request.settings);
@@ -162,6 +140,16 @@ pub(crate) fn prepare(
 }
 
 /// What `request` would do; nothing is executed and nothing is written.
+///
+/// ```no_run
+/// use headwater::RunRequest;
+/// use headwater::graph::Registry;
+///
+/// let request = RunRequest { flow: "words.yaml".into(), ..RunRequest::default() };
+/// let plan = headwater::dry_run(&request, &Registry::new(), ".".as_ref())?;
+/// println!("{} of {} tasks would run", plan.execute, plan.tasks);
+/// # Ok::<(), headwater::Error>(())
+/// ```
 pub fn dry_run(
     request: &RunRequest,
     libraries: &Registry,

@@ -9,9 +9,11 @@ use std::sync::Arc;
 use headwater_graph::{
     Digest, Objects, ProductRecord, Recipe, Records, Scalar, StoredOutput, Value, decode,
 };
-use headwater_remember::{Collected, FoundProduct, ProductFilter, Store, Verified};
+pub use headwater_remember::{Collected, Verified};
+use headwater_remember::{FoundProduct, ProductFilter, Store};
 
-use crate::explain::{Made, Named, Source, find_run, made};
+use crate::explain::{Made, Named, Source, made};
+use crate::runs::find_run;
 use crate::{Error, notes};
 
 /// Of a list that a port reads, so many items are named.
@@ -163,10 +165,7 @@ fn held(outputs: &[ProductOutput]) -> Held {
 }
 
 /// Products, the last one first, and how much of each is here.
-pub fn list_products(
-    store: &Store,
-    request: &ProductRequest,
-) -> Result<Vec<(ProductRecord, Held)>, Error> {
+pub fn list(store: &Store, request: &ProductRequest) -> Result<Vec<(ProductRecord, Held)>, Error> {
     let run = match &request.run {
         Some(run) => Some(find_run(store, run)?.id),
         None => None,
@@ -186,7 +185,7 @@ pub fn list_products(
 }
 
 /// Everything about the product whose recipe begins with these digits.
-pub fn show_product(store: &Store, recipe: &str) -> Result<Product, Error> {
+pub fn show(store: &Store, recipe: &str) -> Result<Product, Error> {
     let (asked, record) = match store.find_product(&recipe.to_lowercase())? {
         FoundProduct::One { asked, record } => (asked, *record),
         FoundProduct::None => {
@@ -216,17 +215,14 @@ pub fn show_product(store: &Store, recipe: &str) -> Result<Product, Error> {
 
 /// Reads all objects and records and compares them with what was written. What is damaged is set aside and made anew
 /// when a run needs it. `progress` is told how many bytes were read, and of how many.
-pub fn verify_products(
-    store: &Store,
-    progress: &(dyn Fn(u64, u64) + Sync),
-) -> Result<Verified, Error> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+pub fn verify(store: &Store, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Verified, Error> {
+    let threads = crate::limits::machine_cores();
     Ok(store.verify(threads, progress)?)
 }
 
 /// Throws away objects until those that are left have at most `max` bytes: first what is cheap to make again for its
 /// size, and seldom used. Records stay. With `dry_run` it only says what would go.
-pub fn collect_products(store: &Store, max: u64, dry_run: bool) -> Result<Collected, Error> {
+pub fn collect(store: &Store, max: u64, dry_run: bool) -> Result<Collected, Error> {
     Ok(store.collect(max, dry_run)?)
 }
 

@@ -13,7 +13,9 @@ use headwater_enact::{Enactment, Start, State};
 use headwater_execute::{Execution, Failure, FailureKind, Finished, Observer};
 use headwater_graph::{Recipe, TaskId};
 
-use crate::trace::{Trace, printable};
+pub use crate::metrics::{run_metrics, study_metrics};
+use crate::text::printable;
+use crate::trace::Trace;
 
 /// What run it is, once that is known.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -10,7 +10,7 @@ use headwater_execute::{Failure, shell_quote};
 use headwater_graph::{Diagnostic, Index, Value};
 use headwater_remember::RunStatus;
 
-use crate::StorePlace;
+use crate::{Limits, StorePlace};
 
 /// What to run, and how.
 #[derive(Debug, Clone, Default)]
@@ -23,20 +23,10 @@ pub struct RunRequest {
     pub settings: Vec<String>,
     /// Which store.
     pub store: StorePlace,
-    /// Cores; `None`: those of this machine.
-    pub cores: Option<usize>,
-    /// Bytes for running tasks and live products.
-    pub memory: Option<u64>,
-    /// Bytes that the objects of the store may take.
-    pub disk: Option<u64>,
-    /// Other counters: gpu, a licence.
-    pub resources: BTreeMap<Arc<str>, u64>,
+    /// What it may take, and how it deals with failures.
+    pub limits: Limits,
     /// Which kinds of parallelism are on.
     pub parallelism: Parallelism,
-    /// How often a failed task is tried again, unless its operation says otherwise.
-    pub retries: u32,
-    /// Start nothing more after the first failure.
-    pub fail_fast: bool,
     /// Where outputs go; `None`: `outputs/<run>` in the current folder.
     pub outputs: Option<PathBuf>,
     /// The command line, for the record.

@@ -16,13 +16,58 @@ use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskSt
 
 use crate::deliver::{DeliveredAll, deliver, link_last, table};
 use crate::fetch::StoreFetcher;
+use crate::keep::StoreKeeper;
 use crate::plan::{Prepared, prepare, recompute_lost, recompute_lost_inputs};
 use crate::progress::{Clock, Listener, RunFacts, TraceRow, address_of};
+use crate::report::FailedTask;
 use crate::trace::Trace;
-use crate::{Error, FailedTask, Progress, RunReport, RunRequest, StoreKeeper};
-use crate::{budget, dag, notes, run_page};
+use crate::{Error, Progress, RunReport, RunRequest};
+use crate::{budget, dag, notes, page, run_page};
 
 /// Runs `request` until everything has ended or `stop` is asked for.
+///
+/// `libraries` has the operations that the workflow may use besides its own. Outputs, the store and a data file are
+/// looked for in `current`, unless the request says where. Who has a clone of `progress` sees how far it is, and who has
+/// one of `stop` can end it; what was finished is kept.
+///
+/// ```
+/// use headwater::graph::Registry;
+/// use headwater::runs::Delivered;
+/// use headwater::{Progress, RunRequest, Stop};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// std::fs::write(folder.join("greet.yaml"), r#"
+/// headwater: 1
+/// workflow: greet
+/// parameters: {name: {type: text, default: world}}
+/// stages:
+///   greet:
+///     tasks: [{op: say, params: {name: $name}, out: {line: line}}]
+/// outputs: {greeting: line}
+/// operations:
+///   say:
+///     shell: printf 'hello %s' {param.name} > {out.line}
+///     params: {name: text}
+///     outputs: {line: {type: file, path: line.txt}}
+/// "#)?;
+/// let request = RunRequest {
+///     flow: folder.join("greet.yaml"),
+///     settings: vec!["name=you".to_owned()],
+///     ..RunRequest::default()
+/// };
+/// let report = headwater::run(&request, &Registry::new(), folder, &Progress::default(), &Stop::default())?;
+///
+/// // Reading the report: what failed, what came out, and how much had to be done.
+/// for failed in &report.failures {
+///     eprintln!("{}", failed.description());
+/// }
+/// let greeting = &report.outputs["greeting"][0];
+/// let Delivered::Path(path) = &greeting.what else { panic!("a file") };
+/// assert_eq!(std::fs::read_to_string(path)?, "hello you");
+/// assert_eq!((report.counts.executed, report.counts.reused()), (1, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn run(
     request: &RunRequest,
     libraries: &Registry,
@@ -49,23 +94,23 @@ pub fn run(
             Some("give a new one with -o, or leave -o out".to_owned()),
         ));
     }
-    budget::keep_to(request.memory);
-    let room = budget::for_store(request.memory);
-    let mut keeper = StoreKeeper::within(Arc::clone(&store), &run, request.disk, room);
+    budget::keep_to(request.limits.memory);
+    let room = budget::for_store(request.limits.memory);
+    let mut keeper = StoreKeeper::within(Arc::clone(&store), &run, request.limits.disk, room);
     // Everything that can be wrong with the data is found here, before anything is written.
     let opened = prepared
         .enactment
         .open(&mut keeper)
         .map_err(|error| prepared.loaded.mistakes(&[error]));
-    if let Some(disk) = request.disk {
+    if let Some(disk) = request.limits.disk {
         keep_distance(&store, disk);
     }
     let opened = opened.and_then(|()| {
         recompute_lost(&mut prepared.enactment, &mut keeper)?;
         // Under a limit on disk what will be needed is said to be in use before room is made.
-        while request.disk.is_some() && recompute_lost_inputs(&mut prepared.enactment, &mut keeper)?
-        {
-        }
+        while request.limits.disk.is_some()
+            && recompute_lost_inputs(&mut prepared.enactment, &mut keeper)?
+        {}
         Ok(())
     });
     if let Err(error) = opened {
@@ -78,14 +123,10 @@ pub fn run(
         workflow: prepared.loaded.workflow.name.to_string(),
         file: std::path::absolute(&request.flow).unwrap_or_else(|_| request.flow.clone()),
         started: crate::identifier::now(),
-        ended: None,
-        status: RunStatus::Running,
         tasks: prepared.enactment.counts().tasks as u64,
-        executed: 0,
-        reused: 0,
-        failed: 0,
         outputs: folder.clone(),
         command: request.command.clone(),
+        ..RunRecord::default()
     };
     let facts = RunFacts {
         run: run.clone(),
@@ -160,7 +201,7 @@ fn tell(
         let told = kept.err().map(|error| error.to_string());
         report.notes.extend(told);
     }
-    let path = report.folder.join(run_page::PAGE);
+    let path = report.folder.join(page::REPORT);
     // The folder was empty; what a task put there by itself stays.
     if path.exists() {
         let note = format!("there is no report: `{}` is there already", path.display());
@@ -408,7 +449,7 @@ fn finish(
             .chain(enactment.take_notes())
             .chain(budget::told(
                 enactment.coordinator(),
-                request.memory,
+                request.limits.memory,
                 "--memory",
             ))
             .chain(notes)

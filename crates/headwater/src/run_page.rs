@@ -24,22 +24,21 @@ mod keep;
 mod lanes;
 mod summary;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use maud::{Markup, html};
 
 pub(crate) use gather::{Given, summary};
 pub use keep::report_run;
-pub(crate) use keep::{Figures, PAGE, figures, remember, write_page};
-pub use summary::{
-    RunBar, RunEnd, RunExecution, RunFailure, RunInput, RunOutput, RunOutputItem, RunParameter,
-    RunSummary, RunTaskRow, RunTimeline, RunTotals,
-};
+pub(crate) use keep::{Figures, figures, remember, write_page};
+use summary::RunSummary;
 
 use crate::dag;
 use crate::page;
 
 /// The report of a run as one HTML file that can be read offline. Links lead to files beside it.
-pub fn run_report_html(summary: &RunSummary) -> String {
+fn run_report_html(summary: &RunSummary) -> String {
     let body = html! {
         (head::section(summary))
         main { "\n"

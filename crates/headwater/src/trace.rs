@@ -1,9 +1,8 @@
-//! The file `trace.tsv` while it is written, and text made fit for a terminal.
+//! The file `trace.tsv` while it is written.
 //!
 //! Law: the header is in the file at once, and whole lines follow it at least about every second while lines come; so a
 //! process that is killed leaves what it did.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -51,22 +50,6 @@ impl Trace {
     }
 }
 
-/// A text whose control characters a terminal only shows: `\u{1b}` for an escape. Line ends and tabs stay.
-pub fn printable(text: &str) -> Cow<'_, str> {
-    let acts = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
-    if !text.contains(acts) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for letter in text.chars() {
-        match acts(letter) {
-            true => out.extend(letter.escape_default()),
-            false => out.push(letter),
-        }
-    }
-    Cow::Owned(out)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,14 +71,5 @@ mod tests {
         trace.line("three").unwrap();
         trace.flush().unwrap();
         assert!(read().ends_with("two\nthree\n"));
-    }
-
-    #[test]
-    fn what_acts_on_a_terminal_is_shown_instead() {
-        assert_eq!(printable("a\tb\nc é"), "a\tb\nc é");
-        assert_eq!(
-            printable("\u{1b}[2Jx\r\u{7}\u{9b}31m\n"),
-            "\\u{1b}[2Jx\\r\\u{7}\\u{9b}31m\n"
-        );
     }
 }

@@ -1,7 +1,9 @@
 //! Explanations that real runs give rarely: two runs at once, lost records, tasks that nothing needed.
 
+use headwater::explain::Why;
 use headwater::graph::{ProductRecord, Recipe, Records};
-use headwater::{RunRecord, RunStatus, RunTask, Store, TaskState, Why, explain};
+use headwater::runs::{RunRecord, RunStatus, RunTask, TaskState};
+use headwater::{Store, explain};
 use headwater_remember::{Mode, RunCounts};
 
 struct Case {
@@ -26,14 +28,9 @@ impl Case {
             workflow: "flow".to_owned(),
             file: "flow.yaml".into(),
             started,
-            ended: None,
-            status: RunStatus::Running,
             tasks: 1,
-            executed: 0,
-            reused: 0,
-            failed: 0,
             outputs: "outputs".into(),
-            command: Vec::new(),
+            ..RunRecord::default()
         };
         self.store.begin_run(&run).unwrap();
     }

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use headwater::enact::{Backoff, Capacity, Options};
 use headwater::graph::{
     Array, Context, External, FileValue, Identity, NewTask, Operation, OperationError, Outputs,
     Scalar, ScalarType, Signature, Source, TaskGraph, TaskId, Type, Value, value_digest,
 };
-use headwater::{NativeRun, StorePlace, open_store, run_graph, run_graph_with};
+use headwater::native::run_graph_with;
+use headwater::native::{Backoff, Capacity, Options};
+use headwater::{NativeRun, StorePlace, open_store, run_graph};
 use proptest::prelude::*;
 
 /// How long vectors are here.

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use headwater::enact::{Backoff, Capacity, Options};
 use headwater::graph::{
     Array, Context, ElementType, External, Identity, NewTask, Operation, OperationError, Outputs,
     Scalar, ScalarType, Signature, Source, TaskGraph, TaskId, Type, Value, value_digest,
 };
-use headwater::{FailureKind, NativeRun, StorePlace, open_store, run_graph, run_graph_with};
+use headwater::native::run_graph_with;
+use headwater::native::{Backoff, Capacity, Options};
+use headwater::runs::FailureKind;
+use headwater::{NativeRun, StorePlace, open_store, run_graph};
 
 /// An operation with inputs `a`, `b`, … and a parameter `n` that gives `value`.
 fn operation(

@@ -2,12 +2,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use headwater::enact::{Capacity, Options};
 use headwater::graph::{
     Context, NewTask, Operation, OperationError, Outputs, Scalar, ScalarType, Signature, Source,
     TaskGraph, TaskId, Type, Value,
 };
-use headwater::{NativeRun, StorePlace, open_store, run_graph_with};
+use headwater::native::run_graph_with;
+use headwater::native::{Capacity, Options};
+use headwater::{NativeRun, StorePlace, open_store};
 
 fn op(
     name: &str,

@@ -11,7 +11,7 @@ use headwater_graph::{
     Digest, Known, Objects, ProductRecord, Recipe, Records, Scalar, StoredOutput,
 };
 use headwater_remember::{
-    Alias, Leases, Mode, ObjectSource, Pending, PendingObject, RunRecord, RunStatus, Store, Writer,
+    Alias, Leases, Mode, ObjectSource, Pending, PendingObject, RunRecord, Store, Writer,
 };
 
 /// How many recipes the engine asks for at once.
@@ -172,14 +172,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         workflow: "bench".into(),
         file: "bench.yaml".into(),
         started: 0,
-        ended: None,
-        status: RunStatus::Running,
-        tasks: 0,
-        executed: 0,
-        reused: 0,
-        failed: 0,
         outputs: "outputs".into(),
-        command: Vec::new(),
+        ..RunRecord::default()
     };
     store.begin_run(&run)?;
     let mut digests = Vec::new();

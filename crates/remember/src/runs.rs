@@ -14,9 +14,10 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::store::Store;
 
 /// How a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RunStatus {
     /// Its process is at it.
+    #[default]
     Running,
     /// Everything that was wanted is there.
     Done,
@@ -68,8 +69,8 @@ pub struct RunCounts {
     pub failed: u64,
 }
 
-/// A run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A run. By default it is beginning: nothing has become of its tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunRecord {
     /// Its name, `YYYYMMDD-HHMMSS-xxxx`.
     pub id: String,

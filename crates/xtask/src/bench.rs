@@ -1,7 +1,9 @@
 //! `cargo xtask bench`: starting a benchmark program.
 //!
 //! Law: a benchmark is a file `NAME.rs` (or a folder `NAME` with a `main.rs`) in `crates/bench/src/bin`; it runs in
-//! release mode, gets every argument but its name, and its exit code is ours.
+//! release mode, gets every argument but its name, and its exit code is ours. `all` is all of them.
+
+mod all;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,12 +39,20 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         print!("{}", list(&benches));
         return Ok(ExitCode::SUCCESS);
     };
+    if name == all::NAME {
+        return all::run(&benches, &passed);
+    }
     if !benches.iter().any(|bench| bench.name == name) {
         return Err(Failure::usage(format!(
             "there is no benchmark `{name}`\n{}",
             list(&benches)
         )));
     }
+    process::run_cargo(&line(name, &passed)).map(process::pass_on)
+}
+
+/// What cargo is told to run a benchmark.
+fn line<'a>(name: &'a str, passed: &[&'a str]) -> Vec<&'a str> {
     let mut line = vec![
         "run",
         "--release",
@@ -54,7 +64,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         "--",
     ];
     line.extend(passed);
-    process::run_cargo(&line).map(process::pass_on)
+    line
 }
 
 /// The name of the benchmark, and what is passed on to it: all the other arguments.
@@ -126,6 +136,7 @@ fn list(benches: &[Bench]) -> String {
         page.push_str(format!("  {name:width$}  {about}").trim_end());
         page.push('\n');
     }
+    page.push_str("`all` runs all of them and prints the table of the README\n");
     page
 }
 
@@ -162,7 +173,7 @@ mod tests {
         };
         assert_eq!(
             list(&[bench]),
-            "benchmarks:\n  overhead  What a task costs.\n"
+            "benchmarks:\n  overhead  What a task costs.\n`all` runs all of them and prints the table of the README\n"
         );
         assert_eq!(list(&[]), "there are no benchmarks yet\n");
     }

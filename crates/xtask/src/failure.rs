@@ -38,6 +38,18 @@ pub(crate) enum Failure {
         /// What the system said.
         source: io::Error,
     },
+    /// A file could not be written.
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Figures of benchmarks are not what they should be.
+    Figures {
+        /// What is wrong with them.
+        what: String,
+    },
     /// `cargo metadata` printed something unexpected.
     Metadata {
         /// What was looked for and not found.
@@ -81,6 +93,13 @@ impl fmt::Display for Failure {
             Failure::Read { path, source } => {
                 write!(out, "cannot read `{}`: {source}", path.display())
             }
+            Failure::Write { path, source } => {
+                write!(out, "cannot write `{}`: {source}", path.display())
+            }
+            Failure::Figures { what } => write!(
+                out,
+                "{what}\nhint: `cargo xtask bench all --json > docs/figures.json` measures anew"
+            ),
             Failure::Metadata { missing } => write!(out, "`cargo metadata` gave no {missing}"),
         }
     }

@@ -16,6 +16,9 @@ Usage: cargo xtask COMMAND
   bench [NAME] [--json]  run a benchmark in release mode; exits 1 when a claim does not hold
                          without NAME: list the benchmarks
                          --json: one JSON document on stdout instead of lines for people
+  bench all [--json]     run all benchmarks, one after the other, and print the table of the README
+  figures                write the tables of README.md, docs/figures.md and docs/peers.md anew, from
+                         docs/figures.json, which is what `bench all --json` printed
   fuzz [--minutes N]     read mutated workflow files, then image files, each until a panic is found or
                          N minutes (default 10) are over
   crash [--minutes N]    kill writers of a store until something is lost or N minutes (default 10) are over
@@ -36,7 +39,7 @@ mod tests {
 
     #[test]
     fn every_command_is_taught() {
-        for command in ["test", "tidy", "bench", "fuzz", "crash", "help"] {
+        for command in ["test", "tidy", "bench", "figures", "fuzz", "crash", "help"] {
             assert!(
                 PAGE.lines()
                     .any(|line| line.starts_with(&format!("  {command} "))),

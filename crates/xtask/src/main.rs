@@ -10,9 +10,11 @@ mod bench;
 mod code;
 mod crash;
 mod failure;
+mod figures;
 mod fuzz;
 mod help;
 mod minutes;
+mod packages;
 mod process;
 mod test;
 mod tidy;
@@ -42,6 +44,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, Failure> {
         "tidy" => tidy::run(rest),
         "test" => test::run(rest),
         "bench" => bench::run(rest),
+        "figures" => figures::run(rest),
         "fuzz" => fuzz::run(rest),
         "crash" => crash::run(rest),
         "help" | "--help" | "-h" => Ok(help::print()),

@@ -8,8 +8,10 @@ mod architecture;
 mod decisions;
 mod edges;
 mod escaping;
+mod figures;
 mod invariants;
 mod leftovers;
+mod links;
 mod messages;
 mod paths;
 mod purity;
@@ -59,7 +61,7 @@ impl fmt::Display for Problem {
 }
 
 /// Every rule.
-const RULES: [fn(&Workspace) -> Vec<Problem>; 10] = [
+const RULES: &[fn(&Workspace) -> Vec<Problem>] = &[
     edges::check,
     purity::check,
     shape::check,
@@ -69,6 +71,8 @@ const RULES: [fn(&Workspace) -> Vec<Problem>; 10] = [
     decisions::check,
     invariants::check,
     escaping::check,
+    figures::check,
+    links::check,
     messages::check,
 ];
 
@@ -123,7 +127,7 @@ mod example {
             .collect();
         Workspace {
             files,
-            packages: Vec::new(),
+            ..Workspace::default()
         }
     }
 

@@ -20,6 +20,8 @@ const NOT_SOURCES: [&str; 4] = [".git", "target", ".headwater", "outputs"];
 pub(crate) struct Workspace {
     /// All text files that are or would be tracked, sorted by path.
     pub(crate) files: Vec<SourceFile>,
+    /// The paths of all other files: pictures and the like.
+    pub(crate) others: Vec<String>,
     /// The packages under `crates/`.
     pub(crate) packages: Vec<Package>,
 }
@@ -68,7 +70,7 @@ impl Workspace {
         };
         paths.sort();
         paths.dedup();
-        let mut files = Vec::new();
+        let (mut files, mut others) = (Vec::new(), Vec::new());
         for path in paths {
             let full = root.join(&path);
             // A tracked file may be deleted in the working tree, and a link may lead anywhere.
@@ -77,12 +79,14 @@ impl Workspace {
             }
             let bytes = fs::read(&full).map_err(|source| Failure::Read { path: full, source })?;
             // What is not UTF-8 is a picture or the like, and no rule is about those.
-            if let Ok(text) = String::from_utf8(bytes) {
-                files.push(SourceFile { path, text });
+            match String::from_utf8(bytes) {
+                Ok(text) => files.push(SourceFile { path, text }),
+                Err(_) => others.push(path),
             }
         }
         Ok(Workspace {
             files,
+            others,
             packages: packages(&metadata(root)?)?,
         })
     }
@@ -90,6 +94,16 @@ impl Workspace {
     /// The file at this path.
     pub(crate) fn file(&self, path: &str) -> Option<&SourceFile> {
         self.files.iter().find(|file| file.path == path)
+    }
+
+    /// Whether there is a file at this path, or a folder with files in it.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        let texts = self.files.iter().map(|file| file.path.as_str());
+        let mut all = texts.chain(self.others.iter().map(String::as_str));
+        all.any(|file| {
+            file.strip_prefix(path)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || path.is_empty())
+        })
     }
 
     /// All Rust files.

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater::enact::{Action, Capacity, Enactment, NothingRemembered, Options, Outcome, Time};
 use headwater::graph::{
     CommandTemplate, Context, Invocation, Kind, NewTask, Operation, OperationError, Outputs, Part,
     Scalar, ScalarType, Signature, Source, TaskGraph, TaskId, Text, Type, Value,
 };
 use headwater::{StorePlace, open_store, run_graph};
 use headwater_bench::{Bar, Claims, median, resident, timed};
+use headwater_enact::{Action, Capacity, Enactment, NothingRemembered, Options, Outcome, Time};
 
 const WORKERS: usize = 2;
 const CHAIN: usize = 4;
@@ -326,7 +326,7 @@ fn spawn_true() {
     let path = c"/bin/true";
     let arguments = [path.as_ptr().cast_mut(), std::ptr::null_mut()];
     // The same environment that the engine gives to programs: what the loader makes of it is not our doing.
-    let pairs: Vec<CString> = headwater::inherited_environment()
+    let pairs: Vec<CString> = headwater_execute::inherited_environment()
         .into_iter()
         .filter_map(|(name, value)| {
             CString::new(format!(

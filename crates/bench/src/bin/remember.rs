@@ -192,6 +192,8 @@ fn digests(claims: &mut Claims, folder: &Path) -> Result<(), Box<dyn Error>> {
         };
         starts.push(start);
     }
+    let version = Command::new("b3sum").arg("--version").output()?;
+    claims.compared_with(String::from_utf8_lossy(&version.stdout).trim());
     // What can be subtracted for sure.
     let start = starts.into_iter().fold(f64::INFINITY, f64::min);
     for (what, count, size) in [

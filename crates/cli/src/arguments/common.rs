@@ -3,11 +3,11 @@
 //! Law: a flag that several commands have stands here, once, so that it has one name, one meaning, one default and one
 //! sentence of help wherever it is.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use headwater::Limits;
 
 use super::values::{resource, size};
 
@@ -76,11 +76,18 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// The other resources, by name.
-    pub(crate) fn resources(&self) -> BTreeMap<Arc<str>, u64> {
-        let all = self.resource.iter();
-        all.map(|(name, number)| (Arc::from(name.as_str()), *number))
-            .collect()
+    /// The same for a request.
+    pub(crate) fn limits(&self) -> Limits {
+        let resources = self.resource.iter();
+        let resources = resources.map(|(name, number)| (Arc::from(name.as_str()), *number));
+        Limits {
+            cores: self.cores.number(),
+            memory: self.memory,
+            disk: self.disk,
+            resources: resources.collect(),
+            retries: self.retries,
+            fail_fast: self.fail_fast,
+        }
     }
 }
 

@@ -313,7 +313,7 @@ fn base_points_are_left_out_by_their_own_rule() {
     let text = said_of(
         |phase| {
             phase.values[0][7] = None;
-            phase.failed.push(headwater::FailedEvaluation {
+            phase.failed.push(headwater::study::FailedEvaluation {
                 set: 7,
                 item: 0,
                 why: "the value is not a number".to_owned(),
@@ -334,7 +334,7 @@ fn a_failure_of_one_of_several_items_names_it() {
     let text = said_of(
         |phase| {
             phase.values[1][3] = None;
-            phase.failed.push(headwater::FailedEvaluation {
+            phase.failed.push(headwater::study::FailedEvaluation {
                 set: 3,
                 item: 1,
                 why: format!("segment.find[3-1]: {}", "long ".repeat(50)),
@@ -449,7 +449,7 @@ fn what_is_saved_is_told_as_far_as_it_is_known() {
 fn work_that_was_done_twice_is_told() {
     let mut facts = cases::moat().facts;
     facts.recomputed = 12;
-    let text = work(&facts).join("\n");
+    let text = work(&facts, 1).join("\n");
     assert!(text.contains("\n12 tasks run again, because"), "{text}");
 }
 

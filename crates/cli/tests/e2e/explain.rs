@@ -766,9 +766,9 @@ fn products_are_listed_and_shown() {
     assert_eq!(
         listed,
         [
-            "recipe operation parameters size took when run bytes",
-            "# sum 9 B TIME DATE RUN-2 here",
-            "# sum 9 B TIME DATE RUN-1 here",
+            "recipe operation parameters size took bytes run",
+            "# sum 9 B TIME here RUN-2",
+            "# sum 9 B TIME here RUN-1",
         ]
     );
     let list = |arguments: &[&str]| {

@@ -4,6 +4,7 @@
 //! a clock: where a test has to meet a moment, it watches a file that the commands write.
 
 mod arguments;
+mod book;
 mod counts;
 mod cutoff;
 mod dag;

@@ -9,7 +9,7 @@ use super::model::{Diagram, DiagramEnd, DiagramNode, EdgeKind, NodeKind};
 use super::text::plain;
 
 /// The diagram in the language of Graphviz: stages are clusters.
-pub fn diagram_dot(diagram: &Diagram) -> String {
+pub(crate) fn diagram_dot(diagram: &Diagram) -> String {
     let mut out = format!("// {MADE}\ndigraph {{\n");
     let mut title = vec![diagram.title.as_str()];
     title.extend(diagram.notes.iter().map(String::as_str));

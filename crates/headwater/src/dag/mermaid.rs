@@ -10,7 +10,7 @@ use super::model::{Diagram, DiagramEnd, DiagramNode, EdgeKind, NodeKind};
 use super::text::plain;
 
 /// The diagram as a Mermaid flowchart: stages are subgraphs.
-pub fn diagram_mermaid(diagram: &Diagram) -> String {
+pub(crate) fn diagram_mermaid(diagram: &Diagram) -> String {
     let mut out = String::from("flowchart TB\n");
     let notes = std::iter::once(&diagram.title).chain(&diagram.notes);
     let _ = writeln!(out, "  %% {MADE}");

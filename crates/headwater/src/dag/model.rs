@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::grouped;
+
 /// A workflow, or a run of one, as boxes and arrows.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Diagram {
@@ -229,17 +231,4 @@ impl DiagramNode {
             hours => format!("{:.1} h", hours / 3600.0),
         })
     }
-}
-
-/// A number with its thousands apart.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

@@ -15,10 +15,11 @@ use headwater_remember::{RunRecord, RunTask, Store, TaskState};
 use serde::{Deserialize, Serialize};
 
 use super::model::{
-    Diagram, DiagramCounts, DiagramEdge, DiagramEnd, DiagramNode, EdgeKind, NodeKind, grouped,
+    Diagram, DiagramCounts, DiagramEdge, DiagramEnd, DiagramNode, EdgeKind, NodeKind,
 };
 use super::workflow::{first_tasks, workflow_diagram};
 use crate::Error;
+use crate::text::grouped;
 
 /// Where a run notes its diagram, in its folder.
 const NOTE: &str = "dag.json";
@@ -303,7 +304,7 @@ fn each(grouped: &Diagram, parts: &[Part<'_>], homes: &[Vec<u32>]) -> Diagram {
 }
 
 /// The diagram of a run.
-pub fn run_diagram(
+pub(crate) fn run_diagram(
     store: &Store,
     run: &RunRecord,
     detail: DiagramDetail,

@@ -7,10 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use headwater_derive::Kind;
 
-use super::model::{
-    Diagram, DiagramEdge, DiagramEnd, DiagramNode, EdgeKind, NodeKind, grouped as thousands,
-};
+use super::model::{Diagram, DiagramEdge, DiagramEnd, DiagramNode, EdgeKind, NodeKind};
 use super::record::SMALL;
+use crate::text::grouped as thousands;
 
 /// A call.
 #[derive(Debug, Clone)]

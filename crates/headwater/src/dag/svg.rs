@@ -58,7 +58,7 @@ const MARGIN: f64 = 16.0;
 const TITLE: f64 = 16.0;
 
 /// The picture of a diagram as a file of its own, with its title.
-pub fn diagram_svg(diagram: &Diagram) -> String {
+pub(crate) fn diagram_svg(diagram: &Diagram) -> String {
     let picture = layout(diagram);
     let header = Header::of(diagram, picture.width);
     let (wide, high) = (

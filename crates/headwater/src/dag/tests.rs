@@ -2,13 +2,11 @@
 //!
 //! Law: nothing covers anything, arrows go down where they close no circle, and no name is anything but text.
 
-#[path = "../../tests/study_report/markup.rs"]
-mod markup;
-
 use proptest::prelude::*;
 
 use super::layout::{Picture, Rectangle, layout};
 use super::*;
+use crate::page::markup;
 
 fn task(label: &str, group: Option<usize>) -> DiagramNode {
     DiagramNode {

@@ -13,7 +13,7 @@ use super::model::{
 
 /// The diagram of a workflow: its inputs, then the tasks of its stages in the order of the file, then its outputs.
 /// Tasks that read one of the `varied` parameters say so.
-pub fn workflow_diagram(workflow: &Workflow, varied: &[Arc<str>]) -> Diagram {
+pub(crate) fn workflow_diagram(workflow: &Workflow, varied: &[Arc<str>]) -> Diagram {
     let varied: BTreeSet<&str> = varied.iter().map(|name| &**name).collect();
     let first = first_tasks(workflow);
     let position = |origin: &DataOrigin| match origin {

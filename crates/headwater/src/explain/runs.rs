@@ -9,8 +9,9 @@ use headwater_graph::{Recipe, Records};
 use headwater_remember::{RunTask, Store};
 
 use super::causes::{Cause, Causes};
-use super::{Remembered, find_run, tasks_of};
+use super::{Remembered, tasks_of};
 use crate::Error;
+use crate::runs::find_run;
 
 /// Tasks that differ for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,8 +23,9 @@ use crate::data::RunData;
 use crate::page::text::cut;
 use crate::plan::Prepared;
 use crate::progress::{Listener, Ran, address_of};
+use crate::report::{Delivered, FailedTask, OutputItem};
 use crate::run::fate;
-use crate::{Delivered, FailedTask, OutputItem, RunReport, RunRequest};
+use crate::{RunReport, RunRequest};
 
 /// So many failures are told in full.
 pub(crate) const FAILURES: usize = 20;

@@ -7,9 +7,9 @@ use maud::{Markup, html};
 use headwater_execute::shell_quote;
 
 use super::summary::{RunEnd, RunSummary, RunTaskRow};
-use crate::identifier::date;
 use crate::page;
 use crate::page::text::{count, counted, cut, duration, number};
+use crate::text::date;
 
 /// The head.
 pub(super) fn section(summary: &RunSummary) -> Markup {

@@ -2,29 +2,20 @@
 //!
 //! Law: a file appears whole or not at all.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use headwater_remember::{RunRecord, Store, tables};
+use headwater_remember::{RunRecord, Store};
 
 use super::gather::link;
 use super::summary::RunSummary;
-use crate::{Error, page};
-
-/// The page, beside the outputs.
-pub(crate) const PAGE: &str = "report.html";
+use crate::{Error, page, whole};
 
 /// What a run leaves in the store, for whoever wants its report later.
 const SUMMARY: &str = "summary.json";
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    tables::replace_file(path, |file| Ok(file.write_all(bytes)?))
-        .map_err(|error| Error::usage(format!("cannot write `{}`: {error}", path.display()), None))
-}
-
 /// Writes the page.
 pub(crate) fn write_page(summary: &RunSummary, path: &Path) -> Result<(), Error> {
-    write(path, super::run_report_html(summary).as_bytes())
+    whole::write(path, super::run_report_html(summary).as_bytes())
 }
 
 /// Keeps the summary in the folder of the run.
@@ -33,7 +24,7 @@ pub(crate) fn remember(summary: &RunSummary, folder: &Path) -> Result<(), Error>
         .map_err(|source| Error::io("cannot make folder", folder, source))?;
     let text =
         serde_json::to_string(summary).map_err(|error| Error::usage(error.to_string(), None))?;
-    write(&folder.join(SUMMARY), text.as_bytes())
+    whole::write(&folder.join(SUMMARY), text.as_bytes())
 }
 
 /// Writes the report of a run that has ended, from what the run left in the store: beside its outputs, or to `output`,
@@ -45,20 +36,8 @@ pub fn report_run(
     current: &Path,
 ) -> Result<PathBuf, Error> {
     let mut summary = remembered(store, run)?;
-    let path = match output {
-        Some(path) => current.join(path),
-        None => run.outputs.join(PAGE),
-    };
-    let path = if path.is_dir() { path.join(PAGE) } else { path };
-    if path.exists() && !page::is_page(&path) {
-        return Err(Error::usage(
-            format!("`{}` is there already, and is no report", path.display()),
-            Some("name another file with -o".to_owned()),
-        ));
-    }
+    let path = page::destination(output, &run.outputs, current)?;
     let folder = path.parent().unwrap_or(current);
-    std::fs::create_dir_all(folder)
-        .map_err(|source| Error::io("cannot make folder", folder, source))?;
     summary.links = prefix(folder, &run.outputs);
     write_page(&summary, &path)?;
     Ok(path)

@@ -10,7 +10,7 @@ use crate::dag::Diagram;
 /// How a run ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum RunEnd {
+pub(crate) enum RunEnd {
     /// Everything that was wanted is there.
     #[default]
     Done,
@@ -22,31 +22,31 @@ pub enum RunEnd {
 
 /// How many tasks stand where.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunTotals {
+pub(crate) struct RunTotals {
     /// All of them.
-    pub tasks: usize,
+    pub(crate) tasks: usize,
     /// Those that ran.
-    pub executed: usize,
+    pub(crate) executed: usize,
     /// Those that need not run: they were remembered, or led only to what was.
-    pub reused: usize,
+    pub(crate) reused: usize,
     /// Those that need not run, because an equal one was there.
-    pub cut_off: usize,
+    pub(crate) cut_off: usize,
     /// Those that failed, and helpers that did.
-    pub failed: usize,
+    pub(crate) failed: usize,
     /// Those that could not run because of that.
-    pub blocked: usize,
+    pub(crate) blocked: usize,
     /// Times that a task ran again, because what it had made was gone.
-    pub recomputed: usize,
+    pub(crate) recomputed: usize,
 }
 
 impl RunTotals {
     /// Those whose products are there.
-    pub fn done(&self) -> usize {
+    pub(crate) fn done(&self) -> usize {
         self.executed + self.reused + self.cut_off
     }
 
     /// Those that the run did not come to.
-    pub fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         self.tasks
             .saturating_sub(self.done() + self.failed + self.blocked)
     }
@@ -54,59 +54,59 @@ impl RunTotals {
 
 /// What became of all tasks of one definition.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct RunTaskRow {
+pub(crate) struct RunTaskRow {
     /// The name of its stage.
-    pub stage: String,
+    pub(crate) stage: String,
     /// Its name in the stage.
-    pub task: String,
+    pub(crate) task: String,
     /// Whether they only prepare data for others; such tasks are not counted.
     #[serde(default)]
-    pub helper: bool,
+    pub(crate) helper: bool,
     /// How many there are.
-    pub tasks: usize,
+    pub(crate) tasks: usize,
     /// Those that ran.
-    pub executed: usize,
+    pub(crate) executed: usize,
     /// Those of them that ran only because what they had made was gone.
-    pub restored: usize,
+    pub(crate) restored: usize,
     /// Those that were remembered.
-    pub reused: usize,
+    pub(crate) reused: usize,
     /// Those that were equal to one that was there.
-    pub cut_off: usize,
+    pub(crate) cut_off: usize,
     /// Those that failed.
-    pub failed: usize,
+    pub(crate) failed: usize,
     /// Those that could not run because of that.
-    pub blocked: usize,
+    pub(crate) blocked: usize,
     /// Seconds that all executions took, failed attempts with them.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// Seconds of processor time of all executions.
-    pub cpu_seconds: f64,
+    pub(crate) cpu_seconds: f64,
     /// Seconds of the longest execution.
-    pub longest: f64,
+    pub(crate) longest: f64,
     /// The most bytes of memory that one took, where that is known.
-    pub peak_memory: Option<u64>,
+    pub(crate) peak_memory: Option<u64>,
     /// Seconds that one takes: the mean of this run, or what is remembered of earlier ones.
-    pub mean_seconds: Option<f64>,
+    pub(crate) mean_seconds: Option<f64>,
 }
 
 impl RunTaskRow {
     /// `stage.task`.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("{}.{}", self.stage, self.task)
     }
 
     /// Those that need not run.
-    pub fn spared(&self) -> usize {
+    pub(crate) fn spared(&self) -> usize {
         self.reused + self.cut_off
     }
 
     /// Those that the run did not come to.
-    pub fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         let known = self.executed + self.spared() + self.failed + self.blocked;
         self.tasks.saturating_sub(known)
     }
 
     /// What those would have taken that need not run, as far as that is known.
-    pub fn seconds_saved(&self) -> Option<f64> {
+    pub(crate) fn seconds_saved(&self) -> Option<f64> {
         match self.spared() {
             0 => Some(0.0),
             spared => self.mean_seconds.map(|mean| mean * spared as f64),
@@ -116,167 +116,167 @@ impl RunTaskRow {
 
 /// An execution, or several that are too short to be drawn one by one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunBar {
+pub(crate) struct RunBar {
     /// In which lane.
-    pub lane: usize,
+    pub(crate) lane: usize,
     /// The row of the task that took most of it.
-    pub row: usize,
+    pub(crate) row: usize,
     /// Seconds from the beginning of the run.
-    pub start: f64,
+    pub(crate) start: f64,
     /// And when the last of them ended.
-    pub end: f64,
+    pub(crate) end: f64,
     /// Seconds of it that executions took.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// How many executions.
-    pub executions: usize,
+    pub(crate) executions: usize,
     /// Whether some of them are of other tasks.
-    pub mixed: bool,
+    pub(crate) mixed: bool,
     /// How many of them did not come to an end: they failed, were tried again or were stopped.
-    pub failed: usize,
+    pub(crate) failed: usize,
     /// The address of the task, if it is one.
-    pub address: Option<String>,
+    pub(crate) address: Option<String>,
 }
 
 /// What was running when.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct RunTimeline {
+pub(crate) struct RunTimeline {
     /// Seconds from the beginning of the run until the last execution ended.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// How many ran side by side at most.
-    pub lanes: usize,
+    pub(crate) lanes: usize,
     /// All executions.
-    pub executions: usize,
+    pub(crate) executions: usize,
     /// By lane, then by time.
-    pub bars: Vec<RunBar>,
+    pub(crate) bars: Vec<RunBar>,
 }
 
 /// One execution.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunExecution {
+pub(crate) struct RunExecution {
     /// The address of the task.
-    pub address: String,
+    pub(crate) address: String,
     /// What became of it.
-    pub state: String,
+    pub(crate) state: String,
     /// Seconds from the beginning of the run.
-    pub start: f64,
+    pub(crate) start: f64,
     /// Seconds that it took.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// Seconds of processor time.
-    pub cpu_seconds: f64,
+    pub(crate) cpu_seconds: f64,
     /// The most bytes of memory that it took, where that is known.
-    pub peak_memory: Option<u64>,
+    pub(crate) peak_memory: Option<u64>,
 }
 
 /// A task that failed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct RunFailure {
+pub(crate) struct RunFailure {
     /// Its address.
-    pub address: String,
+    pub(crate) address: String,
     /// Why, in one line.
-    pub message: String,
+    pub(crate) message: String,
     /// Its command, as a shell would take it.
-    pub command: Option<String>,
+    pub(crate) command: Option<String>,
     /// How often it was tried.
-    pub attempts: u32,
+    pub(crate) attempts: u32,
     /// How many tasks could not run because of it.
-    pub blocked: usize,
+    pub(crate) blocked: usize,
     /// The end of what it wrote to standard error.
-    pub stderr: String,
+    pub(crate) stderr: String,
     /// Where its files are.
-    pub folder: Option<String>,
+    pub(crate) folder: Option<String>,
     /// The command that runs it again alone.
-    pub again: Option<String>,
+    pub(crate) again: Option<String>,
 }
 
 /// An item of an output.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct RunOutputItem {
+pub(crate) struct RunOutputItem {
     /// Its index path.
-    pub index: String,
+    pub(crate) index: String,
     /// Where it is, from the folder of the outputs.
-    pub path: Option<String>,
+    pub(crate) path: Option<String>,
     /// The same as a link.
-    pub link: Option<String>,
+    pub(crate) link: Option<String>,
     /// What it is, if it is a single value.
-    pub value: Option<String>,
+    pub(crate) value: Option<String>,
 }
 
 /// An output.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct RunOutput {
+pub(crate) struct RunOutput {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// How many items it has.
-    pub items: usize,
+    pub(crate) items: usize,
     /// The first of them.
-    pub shown: Vec<RunOutputItem>,
+    pub(crate) shown: Vec<RunOutputItem>,
 }
 
 /// An input.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct RunInput {
+pub(crate) struct RunInput {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// How many items it has.
-    pub items: usize,
+    pub(crate) items: usize,
     /// What the first of them are called.
-    pub shown: Vec<String>,
+    pub(crate) shown: Vec<String>,
 }
 
 /// A parameter.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct RunParameter {
+pub(crate) struct RunParameter {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its value in this run.
-    pub value: String,
+    pub(crate) value: String,
     /// Where that came from.
-    pub from: String,
+    pub(crate) from: String,
 }
 
 /// What a run came to: all that its report shows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct RunSummary {
+pub(crate) struct RunSummary {
     /// The name of the run.
-    pub run: String,
+    pub(crate) run: String,
     /// The name of the workflow.
-    pub workflow: String,
+    pub(crate) workflow: String,
     /// Its file.
-    pub file: String,
+    pub(crate) file: String,
     /// The command that started the run, word by word.
-    pub command: Vec<String>,
+    pub(crate) command: Vec<String>,
     /// When it began, in seconds since 1970.
-    pub started: i64,
+    pub(crate) started: i64,
     /// How long it took.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// On how many cores.
-    pub cores: usize,
+    pub(crate) cores: usize,
     /// How it ended.
-    pub end: RunEnd,
+    pub(crate) end: RunEnd,
     /// How many tasks stand where.
-    pub totals: RunTotals,
+    pub(crate) totals: RunTotals,
     /// What became of them, by definition, in the order of the workflow.
-    pub tasks: Vec<RunTaskRow>,
+    pub(crate) tasks: Vec<RunTaskRow>,
     /// The workflow, with what became of its tasks.
-    pub graph: Diagram,
+    pub(crate) graph: Diagram,
     /// What was running when.
-    pub timeline: RunTimeline,
+    pub(crate) timeline: RunTimeline,
     /// The executions that took longest, the longest first.
-    pub slowest: Vec<RunExecution>,
+    pub(crate) slowest: Vec<RunExecution>,
     /// The first tasks that failed, in the order of the workflow.
-    pub failures: Vec<RunFailure>,
+    pub(crate) failures: Vec<RunFailure>,
     /// How many failed in all.
-    pub failed: usize,
+    pub(crate) failed: usize,
     /// What went wrong besides.
-    pub errors: Vec<String>,
+    pub(crate) errors: Vec<String>,
     /// Things worth telling.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// The outputs, by name.
-    pub outputs: Vec<RunOutput>,
+    pub(crate) outputs: Vec<RunOutput>,
     /// The inputs, in the order of the workflow.
-    pub inputs: Vec<RunInput>,
+    pub(crate) inputs: Vec<RunInput>,
     /// The parameters, in the order of the workflow.
-    pub parameters: Vec<RunParameter>,
+    pub(crate) parameters: Vec<RunParameter>,
     /// What links to outputs begin with, as seen from the page; `None`: there are no links.
-    pub links: Option<String>,
+    pub(crate) links: Option<String>,
 }

@@ -28,9 +28,10 @@ use super::options::SequenceOptions;
 use super::pending::{Change, Pending};
 use super::record::Recording;
 use crate::fetch::StoreFetcher;
+use crate::keep::StoreKeeper;
 use crate::run::{Places, told_damage};
 use crate::temporary::Temporary;
-use crate::{Error, StoreKeeper, StorePlace, budget, open_store};
+use crate::{Error, StorePlace, budget, open_store};
 
 /// What is known of a task that ended.
 #[derive(Debug, Clone, Default)]

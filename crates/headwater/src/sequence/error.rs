@@ -11,7 +11,9 @@ use headwater_enact::PlanError;
 use headwater_execute::Failure;
 use headwater_graph::{Fault, Type};
 
-use crate::{Error, FailedTask, printable};
+use crate::Error;
+use crate::report::FailedTask;
+use crate::text::printable;
 
 /// A call that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -93,7 +93,7 @@ impl Threads {
 
     /// A thread for each core of this machine.
     pub fn all() -> Threads {
-        Threads::new(std::thread::available_parallelism().map_or(1, usize::from))
+        Threads::new(crate::limits::machine_cores())
     }
 }
 

@@ -3,8 +3,6 @@
 //! Law: a task stands under the address of the first call that it is. What is noted decides nothing; a sequence does
 //! not fail for want of it.
 
-use std::path::PathBuf;
-
 use headwater_enact::{Counts, State};
 use headwater_graph::TaskId;
 use headwater_remember::{RunRecord, RunStatus, RunTask, Store};
@@ -34,16 +32,9 @@ impl Recording {
             store.begin_run(&RunRecord {
                 id: run.clone(),
                 workflow: name.to_owned(),
-                file: PathBuf::new(),
                 started: crate::identifier::now(),
-                ended: None,
-                status: RunStatus::Running,
-                tasks: 0,
-                executed: 0,
-                reused: 0,
-                failed: 0,
-                outputs: PathBuf::new(),
                 command: std::env::args().collect(),
+                ..RunRecord::default()
             })?;
         }
         Ok(Recording { run, read_only })

@@ -17,8 +17,8 @@ use super::error::{FailedCall, SequenceError, Unavailable};
 use super::item::Dropped;
 use super::{Item, Reference};
 use crate::fetch::StoreFetcher;
-use crate::printable;
 use crate::temporary::Temporary;
+use crate::text::printable;
 
 /// What became of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -8,7 +8,7 @@ use headwater_remember::RunRecord;
 
 use super::summary::StudySummary;
 use super::{report, write};
-use crate::{Error, StorePlace, page};
+use crate::{Error, StorePlace, page, whole};
 
 /// Which report is wanted.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +38,7 @@ pub fn report_study(
     let file = std::path::absolute(&request.study).unwrap_or_else(|_| request.study.clone());
     let record = match &request.run {
         Some(text) => {
-            let record = crate::find_run(&store, text)?;
+            let record = crate::runs::find_run(&store, text)?;
             if record.file != file {
                 return Err(Error::usage(
                     format!(
@@ -73,25 +73,8 @@ pub fn report_study(
             Some("headwater runs ls".to_owned()),
         )
     })?;
-    let path = match &request.output {
-        Some(path) => current.join(path),
-        None => record.outputs.join("report.html"),
-    };
-    let path = match path.is_dir() {
-        true => path.join("report.html"),
-        false => path,
-    };
-    if path.exists() && !page::is_page(&path) {
-        return Err(Error::usage(
-            format!("`{}` is there already, and is no report", path.display()),
-            Some("name another file with -o".to_owned()),
-        ));
-    }
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent)
-            .map_err(|source| Error::io("cannot make folder", parent, source))?;
-    }
-    write::write(&path, report::study_report_html(&summary).as_bytes())?;
+    let path = page::destination(request.output.as_deref(), &record.outputs, current)?;
+    whole::write(&path, report::study_report_html(&summary).as_bytes())?;
     Ok((summary, path))
 }
 

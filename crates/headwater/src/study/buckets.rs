@@ -11,6 +11,9 @@ use headwater_merge::{
 use super::count::{StageCount, Weights, percent};
 use super::shared::Shared;
 
+/// The buckets that the paper's figures are for.
+pub(super) const BUCKET_SIZE: usize = 7;
+
 /// What an algorithm makes of the stages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlgorithmPlan {

@@ -15,7 +15,9 @@ use super::instances::{Instances, Varied};
 use super::load::Study;
 use super::names::Names;
 use super::round::Ground;
-use crate::{Error, Loaded, StoreKeeper};
+use crate::Error;
+use crate::keep::StoreKeeper;
+use crate::load::Loaded;
 
 /// Runs what has to be known first.
 pub(super) struct Closer<'a> {

@@ -3,7 +3,6 @@
 //! Law: the same study file gives the same sets, and the same bytes where they are written down.
 
 use std::collections::HashMap;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use headwater_study::sample::{self, MoatDesign, VbdDesign};
 use super::LaterPhase;
 use super::instances::Varied;
 use super::load::Study;
-use crate::Error;
+use crate::{Error, whole};
 
 /// The points that are evaluated, and what is behind them.
 #[derive(Debug, Clone)]
@@ -343,7 +342,7 @@ pub(super) fn write(varied: &Varied, folder: &Path) -> Result<Vec<PathBuf>, Erro
             "samples.parquet" => tables::write_parquet(&table, &mut bytes),
             _ => tables::write_dakota(&table, &mut bytes),
         };
-        made.map_err(|error| unwritten(&path, error))?;
+        made.map_err(|error| whole::unwritten(&path, error))?;
         // What somebody made is not overwritten; what is there already need not be written again.
         if path.exists() && std::fs::read(&path).ok().as_ref() != Some(&bytes) {
             return Err(Error::usage(
@@ -358,19 +357,10 @@ pub(super) fn write(varied: &Varied, folder: &Path) -> Result<Vec<PathBuf>, Erro
     }
     let mut written = Vec::new();
     for (path, bytes) in files {
-        tables::replace_file(&path, |file| Ok(file.write_all(&bytes)?))
-            .map_err(|error| unwritten(&path, error))?;
+        whole::write(&path, &bytes)?;
         written.push(path);
     }
     Ok(written)
-}
-
-/// A table that could not be written: for want of room, or because it cannot be written like that.
-pub(super) fn unwritten(path: &Path, error: TableError) -> Error {
-    match error {
-        TableError::Io { source, .. } => Error::io("cannot write", path, source),
-        other => Error::usage(other.to_string(), other.hint().map(str::to_owned)),
-    }
 }
 
 /// The values of a parameter as a column: of the type that all of them have, else of texts.

@@ -19,8 +19,9 @@ use super::open::open_for;
 use super::phase::{EndedPhase, Site};
 use super::round::{number, products};
 use super::summary::{ExampleImage, PhaseSummary, StudyExample};
+use crate::Error;
 use crate::deliver::Deliverer;
-use crate::{Error, StoreKeeper};
+use crate::keep::StoreKeeper;
 
 /// No side of an image that is shown is longer.
 const LONGEST: usize = 640;

@@ -14,9 +14,10 @@ use headwater_remember::Store;
 
 use super::file::{NamedStudy, ReadStudy, load_study, sorted};
 use super::instances::Varied;
+use crate::Error;
 use crate::data::BoundData;
+use crate::load::Loaded;
 use crate::load::{CheckedFile, Parsed};
-use crate::{Error, Loaded};
 
 /// A study whose names are those of its workflow.
 #[derive(Debug)]
@@ -137,7 +138,7 @@ impl Study {
     ) -> Result<StudyData, Error> {
         let copies = run.map(|run| crate::run::Places::new(store, run, false).uses());
         let loaded = parsed.with_versions(libraries, store, copies.as_deref())?;
-        let data = bound.identify(store, crate::plan::machine_cores())?;
+        let data = bound.identify(store, crate::limits::machine_cores())?;
         let mut baseline = data.parameters;
         for (place, studied) in self.resolved.studied.iter().enumerate() {
             // Where nothing refers to a default, any value will do: which tasks there are does not depend on it.

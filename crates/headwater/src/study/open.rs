@@ -13,7 +13,8 @@ use headwater_graph::{Index, OutputBinding, Scalar, TaskGraph, Workflow};
 
 use super::close::Closer;
 use super::load::Study;
-use crate::{Error, Loaded};
+use crate::Error;
+use crate::load::Loaded;
 
 /// A workflow over its data, with everything that the objective needs.
 pub(super) struct Open {

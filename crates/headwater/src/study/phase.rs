@@ -29,7 +29,9 @@ use super::shared::{LookedUp, Shared};
 use super::summary::{
     FailedEvaluation, ForecastFacts, Indices, PhaseKind, PhaseSummary, StopRule, StudyParameter,
 };
-use crate::{Error, Loaded, StoreKeeper};
+use crate::Error;
+use crate::keep::StoreKeeper;
+use crate::load::Loaded;
 
 /// What is shared between the tasks of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -11,7 +11,7 @@ use headwater_graph::{Registry, Scalar, Workflow};
 use headwater_merge::Sharing;
 use headwater_remember::Store;
 
-use super::buckets::{AlgorithmPlan, Cutting, Limits};
+use super::buckets::{AlgorithmPlan, BUCKET_SIZE, Cutting, Limits};
 use super::costs::{CostSource, Costing};
 use super::count::{StageCount, percent};
 use super::design::{self, Design};
@@ -19,7 +19,8 @@ use super::instances::{Instances, Unfit};
 use super::load::{Study, StudyData};
 use super::open::open;
 use super::shared::{LookedUp, Shared};
-use crate::{CheckedFile, Error, StorePlace};
+use crate::load::CheckedFile;
+use crate::{Error, StorePlace};
 
 /// What tasks of different parameter sets share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -216,9 +217,6 @@ pub struct StudyPlan {
     pub said: Vec<CheckedFile>,
 }
 
-/// The buckets that the paper's figures are for.
-const BUCKET_SIZE: usize = 7;
-
 /// Says what a study would compute; nothing is executed, and no store is made or written to.
 pub fn plan_study(
     request: &StudyPlanRequest,
@@ -264,7 +262,7 @@ pub fn plan_study(
         .iter()
         .map(|rows| StageCount::new(rows, &weights))
         .collect();
-    let workers = request.workers.unwrap_or_else(crate::plan::machine_cores);
+    let workers = request.workers.unwrap_or_else(crate::limits::machine_cores);
     let cutting = Cutting {
         shared: &shared,
         counts: &counts,

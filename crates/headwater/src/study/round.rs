@@ -18,8 +18,10 @@ use super::facts::Book;
 use super::live::StudyProgress;
 use super::names::Names;
 use super::summary::ForecastFacts;
+use crate::Error;
 use crate::deliver::Deliverer;
 use crate::fetch::StoreFetcher;
+use crate::keep::StoreKeeper;
 use crate::keep::{Stash, locked};
 use crate::plan::{recompute_lost, recompute_lost_inputs};
 use crate::progress::{
@@ -27,7 +29,6 @@ use crate::progress::{
 };
 use crate::run::Places;
 use crate::trace::Trace;
-use crate::{Error, StoreKeeper};
 
 /// What all rounds of a study stand on.
 pub(super) struct Ground<'a> {

@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use headwater_enact::{Backoff, Capacity, Counts, DataSet, Enactment, Options};
+use headwater_enact::{Counts, DataSet, Enactment, Options};
 use headwater_execute::{PoolError, Stop, Watched};
 use headwater_flow::Method;
 use headwater_graph::{OutputBinding, Recipe, Registry, Scalar, TaskId, Value};
 use headwater_remember::{RunRecord, RunStatus, Store};
 
+use super::buckets::BUCKET_SIZE;
 use super::close::{self, Closer};
 use super::design::{self, Design};
 use super::examples::{Examples, examples};
@@ -28,10 +29,13 @@ use super::round::{Ended, Ground};
 use super::summary::{StudyExample, StudyFacts, StudyItem, StudySummary};
 use super::{objective, write};
 use crate::deliver::link_last;
+use crate::keep::StoreKeeper;
+use crate::load::{CheckedFile, Loaded};
 use crate::progress::{Clock, RunFacts};
+use crate::report::FailedTask;
 use crate::run::Places;
 use crate::trace::Trace;
-use crate::{CheckedFile, Error, FailedTask, Loaded, StoreKeeper, StorePlace, budget, dag, notes};
+use crate::{Error, Limits, StorePlace, budget, dag, notes};
 
 /// What study to run, and how.
 #[derive(Debug, Clone, Default)]
@@ -42,18 +46,8 @@ pub struct StudyRunRequest {
     pub settings: Vec<String>,
     /// The store that products are kept in.
     pub store: StorePlace,
-    /// Cores; `None`: those of this machine.
-    pub cores: Option<usize>,
-    /// Bytes for running tasks and live products.
-    pub memory: Option<u64>,
-    /// Bytes that the objects of the store may take.
-    pub disk: Option<u64>,
-    /// Other counters: gpu, a licence.
-    pub resources: BTreeMap<Arc<str>, u64>,
-    /// How often a failed task is tried again, unless its operation says otherwise.
-    pub retries: u32,
-    /// Start nothing more after the first failure.
-    pub fail_fast: bool,
+    /// What it may take, and how it deals with failures.
+    pub limits: Limits,
     /// What is shared.
     pub reuse: StudyReuse,
     /// Whether stages run in buckets, and how they are cut. For comparison; nothing is remembered or looked up.
@@ -105,10 +99,56 @@ impl StudyRun {
     }
 }
 
-/// The buckets that the paper's figures are for.
-pub(super) const BUCKET_SIZE: usize = 7;
-
-/// Runs a study until its answer is there or `stop` is asked for.
+/// Runs a study until its answer is there or `stop` is asked for. As for [`run`](crate::run()), `libraries` has the
+/// operations that its workflow may use besides its own, and `current` is where outputs and the store are.
+///
+/// ```
+/// use headwater::graph::{Operation, OperationError, Registry, Scalar, ScalarType, Signature, Type, Value};
+/// use headwater::study::Indices;
+/// use headwater::{Stop, StudyProgress, StudyRunRequest};
+///
+/// let line = Signature::new("line", "1")
+///     .parameter("a", ScalarType::Float, None)
+///     .parameter("b", ScalarType::Float, None)
+///     .output("y", Type::Float);
+/// let line = Operation::native(line, |_, parameters, _| match parameters {
+///     [Scalar::Float(a), Scalar::Float(b)] => Ok(vec![Value::Float(4.0 * a - b)]),
+///     _ => Err(OperationError::Failed("not two numbers".to_owned())),
+/// });
+/// let mut libraries = Registry::new();
+/// libraries.register(Some("example"), line)?;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// std::fs::write(folder.join("line.yaml"), "
+/// headwater: 1
+/// workflow: line
+/// parameters:
+///   a: {type: float, range: [0, 1], step: 0.25, default: 0}
+///   b: {type: float, range: [0, 1], step: 0.25, default: 0}
+/// stages:
+///   line:
+///     tasks: [{op: example/line, params: {a: $a, b: $b}, out: {y: y}}]
+/// outputs: {y: y}
+/// ")?;
+/// std::fs::write(folder.join("study.yaml"), "
+/// headwater: 1
+/// study: which-matters
+/// workflow: line.yaml
+/// objective: y
+/// method: {moat: {trajectories: 4, levels: 4}}
+/// ")?;
+/// let request = StudyRunRequest { study: folder.join("study.yaml"), ..StudyRunRequest::default() };
+/// let (progress, stop) = (StudyProgress::default(), Stop::default());
+/// let done = headwater::run_study(&request, &libraries, folder, &progress, &stop)?;
+///
+/// let phase = &done.summary.phases[0];
+/// let most = phase.pooled.ranking()[0];
+/// assert_eq!(&*phase.parameters[most].name, "a");
+/// let Indices::Moat(rows) = &phase.pooled else { panic!("another method") };
+/// assert!((rows[most].mu_star.unwrap() - 4.0).abs() < 1e-9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn run_study(
     request: &StudyRunRequest,
     libraries: &Registry,
@@ -117,7 +157,7 @@ pub fn run_study(
     stop: &Stop,
 ) -> Result<StudyRun, Error> {
     let began = Instant::now();
-    let cores = request.cores.unwrap_or_else(crate::plan::machine_cores);
+    let cores = request.limits.cores_here();
     let division = Division {
         reuse: request.reuse,
         buckets: request.buckets,
@@ -158,14 +198,9 @@ pub fn run_study(
         workflow: loaded.workflow.name.to_string(),
         file: std::path::absolute(&request.study).unwrap_or_else(|_| request.study.clone()),
         started: crate::identifier::now(),
-        ended: None,
-        status: RunStatus::Running,
-        tasks: 0,
-        executed: 0,
-        reused: 0,
-        failed: 0,
         outputs: folder.clone(),
         command: request.command.clone(),
+        ..RunRecord::default()
     };
     let facts = RunFacts {
         run: run.clone(),
@@ -194,8 +229,7 @@ pub fn run_study(
         .parent()
         .map(Path::to_path_buf)
         .unwrap_or_default();
-    let memory = request.memory.or_else(crate::plan::machine_memory);
-    budget::keep_to(request.memory);
+    budget::keep_to(request.limits.memory);
     let ground = Ground {
         registry: &loaded.registry,
         store: &store,
@@ -203,28 +237,19 @@ pub fn run_study(
         places: &places,
         watched: Arc::new(watched(&data_set)),
         options: Options {
-            capacity: Capacity {
-                cores: cores as u64,
-                memory,
-                aside: budget::aside(memory),
-                others: request.resources.clone(),
-            },
-            retries: request.retries,
-            backoff: Backoff::default(),
-            fail_fast: request.fail_fast,
             compares: request.reuse == StudyReuse::Content,
-            ..Options::default()
+            ..request.limits.options()
         },
         stop,
         progress,
-        limited_disk: request.disk.is_some(),
+        limited_disk: request.limits.disk.is_some(),
         base: base.clone(),
         began,
         trace,
     };
     let mut keeper = division.remembers().then(|| {
-        let room = budget::for_store(request.memory);
-        StoreKeeper::within(Arc::clone(&store), &run, request.disk, room)
+        let room = budget::for_store(request.limits.memory);
+        StoreKeeper::within(Arc::clone(&store), &run, request.limits.disk, room)
     });
     let mut book = Book::default();
     let subject = Subject {
@@ -277,7 +302,7 @@ pub fn run_study(
             notes.extend(ended.fetcher.take_notes());
             notes.extend(budget::told(
                 ended.enactment.coordinator(),
-                request.memory,
+                request.limits.memory,
                 "--memory",
             ));
             // A task that several rounds have tried is told once.

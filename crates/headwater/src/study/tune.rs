@@ -19,8 +19,9 @@ use super::load::{Study, StudyData};
 use super::open::{Open, open};
 use crate::native::Surroundings;
 use crate::progress::{Clock, Progress, RunFacts};
+use crate::report::FailedTask;
 use crate::run::Places;
-use crate::{Error, FailedTask, StorePlace};
+use crate::{Error, StorePlace};
 
 /// What is asked of a tuning run.
 #[derive(Debug, Clone, Default)]
@@ -136,14 +137,8 @@ pub fn tune_study(
         workflow: loaded.workflow.name.to_string(),
         file: std::path::absolute(&request.study).unwrap_or_else(|_| request.study.clone()),
         started: crate::identifier::now(),
-        ended: None,
-        status: RunStatus::Running,
-        tasks: 0,
-        executed: 0,
-        reused: 0,
-        failed: 0,
-        outputs: PathBuf::new(),
         command: command(request),
+        ..RunRecord::default()
     };
     let facts = RunFacts {
         run: run.clone(),

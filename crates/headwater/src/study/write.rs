@@ -4,27 +4,21 @@
 //! tells how the run went, and so does `study.json`, from which the report can be made again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_graph::{Index, OutputBinding, Registry};
 use headwater_remember::tables::{self, Table, TableColumn};
 
-use super::design;
 use super::phase::EndedPhase;
 use super::summary::{StudySummary, TaskFacts};
-use super::{report, results};
+use super::{design, report, results};
 use crate::deliver::Deliverer;
-use crate::{Delivered, Error};
+use crate::report::Delivered;
+use crate::{Error, page, whole};
 
 /// What a run leaves in the store, for whoever wants its report later.
 pub(crate) const SUMMARY: &str = "study.json";
-
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    tables::replace_file(path, |file| Ok(file.write_all(bytes)?))
-        .map_err(|error| design::unwritten(path, error))
-}
 
 /// Writes `results.json`, the samples with their values, and `report.html`.
 pub(super) fn results(
@@ -35,12 +29,12 @@ pub(super) fn results(
     let mut files = Vec::new();
     let mut put = |name: String, bytes: &[u8]| {
         let path = folder.join(name);
-        write(&path, bytes)?;
+        whole::write(&path, bytes)?;
         files.push(path);
         Ok::<(), Error>(())
     };
     put(
-        "report.html".to_owned(),
+        page::REPORT.to_owned(),
         report::study_report_html(summary).as_bytes(),
     )?;
     put(
@@ -57,7 +51,7 @@ pub(super) fn results(
         let mut bytes = Vec::new();
         let path = folder.join(format!("{name}.parquet"));
         tables::write_parquet(&table, &mut bytes)
-            .map_err(|error| design::unwritten(&path, error))?;
+            .map_err(|error| whole::unwritten(&path, error))?;
         put(format!("{name}.parquet"), &bytes)?;
         let mut bytes = Vec::new();
         let path = folder.join(format!("{name}.csv"));
@@ -97,7 +91,7 @@ pub(super) fn remember(summary: &StudySummary, folder: &Path) -> Result<(), Erro
         .map_err(|source| Error::io("cannot make folder", folder, source))?;
     let text =
         serde_json::to_string(summary).map_err(|error| Error::usage(error.to_string(), None))?;
-    write(&folder.join(SUMMARY), text.as_bytes())
+    whole::write(&folder.join(SUMMARY), text.as_bytes())
 }
 
 /// The summary that a run has left.
@@ -172,7 +166,7 @@ pub(super) fn delivered(
         let mut bytes = Vec::new();
         tables::write_csv(&table_of(name, &values)?, &mut bytes)
             .map_err(|source| Error::io("cannot write", &path, source))?;
-        write(&path, &bytes)?;
+        whole::write(&path, &bytes)?;
     }
     Ok((folders.into_iter().collect(), notes))
 }

@@ -10,7 +10,7 @@ use headwater::graph::{
     Array, Codec, Context, ElementType, FileValue, Image, Operation, OperationError, Outputs,
     Registry, Scalar, ScalarType, Signature, Type, Value,
 };
-use headwater::{Error, Progress, RunReport, RunRequest, Stop, StorePlace};
+use headwater::{Error, Limits, Progress, RunReport, RunRequest, Stop, StorePlace};
 
 /// How often each operation ran.
 pub(crate) type Calls = Arc<Mutex<BTreeMap<&'static str, usize>>>;
@@ -265,7 +265,10 @@ impl Case {
                 url: self.store().to_str().map(str::to_owned),
                 read_only: false,
             },
-            cores: Some(2),
+            limits: Limits {
+                cores: Some(2),
+                ..Limits::default()
+            },
             ..RunRequest::default()
         };
         let registry = registry(&self.calls);

@@ -4,8 +4,9 @@ mod library;
 
 use std::fs;
 
+use headwater::explain::Why;
 use headwater::graph::{ElementType, Value, decode};
-use headwater::{Explanation, Store, Why, explain};
+use headwater::{Explanation, Store, explain};
 use library::{Case, files, read};
 
 const PICTURE: &[u8] = b"image\nabcdef";
@@ -102,7 +103,7 @@ fn files_of_native_operations() {
     assert_eq!(second.counts.executed, 0);
     check(&second);
     let store = Store::open(&case.store(), headwater_remember::Mode::ReadWrite).unwrap();
-    let verified = headwater::verify_products(&store, &|_, _| ()).unwrap();
+    let verified = headwater::products::verify(&store, &|_, _| ()).unwrap();
     assert!(verified.damaged.is_empty(), "{verified:?}");
     drop(store);
 

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 
 use headwater::graph::{Recipe, Registry};
-use headwater::{RunRequest, StorePlace, dry_run};
+use headwater::{Limits, RunRequest, StorePlace, dry_run};
 use proptest::prelude::*;
 
 use written::{Node, Pen, map, text, texts};
@@ -293,9 +293,12 @@ fn recipes(meaning: &Meaning, how: &Circumstances) -> BTreeMap<String, Recipe> {
             url: home.path().join(&how.store).to_str().map(str::to_owned),
             read_only: false,
         },
-        cores: how.cores,
-        memory: how.memory,
-        retries: how.retries,
+        limits: Limits {
+            cores: how.cores,
+            memory: how.memory,
+            retries: how.retries,
+            ..Limits::default()
+        },
         outputs: how.outputs.as_ref().map(|name| home.path().join(name)),
         ..RunRequest::default()
     };

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use headwater::NodeKind;
+use headwater::dag::NodeKind;
 use headwater::graph::{OperationError, Value};
 use headwater::sequence::{
     Argument, CallError, CallState, File, Item, Mode, Sequence, SequenceError, procedure,

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use headwater::runs::RunStatus;
 use headwater::sequence::{
     CallState, Datum, File, Item, Mode, Sequence, SequenceError, SequenceOptions, Whereabouts,
     procedure,
 };
-use headwater::{RunStatus, Stop, StorePlace, open_store};
+use headwater::{Stop, StorePlace, open_store};
 
 use crate::common::{
     Runs, Vector, counting, double, forgetting, halve, numbers, plus, remembering, vector,

@@ -2,7 +2,7 @@
 //!
 //! Law: they are the same each time.
 
-use headwater::{
+use headwater::study::{
     ExampleImage, FailedEvaluation, ForecastFacts, Indices, MoatRow, PhaseKind, PhaseSummary,
     PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem, StudyParameter, StudySummary,
     TaskFacts, Timeline, VbdPair, VbdRow, VbdRows,

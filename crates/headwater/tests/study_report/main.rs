@@ -3,10 +3,11 @@
 //! Law: whatever a summary holds, the page is well-formed, asks for nothing, and shows each number once it is known.
 
 mod made_up;
+#[path = "../../src/page/markup.rs"]
 mod markup;
 mod results;
 
-use headwater::{Indices, StudySummary, study_report_html};
+use headwater::study::{Indices, StudySummary, study_report_html};
 use made_up::{HOSTILE, all};
 
 /// What a page says of indices.

@@ -2,7 +2,7 @@
 //!
 //! Law: equal phases give equal bytes.
 
-use headwater::{StudySummary, study_results_json};
+use headwater::study::{StudySummary, study_results_json};
 use serde_json::Value;
 
 use crate::made_up;

@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use headwater_graph::{Digest, Known, ProductRecord, Recipe, Records, Scalar, StoredOutput};
-use headwater_remember::{
-    Mode, ObjectSource, Pending, PendingObject, RunRecord, RunStatus, Store, Writer,
-};
+use headwater_remember::{Mode, ObjectSource, Pending, PendingObject, RunRecord, Store, Writer};
 
 /// A store in a temporary folder.
 pub(crate) struct Case {
@@ -183,12 +181,7 @@ pub(crate) fn run(id: &str) -> RunRecord {
         workflow: "flow".to_owned(),
         file: "folder/flow.yaml".into(),
         started: 1_767_225_600,
-        ended: None,
-        status: RunStatus::Running,
         tasks: 7,
-        executed: 0,
-        reused: 0,
-        failed: 0,
         outputs: "outputs/a".into(),
         command: vec![
             "headwater".to_owned(),
@@ -196,5 +189,6 @@ pub(crate) fn run(id: &str) -> RunRecord {
             String::new(),
             "a b\n".to_owned(),
         ],
+        ..RunRecord::default()
     }
 }

@@ -167,7 +167,7 @@ fn row(claims: &mut Claims, what: &str, other: &str, ours: Taken, theirs: Taken,
 }
 
 /// Each task's part of the whole.
-fn shares(claims: &Claims, tasks: &[Taken; 7]) {
+fn shares(claims: &mut Claims, tasks: &[Taken; 7]) {
     let total: f64 = tasks.iter().map(|taken| taken.thread).sum();
     claims.note("task  here             here   paper  original");
     for (place, taken) in tasks.iter().enumerate() {

@@ -61,7 +61,8 @@ fn measure(claims: &mut Claims, words: &[&str]) -> Result<(), Box<dyn Error>> {
     if wanted("kernels") {
         let mut python = Python::start(claims)?;
         if let Some(python) = &python {
-            claims.note(&format!("{}, tile of {SIDE} × {SIDE}", python.versions));
+            claims.compared_with(python.versions.trim());
+            claims.note(&format!("a tile of {SIDE} × {SIDE}"));
         }
         kernels::measure(claims, source.mirrored(SIDE, 0).view(), python.as_mut())?;
     }

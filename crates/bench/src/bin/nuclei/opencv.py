@@ -54,7 +54,7 @@ def prepare(name):
     raise ValueError(name)
 
 
-print("OpenCV", cv2.__version__, "scikit-image", skimage.__version__, "numpy", numpy.__version__, flush=True)
+print(f"OpenCV {cv2.__version__}, scikit-image {skimage.__version__}, NumPy {numpy.__version__}", flush=True)
 result = None
 for line in sys.stdin:
     words = line.rstrip("\n").split(" ", 6)

@@ -67,7 +67,7 @@ impl Element for i32 {
 
 impl Python {
     /// Starts it; `None`, with a note, where it cannot be had.
-    pub(crate) fn start(claims: &Claims) -> Result<Option<Python>, Box<dyn Error>> {
+    pub(crate) fn start(claims: &mut Claims) -> Result<Option<Python>, Box<dyn Error>> {
         let python = match PACKAGES.python(|note| claims.note(note)) {
             Ok(python) => python,
             Err(message) => {

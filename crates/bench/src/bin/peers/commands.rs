@@ -8,11 +8,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use headwater::text::grouped;
 use headwater_bench::timed;
 
 use crate::jobs::{self, Chain, Files, LIMIT, Step, Turn, Way};
 use crate::peers::Peer;
-use crate::table::{Column, Measure, Table, grouped};
+use crate::table::{Column, Measure, Table};
 use crate::{Bench, CORES, process};
 
 /// Commands that run before the clock does, where an engine can start before.

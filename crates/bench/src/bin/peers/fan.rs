@@ -12,12 +12,13 @@ use headwater::graph::{
     Context, NewTask, Operation, OperationError, Scalar, ScalarType, Signature, TaskGraph, TaskId,
     Value,
 };
+use headwater::text::grouped;
 use headwater::{StorePlace, open_store, run_graph};
 use headwater_bench::timed;
 
 use crate::jobs::{self, LIMIT, Turn, Way};
 use crate::peers::Peer;
-use crate::table::{Column, Measure, Table, grouped};
+use crate::table::{Column, Measure, Table};
 use crate::{Bench, CORES, process};
 
 /// The argument that makes this program Headwater's side.

@@ -140,6 +140,14 @@ fn measure(options: Options, scratch: &Path) -> Result<ExitCode, Box<dyn Error>>
     for table in &tables {
         table.claim(&mut claims);
     }
+    let mut compared: Vec<String> = tables.iter().flat_map(Table::compared).collect();
+    compared.sort();
+    compared.dedup();
+    for engine in &compared {
+        claims.compared_with(engine);
+    }
+    let markdown: Vec<String> = tables.iter().map(Table::markdown).collect();
+    claims.attach("markdown", markdown.join("\n").into());
     let tables: Vec<serde_json::Value> = tables.iter().map(Table::json).collect();
     claims.attach("tables", tables.into());
     claims.attach("machine", machine.into());

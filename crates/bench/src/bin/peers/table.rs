@@ -3,6 +3,7 @@
 //! Law: a cell is the median of its samples, and stands beside its ratio to the first row that has one, which is
 //! Headwater's and from the same run. A row that could not be measured says why and stays in the table.
 
+use headwater::text::grouped;
 use headwater_bench::{Bar, Claims, median};
 use serde_json::{Value, json};
 
@@ -105,6 +106,22 @@ impl Table {
             lines.push(line);
         }
         lines
+    }
+
+    /// Who else was measured, with versions; ways of one engine are the same engine.
+    pub(crate) fn compared(&self) -> impl Iterator<Item = String> {
+        let measured = self
+            .rows
+            .iter()
+            .filter(|row| !row.ours && row.samples.is_ok());
+        measured.map(|row| match row.version.contains(' ') {
+            // It names a library itself.
+            true => row.version.clone(),
+            false => {
+                let name = row.engine.split(" (").next().unwrap_or_default();
+                format!("{name} {}", row.version)
+            }
+        })
     }
 
     /// Reasons of the rows that have no figures.
@@ -233,22 +250,9 @@ fn short(ratio: f64) -> String {
     }
 }
 
-/// A number with commas between thousands.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Column, Measure, Row, Table, grouped, number, short};
+    use super::{Column, Measure, Row, Table, number, short};
 
     fn table() -> Table {
         let column = |heading: &str, measure| Column {
@@ -310,6 +314,12 @@ mod tests {
     }
 
     #[test]
+    fn those_that_were_measured_are_told_with_their_versions() {
+        let compared: Vec<String> = table().compared().collect();
+        assert_eq!(compared, ["slow 1", "quick 1"]);
+    }
+
+    #[test]
     fn who_could_not_be_measured_is_told_with_the_reason() {
         for page in [table().text(), table().markdown()] {
             assert!(page.contains("- gone: it could not be installed"), "{page}");
@@ -336,8 +346,6 @@ mod tests {
 
     #[test]
     fn figures_have_the_digits_that_count() {
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(number(38.4, Measure::Rate), "38");
         assert_eq!(number(0.0123, Measure::Seconds), "0.012");
         assert_eq!(short(9.94), "9.9");

@@ -7,9 +7,8 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use headwater::graph::Registry;
-use headwater::{
-    Bucketing, Stop, StorePlace, StudyFacts, StudyProgress, StudyReuse, StudyRunRequest,
-};
+use headwater::study::{Bucketing, StudyFacts, StudyReuse};
+use headwater::{Limits, Stop, StorePlace, StudyProgress, StudyRunRequest};
 use headwater_bench::{processor_seconds, resident, timed};
 use serde_json::{Value, json};
 
@@ -130,8 +129,11 @@ fn told(wanted: &[String]) -> Result<Value, Box<dyn Error>> {
             url: Some(folder.join("store").display().to_string()),
             read_only: false,
         },
-        cores: Some(CORES),
-        memory: memory.parse().ok(),
+        limits: Limits {
+            cores: Some(CORES),
+            memory: memory.parse().ok(),
+            ..Limits::default()
+        },
         reuse,
         buckets,
         ..StudyRunRequest::default()

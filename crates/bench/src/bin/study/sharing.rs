@@ -139,7 +139,7 @@ pub(crate) fn measure(
 }
 
 /// One line for each way of sharing.
-fn table(claims: &Claims, best: &[Ran], unmerged: usize) {
+fn table(claims: &mut Claims, best: &[Ran], unmerged: usize) {
     claims.note(&format!(
         "{:13} {:>9} {:>7} {:>6} {:>7} {:>7} {:>7} {:>9} {:>5}  paper (six nodes)",
         "sharing", STAGE, "%", "all", "time s", "work s", "CPU s", "speed-up", "MiB"
@@ -167,7 +167,7 @@ fn table(claims: &Claims, best: &[Ran], unmerged: usize) {
 }
 
 /// What the sharing is worth if tasks cost what they cost the paper.
-fn weighted(claims: &Claims, shared: &Ran, sets: usize) {
+fn weighted(claims: &mut Claims, shared: &Ran, sets: usize) {
     let tasks = shared.facts.tasks.iter().filter(|task| task.stage == STAGE);
     let executed: Vec<usize> = tasks.map(|task| task.executed).collect();
     if executed.len() != WIDTH {

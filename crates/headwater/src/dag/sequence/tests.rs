@@ -452,9 +452,7 @@ impl Place {
             tasks: 3,
             executed: 2,
             reused: 1,
-            failed: 0,
-            outputs: PathBuf::new(),
-            command: Vec::new(),
+            ..RunRecord::default()
         };
         store.begin_run(&run).unwrap();
         Place {

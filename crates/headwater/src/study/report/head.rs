@@ -10,9 +10,9 @@ use super::super::summary::StudySummary;
 use super::indices;
 use super::say;
 use super::sharing::Totals;
-use crate::identifier::date;
 use crate::page;
 use crate::page::text::{count, counted, duration, number};
+use crate::text::date;
 
 /// The head.
 pub(super) fn section(summary: &StudySummary) -> Markup {

@@ -1,4 +1,21 @@
-//! An earlier run at a glance, from what was recorded of it.
+//! Runs: what they come to, and earlier ones at a glance, from what was recorded of them.
+//!
+//! [`run`](crate::run()) gives a [`RunReport`](crate::RunReport), whose parts are here. Earlier runs are records of a
+//! store: [`find_run`] has the one that a person means, [`overview`] tells it at a glance, [`report_run`] writes its
+//! report again.
+//!
+//! ```no_run
+//! use headwater::StorePlace;
+//! use headwater::runs::{find_run, overview};
+//!
+//! let store = headwater::open_store(&StorePlace::default(), ".".as_ref())?;
+//! let last = find_run(&store, "last")?;
+//! let tasks = store.run_tasks(&last.id)?;
+//! for stage in overview(&store, &last, &tasks, 0).stages {
+//!     println!("{}: {} of {} tasks ran", stage.name, stage.executed, stage.tasks);
+//! }
+//! # Ok::<(), headwater::Error>(())
+//! ```
 //!
 //! Law: an overview is a function of the list of tasks and of the files that lie where the run left them; what is gone is
 //! left out. A study has counted its tasks itself, over all its rounds, and that counts. Costs are linear in the number
@@ -8,8 +25,17 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use headwater_remember::{RunRecord, RunTask, Store, TaskState};
+pub use headwater_enact::{Counts, Parallelism};
+pub use headwater_execute::{Failure, FailureKind};
+use headwater_remember::{FoundRun, Store};
+pub use headwater_remember::{RunRecord, RunStatus, RunTask, TaskState};
 
+use crate::Error;
+pub use crate::notes::study_of_run;
+use crate::page;
+pub use crate::plan::StagePlan;
+pub use crate::report::{Delivered, FailedTask, OutputItem};
+pub use crate::run_page::report_run;
 use crate::run_page::{self, Figures};
 use crate::study::{TaskFacts, study_figures};
 
@@ -57,7 +83,7 @@ pub struct RunOverview {
 
 /// The files that are worth a line.
 const FILES: [(&str, &str); 6] = [
-    ("report", "report.html"),
+    ("report", page::REPORT),
     ("results", "results.json"),
     ("table", "outputs.csv"),
     ("inputs", "inputs.yaml"),
@@ -65,13 +91,28 @@ const FILES: [(&str, &str); 6] = [
     ("failures", "failures.txt"),
 ];
 
+/// The run that a person means: `last`, an id, or the beginning of one.
+pub fn find_run(store: &Store, text: &str) -> Result<RunRecord, Error> {
+    match store.find_run(text)? {
+        FoundRun::One(run) => Ok(*run),
+        FoundRun::None => Err(Error::usage(
+            format!("there is no run `{text}`"),
+            "`headwater runs ls` lists them".to_owned(),
+        )),
+        FoundRun::Several(names) => Err(Error::usage(
+            format!("`{text}` could be any of {}", names.join(", ")),
+            "give more of its name".to_owned(),
+        )),
+    }
+}
+
 /// Looks at a run and its tasks; `slowest` says how many of the slowest ones are named.
 pub fn overview(store: &Store, run: &RunRecord, tasks: &[RunTask], slowest: usize) -> RunOverview {
     let mut found = of_tasks(tasks, slowest);
     if let Some(figures) = run_page::figures(store, &run.id) {
         found.add(&figures);
     }
-    found.study = crate::notes::study_of_run(store, &run.id);
+    found.study = study_of_run(store, &run.id);
     if let Some((seconds, tasks)) = study_figures(&store.run_folder(&run.id)) {
         found.seconds = Some(seconds);
         found.stages = of_facts(&tasks);

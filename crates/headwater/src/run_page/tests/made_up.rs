@@ -2,8 +2,10 @@
 //!
 //! Law: they are the same each time.
 
-use headwater::{
+use crate::dag::{
     Diagram, DiagramCounts, DiagramEdge, DiagramEnd, DiagramGroup, DiagramNode, EdgeKind, NodeKind,
+};
+use crate::run_page::summary::{
     RunBar, RunEnd, RunExecution, RunFailure, RunInput, RunOutput, RunOutputItem, RunParameter,
     RunSummary, RunTaskRow, RunTimeline, RunTotals,
 };

@@ -3,10 +3,9 @@
 //! Law: whatever a summary holds, the page is well-formed, asks for nothing, and is not larger for more tasks.
 
 mod made_up;
-#[path = "../study_report/markup.rs"]
-mod markup;
 
-use headwater::{RunSummary, run_report_html};
+use super::{RunSummary, run_report_html};
+use crate::page::markup;
 use made_up::{HOSTILE, all};
 
 #[test]
