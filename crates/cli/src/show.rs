@@ -17,6 +17,12 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Writes a line to stdout. A reader that went away (`| head`) is no reason to fail; [`settled`] tells what else was.
 pub(crate) fn line(text: &str) {
+    // Names and values are somebody's, and the somebody may be the maker of a store that was copied. Objects for
+    // programs have escapes of their own.
+    let text = match text.starts_with('{') {
+        true => text.into(),
+        false => headwater::text::printable(text),
+    };
     written(writeln!(std::io::stdout(), "{text}"));
 }
 
@@ -212,6 +218,7 @@ pub(crate) fn error(error: &Error, as_json: bool) -> ExitCode {
     } else {
         trouble(&error.to_string());
         if let Some(hint) = error.hint() {
+            let hint = headwater::text::printable(&hint);
             talk(&format!("  {} {hint}", paint("help:", "1;36")));
         }
     }

@@ -185,6 +185,9 @@ struct Made {
     inputs: Vec<(u32, u32)>,
 }
 
+/// So many instances a stage may have: they would take dozens of gigabytes.
+const MOST_INSTANCES: u64 = 1 << 28;
+
 /// The place of a task that is not there.
 const NO_TASK: TaskId = TaskId(u32::MAX);
 
@@ -363,6 +366,17 @@ impl Expander {
         }
         let mut rows = Vec::new();
         let run = &mut self.stages[stage];
+        // Known before any of them is made: a few short lists may have more combinations than memory has room for.
+        let most = run
+            .join
+            .most(&|unit| self.data[run.units[unit].data].items.len() as u64);
+        if most > MOST_INSTANCES {
+            return Err(ShapeError::TooMany {
+                stage: Arc::clone(&run.name),
+                count: most,
+                most: MOST_INSTANCES,
+            });
+        }
         if run.units.is_empty() {
             rows.push(Row {
                 path: Index::root(),

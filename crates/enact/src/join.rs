@@ -77,6 +77,18 @@ impl Join {
         }
     }
 
+    /// How many rows there can be at most, when each unit has so many items.
+    pub(crate) fn most(&self, items: &dyn Fn(usize) -> u64) -> u64 {
+        let parts =
+            |parts: &[Join]| -> Vec<u64> { parts.iter().map(|part| part.most(items)).collect() };
+        match self {
+            Join::Unit(unit) => items(*unit),
+            Join::Cross { parts: all, .. } => parts(all).into_iter().fold(1, u64::saturating_mul),
+            Join::Dot { parts: all, .. } => parts(all).into_iter().min().unwrap_or(0),
+            Join::Attach { base, .. } => base.most(items),
+        }
+    }
+
     /// An item of `unit` arrives; the rows that it completes are appended to `out`.
     pub(crate) fn arrive(
         &mut self,

@@ -202,6 +202,16 @@ pub enum ShapeError {
         /// Some of them, by name and index path.
         items: String,
     },
+    /// More instances than a machine can hold.
+    #[error("stage `{stage}` would run {count} times; at most {most} are possible")]
+    TooMany {
+        /// Which stage.
+        stage: Arc<str>,
+        /// How often.
+        count: u64,
+        /// How often it may.
+        most: u64,
+    },
     /// More stages than there are numbers for.
     #[error("the workflow has {count} stages; at most 65,534 are possible")]
     Stages {
@@ -235,6 +245,7 @@ impl ShapeError {
             | ShapeError::Unequal { stage, .. }
             | ShapeError::Several { stage, .. }
             | ShapeError::TooManyFailed { stage, .. }
+            | ShapeError::TooMany { stage, .. }
             | ShapeError::Cycle { stage } => Some(stage),
             ShapeError::Stages { .. }
             | ShapeError::Missing { .. }
@@ -268,6 +279,10 @@ impl ShapeError {
             }
             ShapeError::TooManyFailed { .. } => Some(
                 "see why they failed, or let the stage go on without them with `tolerate`"
+                    .to_owned(),
+            ),
+            ShapeError::TooMany { .. } => Some(
+                "`cross` makes all combinations of its parts; `dot` pairs them by position"
                     .to_owned(),
             ),
             ShapeError::Stages { .. } => Some("put several tasks into one stage".to_owned()),

@@ -11,8 +11,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -298,6 +298,12 @@ impl CommandRunner {
                         "what the program says would overwrite the input `{name}`"
                     )));
                 }
+                if fs::symlink_metadata(&path).is_ok() {
+                    // It is a link, and what is written to it goes to the copy that all tasks of the run use.
+                    return Err(FolderError(format!(
+                        "what the program says would overwrite `{name}`, which the operation uses"
+                    )));
+                }
                 if let Some(parent) = path.parent().filter(|parent| *parent != folder) {
                     fs::create_dir_all(parent).map_err(|error| FolderError(error.to_string()))?;
                 }
@@ -435,15 +441,49 @@ fn lay_out(folder: &Path, attempt: &Attempt<'_>, watched: &Watched) -> Result<Fi
             }
             let text: String = names.iter().flat_map(|name| [name, "\n"]).collect();
             let name = format!("{port}.list");
-            fs::write(folder.join(&name), text)
-                .map_err(|error| FolderError(format!("cannot write `{name}`: {error}")))?;
+            write_new(folder, &name, &text)?;
             fill.list_files.insert(Arc::clone(port), name);
         }
     }
     for file in &template.used_files {
+        let is_output = |(_, path): &(&Arc<str>, &String)| same_name(path, &file.name);
+        if let Some((port, path)) = fill.outputs.iter().find(is_output) {
+            return Err(FolderError(format!(
+                "output `{port}` would overwrite `{path}`, which the operation uses"
+            )));
+        }
         link_used(folder, &file.name, &file.path)?;
     }
     Ok(fill)
+}
+
+/// Whether two relative paths name the same place.
+fn same_name(one: &str, other: &str) -> bool {
+    let parts = |name: &str| {
+        let part = |part: &Component<'_>| matches!(part, Component::Normal(_));
+        Path::new(name)
+            .components()
+            .filter(part)
+            .collect::<PathBuf>()
+    };
+    parts(one) == parts(other)
+}
+
+/// Writes a file of ours beside what was laid out. A port or a file that the operation uses may have the same name,
+/// and would be written to: both are links to files of others.
+fn write_new(folder: &Path, name: &str, text: &str) -> Result<(), FolderError> {
+    let written = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(folder.join(name))
+        .and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => FolderError(format!(
+            "an input or a file that the operation uses is called `{name}`, and a file of this name is made for the \
+             program; give it another name"
+        )),
+        _ => FolderError(format!("cannot write `{name}`: {error}")),
+    })
 }
 
 /// All texts of a template that may speak of a list file.
@@ -475,10 +515,8 @@ fn stdin(
             return below(folder, &fill.text(text));
         }
     }
-    let path = folder.join(".stdin");
-    fs::write(&path, fill.text(text))
-        .map_err(|error| FolderError(format!("cannot write `.stdin`: {error}")))?;
-    Ok(path)
+    write_new(folder, ".stdin", &fill.text(text))?;
+    Ok(folder.join(".stdin"))
 }
 
 fn spawn_failure(error: &SpawnError) -> Failure {
@@ -539,6 +577,10 @@ fn exit_failure(exit: &Exit, timeout: Option<Duration>) -> Option<Failure> {
 /// The last lines of a file.
 fn tail(path: &Path) -> String {
     let read = || -> std::io::Result<String> {
+        // The program may have put something else there; opening a pipe would wait for ever.
+        if !fs::symlink_metadata(path)?.is_file() {
+            return Ok(String::new());
+        }
         let mut file = fs::File::open(path)?;
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
@@ -575,10 +617,14 @@ fn write_script(folder: &Path, request: &Request) {
             shell_quote(&value.to_string_lossy())
         ));
     }
-    script.push_str(&format!(
-        " \\\n  {}",
-        shell_quote(&request.program.to_string_lossy())
-    ));
+    let program = request.program.to_string_lossy();
+    // To `env` a word with `=` is one more variable, and the next word the program.
+    let start = if program.contains('=') {
+        "/bin/sh -c 'exec \"$0\" \"$@\"' "
+    } else {
+        ""
+    };
+    script.push_str(&format!(" \\\n  {start}{}", shell_quote(&program)));
     for argument in &request.arguments {
         script.push_str(&format!(" {}", shell_quote(&argument.to_string_lossy())));
     }
@@ -586,8 +632,10 @@ fn write_script(folder: &Path, request: &Request) {
         script.push_str(&format!(" < {}", shell_quote(&stdin.to_string_lossy())));
     }
     script.push('\n');
-    // It is a convenience; the failure is reported anyway.
-    let _ = fs::write(folder.join(".again.sh"), script);
+    // It is a convenience; the failure is reported anyway. Whatever the program has put there is not written to.
+    let path = folder.join(".again.sh");
+    let _ = fs::remove_file(&path);
+    let _ = fs::write(path, script);
 }
 
 fn remove(folders: &[PathBuf]) {

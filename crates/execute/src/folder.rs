@@ -1,7 +1,8 @@
 //! Work folders: what a program finds, and what is taken from it afterwards.
 //!
 //! Law: a program sees its inputs under the names of its ports, never under the names that the files had.
-//! What it leaves is collected only from below its folder; a link that leads out of it is refused. What was
+//! What it leaves is collected only from below its folder; a link that leads out of it is refused, and so is what
+//! is neither a file nor a folder, since reading a pipe or a device would never end. What was
 //! collected is read-only before anybody else sees it. Whether a file may be executed is said by its value,
 //! not by the object that holds its bytes: programs and data with the same bytes share one.
 
@@ -49,7 +50,7 @@ pub(crate) fn link_input(
         Value::Null => Filled::Nothing,
         Value::File(file) => {
             let name = named(port, Some(file));
-            link_file(file, file.executable, &folder.join(&name), watched)?;
+            link_file(file, file.executable, &below(folder, &name)?, watched)?;
             Filled::One(name)
         }
         Value::Directory(directory) => {
@@ -68,7 +69,7 @@ pub(crate) fn link_input(
                 match item {
                     Value::File(file) => {
                         let name = named(&format!("{port}/{position}"), Some(file));
-                        link_file(file, file.executable, &folder.join(&name), watched)?;
+                        link_file(file, file.executable, &below(folder, &name)?, watched)?;
                         names.push(name);
                     }
                     Value::Directory(directory) => {
@@ -302,7 +303,7 @@ fn take(
             if !link {
                 copy_inputs(path, is_input).map_err(|error| said("cannot copy", path, &error))?;
             }
-            move_to(path, &place, link)?;
+            move_to(path, &place, link, is_input)?;
             let value = directory_value(&place).inspect_err(|_| {
                 // Whoever looks into the folder of the failed task should find it there.
                 let _ = fs::rename(&place, path);
@@ -324,7 +325,7 @@ fn take(
         ))),
         Type::File => {
             let place = stage();
-            move_to(path, &place, link)?;
+            move_to(path, &place, link, is_input)?;
             seal(&place)?;
             Ok(Value::File(Arc::new(FileValue {
                 executable: metadata.mode() & 0o100 != 0,
@@ -357,14 +358,19 @@ fn scalar(path: &Path, wanted: &Type) -> Result<Value, FolderError> {
         })
 }
 
-fn move_to(path: &Path, place: &Path, link: bool) -> Result<(), FolderError> {
+fn move_to(
+    path: &Path,
+    place: &Path,
+    link: bool,
+    is_input: &dyn Fn(&Path) -> bool,
+) -> Result<(), FolderError> {
     if let Some(parent) = place.parent() {
         make_folder(parent)?;
     }
     if !link && fs::rename(path, place).is_ok() {
         return Ok(());
     }
-    copy_tree(path, place).map_err(|error| said("cannot copy", path, &error))
+    copy_tree(path, place, is_input)
 }
 
 /// Makes a collected file read-only; it stays a program if it is one.
@@ -442,16 +448,40 @@ pub(crate) fn hold_links(folder: &Path, temporary: &Path) {
     }
 }
 
-fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
-    if fs::metadata(from)?.is_dir() {
-        fs::create_dir_all(to)?;
-        for entry in fs::read_dir(from)? {
-            let entry = entry?;
-            copy_tree(&entry.path(), &to.join(entry.file_name()))?;
-        }
-        return Ok(());
+/// Copies a file or a folder. Links to inputs become files; any other link is refused like one that was found in the
+/// place itself, since following it could lead out of the folder, or round in circles.
+fn copy_tree(from: &Path, to: &Path, is_input: &dyn Fn(&Path) -> bool) -> Result<(), FolderError> {
+    let wrong = |error: io::Error| said("cannot copy", from, &error);
+    if !fs::metadata(from).map_err(wrong)?.is_dir() {
+        return fs::copy(from, to).map(drop).map_err(wrong);
     }
-    fs::copy(from, to).map(drop)
+    make_folder(to)?;
+    for entry in fs::read_dir(from).map_err(wrong)? {
+        let entry = entry.map_err(wrong)?;
+        let (path, kind) = (entry.path(), entry.file_type().map_err(wrong)?);
+        let is_kept = if kind.is_symlink() {
+            fs::canonicalize(&path).is_ok_and(|real| real.is_file() && is_input(&real))
+        } else {
+            kind.is_dir() || kind.is_file()
+        };
+        if !is_kept {
+            return Err(not_kept(&entry.file_name().to_string_lossy(), kind));
+        }
+        copy_tree(&path, &to.join(entry.file_name()), is_input)?;
+    }
+    Ok(())
+}
+
+/// Why something in an output folder cannot be kept.
+fn not_kept(name: &str, kind: fs::FileType) -> FolderError {
+    let what = if kind.is_symlink() {
+        "a link"
+    } else {
+        "neither a file nor a folder"
+    };
+    FolderError(format!(
+        "the output folder holds `{name}`, which is {what}; only files can be kept"
+    ))
 }
 
 /// A file by its contents; whether it is a program is said elsewhere.
@@ -555,13 +585,10 @@ fn directory_value(root: &Path) -> Result<DirectoryValue, FolderError> {
             let kind = entry
                 .file_type()
                 .map_err(|error| said("cannot look at", &path, &error))?;
-            if kind.is_symlink() {
-                return Err(FolderError(format!(
-                    "the output folder holds `{name}`, which is a link; only files can be kept"
-                )));
-            }
             if kind.is_dir() {
                 pending.push((path, format!("{name}/")));
+            } else if !kind.is_file() {
+                return Err(not_kept(&name, kind));
             } else {
                 let mode = fs::metadata(&path)
                     .map_err(|error| said("cannot look at", &path, &error))?

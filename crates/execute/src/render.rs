@@ -45,6 +45,9 @@ impl Fill {
     /// Whether something of this name was put into the work folder for an input: a file, an item of a list, or
     /// anything in a folder.
     pub(crate) fn is_laid_out(&self, name: &str) -> bool {
+        // `./a` and `b//c` are `a` and `b/c`.
+        let parts = name.split('/').filter(|part| !matches!(*part, "" | "."));
+        let name = &*parts.collect::<Vec<&str>>().join("/");
         let is = |input: &str| {
             name == input
                 || name
@@ -181,6 +184,43 @@ mod tests {
                 ["tool".to_owned(), value.to_owned(), format!("--x={value}")]
             );
         }
+    }
+
+    #[test]
+    fn a_name_is_laid_out_however_it_is_written() {
+        let fill = Fill {
+            placed: vec!["mine.txt".to_owned(), "folder".to_owned()],
+            ..Fill::default()
+        };
+        for name in [
+            "mine.txt",
+            "./mine.txt",
+            "folder",
+            "folder//a",
+            "././folder/a",
+        ] {
+            assert!(fill.is_laid_out(name), "{name}");
+        }
+        for name in ["mine", "mine.txt.gz", "sub/mine.txt", "folders/a"] {
+            assert!(!fill.is_laid_out(name), "{name}");
+        }
+    }
+
+    /// A value is text to the last: what looks like a placeholder in it is not filled in.
+    #[test]
+    fn values_are_not_looked_into_for_placeholders() {
+        let mut fill = fill("p", "{param.q} {in.x} {{threads}}");
+        fill.parameters.insert("q".into(), "second".to_owned());
+        let arguments = Invocation::Arguments(vec![text(&[parameter("p")])]);
+        let script = Invocation::Shell(text(&[parameter("p")]));
+        assert_eq!(
+            fill.invocation(&arguments),
+            ["{param.q} {in.x} {{threads}}"]
+        );
+        assert_eq!(
+            fill.invocation(&script)[3],
+            "'{param.q} {in.x} {{threads}}'"
+        );
     }
 
     #[test]

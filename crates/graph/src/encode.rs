@@ -333,9 +333,9 @@ pub fn decode(bytes: &[u8]) -> Result<Value, DecodeError> {
 }
 
 /// Whether a path of a directory entry means something below the directory: bytes of others end up in
-/// paths on disk.
+/// paths on disk. (`\` is a sign like any other there.)
 fn stays_below(path: &str) -> bool {
-    !path.contains(['\0', '\\']) && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+    !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
 struct Reader<'a> {
@@ -442,7 +442,13 @@ impl<'a> Reader<'a> {
         digest.copy_from_slice(self.take(32)?);
         let size = u64::from_le_bytes(self.eight()?);
         let name = if found == tag::NAMED_FILE {
-            Some(Arc::from(self.text()?))
+            let at = self.at;
+            let name = self.text()?;
+            if name.contains('/') || !stays_below(name) {
+                let what = "a name of a file that is a path";
+                return Err(DecodeError::NotCanonical { at, what });
+            }
+            Some(Arc::from(name))
         } else {
             None
         };

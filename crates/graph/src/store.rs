@@ -98,6 +98,12 @@ pub enum StoreError {
         /// The name of the file system.
         kind: &'static str,
     },
+    /// A part of the store lies elsewhere, where nothing may be removed or written to on its account.
+    #[error("`{path}` is neither a file nor a folder of the store's own")]
+    NotOwn {
+        /// Which part.
+        path: PathBuf,
+    },
 }
 
 impl StoreError {
@@ -106,7 +112,8 @@ impl StoreError {
         match self {
             StoreError::Format { .. }
             | StoreError::ReadOnly
-            | StoreError::NetworkFileSystem { .. } => Fault::User,
+            | StoreError::NetworkFileSystem { .. }
+            | StoreError::NotOwn { .. } => Fault::User,
             StoreError::Io { .. }
             | StoreError::Database(_)
             | StoreError::Missing(_)
@@ -123,6 +130,9 @@ impl StoreError {
             StoreError::NetworkFileSystem { .. } => {
                 Some("name a folder on a disk of this machine as the store")
             }
+            StoreError::NotOwn { .. } => Some(
+                "a store is moved or linked as a whole; if it came from somebody else, do not use it",
+            ),
             StoreError::Damaged { .. } => {
                 Some("give the command again: what is damaged is made anew")
             }

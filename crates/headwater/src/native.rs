@@ -177,11 +177,7 @@ pub(crate) fn run_graph_in(
         options.capacity.aside += budget::aside(memory);
     }
     let mut enactment = Enactment::of_graph(graph, options);
-    let scratch = Temporary(std::env::temp_dir().join(format!(
-        "headwater-{}-{}",
-        std::process::id(),
-        crate::identifier::new_run()
-    )));
+    let scratch = Temporary(crate::temporary::fresh());
     let nowhere = |name: &str| -> PathBuf { scratch.0.join(name) };
     let mut deliver = wanted.to_vec();
     deliver.sort_unstable();

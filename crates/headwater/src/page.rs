@@ -71,7 +71,7 @@ pub(crate) fn destination(
 /// A whole page: `title` for the window, and what stands in the body.
 pub(crate) fn document(title: &str, body: &Markup) -> String {
     // Even a page that is served asks for nothing: neither its policy nor its empty icon lets it.
-    let policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'";
+    let policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
     let page = html! {
         (DOCTYPE) "\n"
         html lang="en" {

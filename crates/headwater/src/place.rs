@@ -1,8 +1,10 @@
 //! Where the store is.
 //!
 //! Law: `--store` wins over `HEADWATER_STORE`, which wins over the nearest `.headwater` in the current
-//! folder or its parents; where there is none, it is made in the current folder.
+//! folder or its parents; where there is none, it is made in the current folder. One that anybody could have put
+//! there is used only if it was named.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,6 +29,17 @@ impl StorePlace {
                 .ancestors()
                 .map(|folder| folder.join(".headwater"))
                 .find(|path| path.is_dir());
+            if let Some(path) = &near
+                && is_strange(path)
+            {
+                return Err(Error::usage(
+                    format!(
+                        "the store `{}` belongs to another user and lies in a folder that everybody may write to",
+                        path.display()
+                    ),
+                    Some("name a store with `--store`: this one if you mean it, else one of your own".to_owned()),
+                ));
+            }
             return Ok(near.unwrap_or_else(|| current.join(".headwater")));
         };
         match url.split_once("://") {
@@ -38,6 +51,23 @@ impl StorePlace {
             )),
         }
     }
+}
+
+/// Whether a store may have been planted: what it remembers is taken for results, and run if it is a program.
+fn is_strange(store: &Path) -> bool {
+    let owner = |path: &Path| path.metadata().map(|found| (found.uid(), found.mode()));
+    let me = owner(Path::new("/proc/self"));
+    let (Ok((me, _)), Ok((owned_by, _)), Some(Ok((_, mode)))) =
+        (me, owner(store), store.parent().map(owner))
+    else {
+        return false;
+    };
+    could_be_planted(me, owned_by, mode)
+}
+
+/// By the user who asks, the owner of a store, and the mode of the folder that it lies in.
+fn could_be_planted(me: u32, owner: u32, mode: u32) -> bool {
+    owner != me && owner != 0 && mode & 0o002 != 0
 }
 
 /// Opens the store that `place` means.
@@ -98,4 +128,37 @@ fn foreign(folder: &Path) -> Option<String> {
     let entries = std::fs::read_dir(folder).ok()?;
     let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     names.find(|name| !own(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_of_somebody_else_where_everybody_may_write_is_not_found_but_named() {
+        let (me, root, other) = (1000, 0, 1001);
+        for (owner, mode, planted) in [
+            (me, 0o1777, false),
+            (root, 0o1777, false),
+            (other, 0o1777, true),
+            (other, 0o777, true),
+            (other, 0o2775, false),
+            (other, 0o755, false),
+        ] {
+            assert_eq!(
+                could_be_planted(me, owner, mode),
+                planted,
+                "{owner} {mode:o}"
+            );
+        }
+        // Whoever runs the tests owns what they make.
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = folder.path().join(".headwater");
+        std::fs::create_dir(&store).expect("a folder");
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        std::fs::set_permissions(folder.path(), open).expect("a mode");
+        assert!(!is_strange(&store));
+        let place = StorePlace::default();
+        assert_eq!(place.folder(folder.path()).expect("a store"), store);
+    }
 }

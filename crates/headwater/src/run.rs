@@ -284,7 +284,7 @@ pub(crate) struct Places {
 impl Places {
     pub(crate) fn new(store: &Store, run: &str, read_only: bool) -> Places {
         if read_only {
-            let folder = std::env::temp_dir().join(format!("headwater-{run}"));
+            let folder = crate::temporary::folder(run);
             let place = |name: &str| folder.join(name);
             return Places {
                 work: place("work"),

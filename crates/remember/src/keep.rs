@@ -218,5 +218,6 @@ pub(crate) fn repeat(error: &StoreError) -> StoreError {
             path: path.clone(),
             kind,
         },
+        StoreError::NotOwn { path } => StoreError::NotOwn { path: path.clone() },
     }
 }

@@ -26,7 +26,7 @@ use crate::database::{Damage, Place, locked, note_length};
 use crate::disk::{cannot, sync_folder};
 use crate::journal::{Batch, Entry, ObjectRow, Scan, VersionRow};
 use crate::objects::{Seen, object_path};
-use crate::records::{self, Names, Row};
+use crate::records::{self, COLUMNS, Names, Row};
 
 /// Records that are put into the tables together.
 const GROUP: usize = 4_096;
@@ -340,9 +340,9 @@ impl Salvaged {
 /// unreadable one it goes on behind it, at ever greater distances.
 fn each_row(
     old: &Connection,
-    table: &str,
-    key: &str,
-    columns: &str,
+    table: &'static str,
+    key: &'static str,
+    columns: &'static str,
     mut take: impl FnMut(&SqlRow<'_>) -> Result<(), Trouble>,
 ) -> Result<(), Trouble> {
     let question = format!("SELECT {key}, {columns} FROM {table} WHERE {key} > ? ORDER BY {key}");
@@ -397,7 +397,7 @@ fn salvage(
         Ok(())
     })?;
     let mut present = new.prepare("SELECT 1 FROM products WHERE prefix = ? AND recipe = ?")?;
-    each_row(old, "products", "id", records::COLUMNS, |row| {
+    each_row(old, "products", "id", COLUMNS, |row| {
         let Some(record) = records::from_row(&names, row, 1) else {
             return Ok(());
         };
@@ -663,7 +663,7 @@ fn write_journal(path: &Path, connection: &Connection) -> Result<u64, Trouble> {
         batch.object(&digest, &ObjectRow { seen, wall, used });
         write(&mut batch, PIECE)?;
     }
-    let question = format!("SELECT {} FROM products ORDER BY id", records::COLUMNS);
+    let question = format!("SELECT {COLUMNS} FROM products ORDER BY id");
     let mut statement = connection.prepare(&question)?;
     let mut rows = statement.query([])?;
     let mut last = i64::MIN;

@@ -69,7 +69,7 @@ pub(crate) fn find(
 /// columns named, of which the first is the recipe.
 fn find_products(
     connection: &Connection,
-    columns: &str,
+    columns: &'static str,
     recipes: &[Recipe],
     mut found: impl FnMut(usize, &rusqlite::Row<'_>) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {

@@ -178,9 +178,7 @@ impl Store {
     /// Begins a run: from now on it is listed, its process counts as alive and its staging folder is there.
     pub fn begin_run(&self, run: &RunRecord) -> Result<(), StoreError> {
         let database = self.writable()?;
-        let is_plain = |sign: char| sign.is_ascii_alphanumeric() || sign == '-' || sign == '_';
-        if run.id.is_empty() || !run.id.chars().all(is_plain) {
-            // It becomes the name of folders, and must stay inside the store.
+        if !is_name(&run.id) {
             let message = format!("`{}` cannot be the name of a run", run.id);
             return Err(StoreError::Database(message));
         }
@@ -373,6 +371,12 @@ impl Store {
     }
 }
 
+/// Whether a text can be the name of a run: it becomes the name of folders, and must stay inside the store.
+fn is_name(id: &str) -> bool {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || sign == '-' || sign == '_';
+    !id.is_empty() && id.chars().all(is_plain)
+}
+
 fn no_run(id: &str) -> StoreError {
     StoreError::Database(format!("there is no run `{id}`"))
 }
@@ -397,9 +401,13 @@ pub(crate) fn from_row(row: &Row<'_>, offset: usize) -> rusqlite::Result<Option<
     else {
         return Ok(None);
     };
+    let id: String = row.get(offset)?;
+    if !is_name(&id) {
+        return Ok(None);
+    }
     let command: String = row.get(offset + 11)?;
     Ok(Some(RunRecord {
-        id: row.get(offset)?,
+        id,
         workflow: row.get(offset + 1)?,
         file: path(2)?,
         started: row.get(offset + 3)?,

@@ -1,7 +1,8 @@
 //! A store: one folder, opened for reading or for both reading and writing.
 //!
 //! Law: a store opened with [`Mode::ReadOnly`] changes no record and no object and makes no folder; where there is
-//! no store it is an empty one. Any number of processes may have one store open at once.
+//! no store it is an empty one. Any number of processes may have one store open at once. What is in the folder of a
+//! store is its own: a store that came from elsewhere cannot make us write or remove anything outside by a link.
 
 use std::collections::HashMap;
 use std::fs;
@@ -54,6 +55,7 @@ impl Store {
         if let Some(kind) = network_file_system(&root)? {
             return Err(StoreError::NetworkFileSystem { path: root, kind });
         }
+        check_own(&root)?;
         let place = Place::of(&root);
         let damage = Damage::default();
         let database = match mode {
@@ -226,6 +228,27 @@ fn open_or_create(place: Place, damage: &Damage) -> Result<Database, StoreError>
     }
     claims::sweep(root)?;
     Ok(database)
+}
+
+/// An error if something in the folder of a store is a link, a pipe or the like: `staging` is swept and `work` is
+/// tidied, lock files are opened, and none of that may happen elsewhere.
+fn check_own(root: &Path) -> Result<(), StoreError> {
+    let listed = match fs::read_dir(root) {
+        Ok(listed) => listed,
+        // Whoever uses it finds out what is wrong with it.
+        Err(_) => return Ok(()),
+    };
+    for entry in listed {
+        let entry = entry.map_err(cannot("list", root))?;
+        // One that is gone by now was a file of somebody else's passing.
+        if let Ok(kind) = entry.file_type()
+            && !kind.is_dir()
+            && !kind.is_file()
+        {
+            return Err(StoreError::NotOwn { path: entry.path() });
+        }
+    }
+    Ok(())
 }
 
 /// Seconds since 1970.

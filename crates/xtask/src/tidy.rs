@@ -11,11 +11,14 @@ mod escaping;
 mod figures;
 mod invariants;
 mod leftovers;
+mod licences;
 mod links;
 mod messages;
 mod paths;
 mod purity;
+mod questions;
 mod shape;
+mod unsafety;
 
 use std::fmt;
 use std::process::ExitCode;
@@ -74,6 +77,9 @@ const RULES: &[fn(&Workspace) -> Vec<Problem>] = &[
     figures::check,
     links::check,
     messages::check,
+    unsafety::check,
+    questions::check,
+    licences::check,
 ];
 
 /// Runs the command.

@@ -20,10 +20,29 @@ const NOT_SOURCES: [&str; 4] = [".git", "target", ".headwater", "outputs"];
 pub(crate) struct Workspace {
     /// All text files that are or would be tracked, sorted by path.
     pub(crate) files: Vec<SourceFile>,
-    /// The paths of all other files: pictures and the like.
-    pub(crate) others: Vec<String>,
+    /// The paths of files that are no text: pictures and the like.
+    pub(crate) pictures: Vec<String>,
     /// The packages under `crates/`.
     pub(crate) packages: Vec<Package>,
+    /// The crates of others that are built in or needed to build and test.
+    pub(crate) others: Vec<Other>,
+}
+
+/// A crate of somebody else.
+#[derive(Debug)]
+pub(crate) struct Other {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its version.
+    pub(crate) version: String,
+    /// Where it stands in `Cargo.lock`.
+    pub(crate) line: usize,
+    /// The terms that it is under.
+    pub(crate) licence: Option<String>,
+    /// Whether it brings a program that runs when it is built.
+    pub(crate) has_build_script: bool,
+    /// Whether it comes from the registry, not from a folder or a repository.
+    pub(crate) is_from_registry: bool,
 }
 
 /// A text file.
@@ -70,7 +89,7 @@ impl Workspace {
         };
         paths.sort();
         paths.dedup();
-        let (mut files, mut others) = (Vec::new(), Vec::new());
+        let (mut files, mut pictures) = (Vec::new(), Vec::new());
         for path in paths {
             let full = root.join(&path);
             // A tracked file may be deleted in the working tree, and a link may lead anywhere.
@@ -81,13 +100,22 @@ impl Workspace {
             // What is not UTF-8 is a picture or the like, and no rule is about those.
             match String::from_utf8(bytes) {
                 Ok(text) => files.push(SourceFile { path, text }),
-                Err(_) => others.push(path),
+                Err(_) => pictures.push(path),
             }
         }
+        let lock = files.iter().find(|file| file.path == "Cargo.lock");
+        let lock = lock.map_or("", |file| file.text.as_str());
+        // What other systems need is not on this machine, and not in what is built here.
+        let linux = format!(
+            "--filter-platform {}-unknown-linux-gnu",
+            std::env::consts::ARCH
+        );
+        let others = others(&metadata(root, &linux)?, lock)?;
         Ok(Workspace {
+            packages: packages(&metadata(root, "--no-deps")?)?,
             files,
+            pictures,
             others,
-            packages: packages(&metadata(root)?)?,
         })
     }
 
@@ -99,7 +127,7 @@ impl Workspace {
     /// Whether there is a file at this path, or a folder with files in it.
     pub(crate) fn has(&self, path: &str) -> bool {
         let texts = self.files.iter().map(|file| file.path.as_str());
-        let mut all = texts.chain(self.others.iter().map(String::as_str));
+        let mut all = texts.chain(self.pictures.iter().map(String::as_str));
         all.any(|file| {
             file.strip_prefix(path)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || path.is_empty())
@@ -170,8 +198,8 @@ fn walk(root: &Path) -> Result<Vec<String>, Failure> {
 }
 
 /// What `cargo metadata` prints.
-fn metadata(root: &Path) -> Result<Value, Failure> {
-    let shown = "cargo metadata --format-version 1 --no-deps";
+fn metadata(root: &Path, more: &str) -> Result<Value, Failure> {
+    let shown = &format!("cargo metadata --format-version 1 {more}");
     let output = Command::new(process::cargo())
         .args(shown.split(' ').skip(1))
         .current_dir(root)
@@ -225,6 +253,33 @@ fn packages(metadata: &Value) -> Result<Vec<Package>, Failure> {
     Ok(packages)
 }
 
+/// The crates of others in the metadata.
+fn others(metadata: &Value, lock: &str) -> Result<Vec<Other>, Failure> {
+    let mut others = Vec::new();
+    let ours = list(metadata, "workspace_members")?;
+    for package in list(metadata, "packages")? {
+        if ours.contains(&package["id"]) {
+            continue;
+        }
+        let (name, version) = (text(package, "name")?, text(package, "version")?);
+        let entry = format!("name = \"{name}\"\nversion = \"{version}\"\n");
+        let is_script = |target: &Value| target["kind"][0] == "custom-build";
+        others.push(Other {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            line: lock
+                .find(&entry)
+                .map_or(1, |at| lock[..at].matches('\n').count() + 1),
+            licence: package["license"].as_str().map(str::to_owned),
+            has_build_script: list(package, "targets")?.iter().any(is_script),
+            is_from_registry: package["source"]
+                .as_str()
+                .is_some_and(|source| source.starts_with("registry+")),
+        });
+    }
+    Ok(others)
+}
+
 /// A text field of the metadata.
 fn text<'a>(value: &'a Value, field: &str) -> Result<&'a str, Failure> {
     value[field].as_str().ok_or_else(|| missing(field))
@@ -246,7 +301,7 @@ fn missing(field: &str) -> Failure {
 mod tests {
     use serde_json::json;
 
-    use super::packages;
+    use super::{others, packages};
 
     #[test]
     fn packages_are_known_by_their_folder() {
@@ -270,6 +325,29 @@ mod tests {
             .map(|dependency| (dependency.folder.as_str(), dependency.is_dev))
             .collect();
         assert_eq!(edges, [("graph", false), ("enact", true)]);
+    }
+
+    #[test]
+    fn crates_of_others_are_all_that_are_not_ours() {
+        let metadata = json!({
+            "workspace_members": ["ours"],
+            "packages": [
+                {"id": "ours", "name": "flow", "version": "0.1.0"},
+                {
+                    "id": "a", "name": "a", "version": "1.0.0", "license": "MIT",
+                    "source": "registry+somewhere",
+                    "targets": [{"kind": ["lib"]}, {"kind": ["custom-build"]}],
+                },
+                {"id": "b", "name": "b", "version": "2.0.0", "license": null, "source": null, "targets": []},
+            ],
+        });
+        let lock = "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"1.0.0\"\n";
+        let found = others(&metadata, lock).unwrap();
+        let names: Vec<(&str, usize)> = found.iter().map(|it| (&*it.name, it.line)).collect();
+        assert_eq!(names, [("a", 4), ("b", 1)]);
+        assert!(found[0].has_build_script && found[0].is_from_registry);
+        assert!(!found[1].has_build_script && !found[1].is_from_registry);
+        assert_eq!(found[0].licence.as_deref(), Some("MIT"));
     }
 
     #[test]

@@ -265,7 +265,9 @@ fn studies(printed: &mut Printed) {
     printed.run(&place, 0, "study plan moat.yaml");
     printed.run(&place, 1, "study run moat.yaml");
     printed.run(&place, 0, "tune moat.yaml");
-    let failing = place.read("moat.yaml").replace("[a, b]", "{b: {value: 17}}");
+    let failing = place
+        .read("moat.yaml")
+        .replace("[a, b]", "{b: {value: 17}}");
     place.write("failing.yaml", &failing);
     printed.run(&place, 1, "tune failing.yaml");
     printed.run(&place, 0, "study plan two.yaml --compare -o samples");

@@ -88,6 +88,27 @@ fn cross_and_dot_nest() {
     );
 }
 
+/// Three short lists, and more combinations than memory has room for; none of them is made.
+#[test]
+fn more_combinations_than_there_is_room_for_are_refused() {
+    let flow = |iterate: &str| {
+        Flow::new()
+            .items("a", 1000)
+            .items("b", 1000)
+            .items("c", 1000)
+            .stage("P(a, b, c) -> d")
+            .iterate(iterate)
+    };
+    let hint = "`cross` makes all combinations of its parts; `dot` pairs them by position";
+    check_refusal(
+        &flow("cross(a, b, c)"),
+        "stage `P` would run 1000000000 times; at most 268435456 are possible",
+        hint,
+    );
+    let reads = flow("dot(a, b, c)").run_plainly().reads("P").len();
+    assert_eq!(reads, 1000);
+}
+
 #[test]
 fn a_cross_with_nothing_makes_nothing() {
     let flow = Flow::new()

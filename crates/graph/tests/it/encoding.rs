@@ -278,16 +278,30 @@ fn paths_that_leave_their_directory_are_refused() {
             name: None,
         })))
     };
-    for path in ["a", "a/b", "a.b", "..a", "a..b/c"] {
+    for path in ["a", "a/b", "a.b", "..a", "a..b/c", "a\\b", "-rf", "a\nb"] {
         assert!(directory(path).is_ok(), "{path}");
     }
-    for path in [
-        "", "..", ".", "/a", "a/../b", "a//b", "a/", "./a", "a\0b", "a\\b",
-    ] {
+    for path in ["", "..", ".", "/a", "a/../b", "a//b", "a/", "./a", "a\0b"] {
         let error = directory(path).unwrap_err().to_string();
         assert!(
             error.ends_with("a path that leaves its directory"),
             "{path}: {error}"
+        );
+    }
+}
+
+/// A file that keeps its name lies under it in the folder of a task.
+#[test]
+fn names_of_files_that_are_paths_are_refused() {
+    let named = |name: &str| decode(&encode(&Value::File(Arc::new(file("x", Some(name))))));
+    for name in ["a", "a.b", "..a", "-rf", "a b", "a\\b"] {
+        assert!(named(name).is_ok(), "{name}");
+    }
+    for name in ["", "..", ".", "/a", "../a", "a/b", "a\0b"] {
+        let error = named(name).unwrap_err().to_string();
+        assert!(
+            error.ends_with("a name of a file that is a path"),
+            "{name}: {error}"
         );
     }
 }

@@ -165,7 +165,7 @@ impl Engine {
         }
         budget::keep_to(memory);
         let run = crate::identifier::new_run();
-        let scratch = std::env::temp_dir().join(format!("headwater-{}-{run}", std::process::id()));
+        let scratch = crate::temporary::fresh();
         let within = |name: &str| scratch.join(name);
         Engine {
             enactment: Enactment::of_graph(TaskGraph::new(), limits),

@@ -369,3 +369,64 @@ fn the_tasks_of_a_run_are_listed_as_they_were_put() {
     assert_eq!(case.store.run_tasks("b").unwrap(), []);
     assert!(case.store.put_run_tasks("b", first).is_err());
 }
+
+/// A store that came from elsewhere: what it sweeps and locks has to be in its own folder.
+#[test]
+fn a_store_with_a_part_that_lies_elsewhere_is_refused_and_nothing_there_is_touched() {
+    for part in ["staging", "work", "objects", "objects.lock", "lock"] {
+        let case = Case::new();
+        let root = case.root();
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::create_dir(elsewhere.path().join("folder")).unwrap();
+        fs::write(elsewhere.path().join("file"), "precious").unwrap();
+        let target = match part.ends_with("lock") {
+            true => elsewhere.path().join("file"),
+            false => elsewhere.path().to_owned(),
+        };
+        let copy = elsewhere.path().join("copy");
+        fs::create_dir(&copy).unwrap();
+        for name in ["records.sqlite", "records.journal"] {
+            let _ = fs::copy(root.join(name), copy.join(name));
+        }
+        std::os::unix::fs::symlink(&target, copy.join(part)).unwrap();
+        for mode in [Mode::ReadWrite, Mode::ReadOnly] {
+            let Err(error) = Store::open(&copy, mode) else {
+                panic!("{part} is a link");
+            };
+            assert_eq!(error.fault(), Fault::User);
+            assert!(error.to_string().contains(part), "{error}");
+        }
+        let file = fs::read_to_string(elsewhere.path().join("file")).unwrap();
+        assert_eq!(file, "precious", "{part}");
+        assert!(elsewhere.path().join("folder").is_dir(), "{part}");
+    }
+    // The folder as a whole may be a link.
+    let case = Case::new();
+    case.keep([pending(1)]);
+    let beside = tempfile::tempdir().unwrap();
+    let link = beside.path().join("link");
+    std::os::unix::fs::symlink(case.root(), &link).unwrap();
+    let linked = Store::open(&link, Mode::ReadWrite).unwrap();
+    assert_eq!(linked.fetch(&[recipe(1)]).unwrap(), [Some(record(1))]);
+}
+
+/// The name of a run is the name of folders in the store.
+#[test]
+fn a_run_whose_name_is_a_path_is_damage() {
+    let case = Case::new();
+    case.store.begin_run(&run("a")).unwrap();
+    case.store.begin_run(&run("b")).unwrap();
+    let connection = rusqlite::Connection::open(case.root().join("records.sqlite")).unwrap();
+    let changed = connection.execute("UPDATE runs SET id = '../../b' WHERE id = 'b'", []);
+    assert_eq!(changed.unwrap(), 1);
+    let store = case.open(Mode::ReadOnly);
+    let names: Vec<String> = store
+        .runs(10)
+        .unwrap()
+        .into_iter()
+        .map(|run| run.id)
+        .collect();
+    assert_eq!(names, ["a"]);
+    assert_eq!(store.find_run("../../b").unwrap(), FoundRun::None);
+    assert!(store.take_damage()[0].contains("the record of run `../../b`"));
+}

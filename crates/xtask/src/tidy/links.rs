@@ -198,7 +198,7 @@ mod tests {
             ("b.md", ""),
             ("docs/page.md", "## What it says\n"),
         ]);
-        tree.others.push("docs/picture.png".to_owned());
+        tree.pictures.push("docs/picture.png".to_owned());
         expect(&check(&tree), &[]);
     }
 
