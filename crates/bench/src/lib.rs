@@ -4,11 +4,26 @@
 //! run. A benchmark program ends with 1 if any of its claims falls short.
 
 pub mod python;
+pub mod records;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+
+/// The exit code of a benchmark: what `done` makes of its end, or 2 where it could not go on.
+pub fn exit_code<T>(
+    measured: Result<T, impl std::fmt::Display>,
+    done: impl FnOnce(T) -> ExitCode,
+) -> ExitCode {
+    match measured {
+        Ok(end) => done(end),
+        Err(error) => {
+            eprintln!("the benchmark could not go on: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
 
 /// Which side of the bar is good.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -285,6 +285,8 @@ enum What {
 fn mentions(markdown: &str) -> Vec<Mention> {
     let mut out = Vec::new();
     let mut fenced = false;
+    // Of a session, what is printed is no command.
+    let mut session = false;
     let mut begun = String::new();
     for (number, line) in markdown.lines().enumerate() {
         let mut add = |what| {
@@ -295,8 +297,12 @@ fn mentions(markdown: &str) -> Vec<Mention> {
         };
         if line.trim_start().starts_with("```") {
             fenced = !fenced;
+            session = fenced && line.contains("console");
         } else if fenced {
             let text = line.trim_start();
+            if session && begun.is_empty() && !text.starts_with("$ ") {
+                continue;
+            }
             begun += text.strip_prefix("$ ").unwrap_or(text);
             if begun.ends_with('\\') {
                 begun.pop();
@@ -399,7 +405,8 @@ fn refused(words: &[String], whole: bool) -> Option<String> {
 fn commands_are_found_in_documents() {
     let text = "Say `headwater run` or `headwater run FLOW --memory SIZE`, with `--dry-run` or `ls --all`.\n\
                 ```sh\n$ headwater run 'a b.yaml' --set x='1 2' # why\nls; headwater check a.yaml && echo\n\
-                $ headwater run a.yaml \\\n    --json | head > out\n```\n";
+                $ headwater run a.yaml \\\n    --json | head > out\n```\n\
+                ```console\n$ headwater --version\nheadwater 0.1.0\n```\n";
     let command = |line, words: &[&str], whole| Mention {
         line,
         what: What::Command {
@@ -417,6 +424,7 @@ fn commands_are_found_in_documents() {
         command(3, &["headwater", "run", "a b.yaml", "--set", "x=1 2"], true),
         command(4, &["headwater", "check", "a.yaml"], true),
         command(6, &["headwater", "run", "a.yaml", "--json"], true),
+        command(9, &["headwater", "--version"], true),
     ];
     assert_eq!(mentions(text), expected);
 }

@@ -1,7 +1,9 @@
 //! `headwater run`.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use headwater::graph::{Diagnostic, Recipe, Registry, Value};
 use headwater::runs::{Delivered, FailedTask, OutputItem, Parallelism, RunStatus};
@@ -167,6 +169,14 @@ fn value(value: &Value) -> serde_json::Value {
     }
 }
 
+/// Values by the name of their input.
+fn named(values: &[(Arc<str>, String)]) -> serde_json::Value {
+    let pairs = values
+        .iter()
+        .map(|(input, value)| (input.to_string(), json!(value)));
+    serde_json::Value::Object(pairs.collect())
+}
+
 fn as_json(report: &RunReport) -> serde_json::Value {
     let item = |item: &OutputItem| {
         let mut object = Map::new();
@@ -175,6 +185,8 @@ fn as_json(report: &RunReport) -> serde_json::Value {
             Delivered::Path(path) => object.insert("path".to_owned(), json!(path)),
             Delivered::Value(given) => object.insert("value".to_owned(), value(given)),
         };
+        object.insert("from".to_owned(), named(&item.values));
+        object.insert("missing".to_owned(), json!(item.missing));
         serde_json::Value::Object(object)
     };
     let outputs: Map<String, serde_json::Value> = report
@@ -217,6 +229,7 @@ pub(crate) fn failure(failed: &FailedTask) -> serde_json::Value {
         "stderr": failed.failure.stderr,
         "attempts": failed.attempts,
         "blocked": failed.blocked,
+        "from": named(&failed.from),
     })
 }
 
@@ -258,15 +271,25 @@ fn tell_report(report: &RunReport) {
         show::diagnostics(file, text, diagnostics);
     }
     report.notes.iter().for_each(|note| show::note(note));
-    for failed in report.failures.iter().take(5) {
+    let kinds = alike(&report.failures);
+    for (failed, more) in kinds.iter().take(5) {
         show_failure(failed);
+        if *more > 0 {
+            let tasks = show::count(*more, "more task");
+            show::talk(&format!("  … and {tasks} failed alike"));
+        }
     }
-    if report.failures.len() > 5 {
+    let told: usize = kinds.iter().take(5).map(|(_, more)| more + 1).sum();
+    let untold = report.failures.len() - told;
+    let all = report.folder.join("failures.txt");
+    if untold > 0 {
         show::talk(&format!(
             "… and {}; all of them are in {}",
-            show::count(report.failures.len() - 5, "more failure"),
-            report.folder.join("failures.txt").display()
+            show::count(untold, "more failure"),
+            all.display()
         ));
+    } else if kinds.len() < report.failures.len() {
+        show::talk(&format!("all failures are in {}", all.display()));
     }
     report.errors.iter().for_each(|error| show::trouble(error));
 }
@@ -361,6 +384,30 @@ fn output_line(name: &str, items: &[OutputItem], report: &RunReport) -> String {
             }
         },
     }
+}
+
+/// Failures of one task definition with the same message and the same last words: the first of each kind, and how
+/// many more there are. The folder of a task is not what its words are about.
+fn alike(failures: &[FailedTask]) -> Vec<(&FailedTask, usize)> {
+    let mut kinds: Vec<(&FailedTask, usize)> = Vec::new();
+    let mut places = HashMap::new();
+    for failed in failures {
+        let definition = failed.address.split('[').next().unwrap_or_default();
+        let folder = failed.failure.folder.as_ref();
+        let folder = folder.map(|folder| folder.display().to_string());
+        let said = match folder.filter(|folder| !folder.is_empty()) {
+            Some(folder) => failed.failure.stderr.replace(&folder, ""),
+            None => failed.failure.stderr.clone(),
+        };
+        let place = *places
+            .entry((definition, &failed.failure.message, said))
+            .or_insert(kinds.len());
+        match kinds.get_mut(place) {
+            Some((_, more)) => *more += 1,
+            None => kinds.push((failed, 0)),
+        }
+    }
+    kinds
 }
 
 pub(crate) fn show_failure(failed: &FailedTask) {

@@ -415,6 +415,9 @@ fn brief(failure: &str) -> Vec<String> {
     let mut lines = failure.lines();
     let head = format!("failed: {}", lines.next().unwrap_or_default());
     let mut rest: Vec<&str> = lines.collect();
+    let from = rest.first().filter(|line| line.starts_with("  from:    "));
+    let from: Vec<String> = from.map(|line| (*line).to_owned()).into_iter().collect();
+    rest.drain(..from.len());
     // What comes last begins like this, and nothing that a task says does: that is set in further.
     let is_last = |line: &&str| {
         let begins = |what: &str| line.starts_with(what);
@@ -425,9 +428,10 @@ fn brief(failure: &str) -> Vec<String> {
     let last = rest.split_off(rest.len() - count.count());
     let said = rest.iter().rposition(|line| *line == "  it said:");
     let mut said = said.map_or(Vec::new(), |place| rest.split_off(place));
-    let fixed = 1 + last.len() + said.len().min(1);
+    let fixed = 1 + from.len() + last.len() + said.len().min(1);
     let room = FAILURE_LINES.saturating_sub(fixed + rest.len().min(1));
     let mut out = vec![head];
+    out.extend(from);
     let told = said.len().saturating_sub(1).min(room);
     let before = (room - told + 1).min(rest.len());
     out.extend(rest[..before].iter().map(|line| (*line).to_owned()));

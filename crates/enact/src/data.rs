@@ -49,6 +49,17 @@ impl Column {
     }
 }
 
+/// A column of a table that no input of the workflow goes by: it names the rows, and what is made from them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Label {
+    /// What it is called.
+    pub name: Arc<str>,
+    /// The table.
+    pub source: u32,
+    /// By row; null where there is none.
+    pub values: Vec<Value>,
+}
+
 /// The items of a workflow input that tasks of the same graph make: an output of another instance of the workflow,
 /// from [`Expander::products`](crate::Expander::products). They pair with the items that they descend from.
 #[derive(Debug, Clone)]
@@ -67,6 +78,8 @@ pub struct DataSet {
     pub columns: Vec<Column>,
     /// Inputs that are made rather than given.
     pub products: Vec<ProductColumn>,
+    /// What only names rows.
+    pub labels: Vec<Label>,
 }
 
 impl DataSet {

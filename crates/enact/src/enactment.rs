@@ -11,8 +11,8 @@ use headwater_graph::{Index, Outputs, Recipe, Source, TaskGraph, TaskId, Value};
 
 use crate::contents::Contents;
 use crate::{
-    Action, Coordinator, Counts, Expander, Notice, Occurrence, Options, Outcome, Parallelism,
-    PlanError, Requested, Round, Settled, ShapeError, StageRules, Start, State, Time,
+    Action, Ancestry, Coordinator, Counts, Expander, Notice, Occurrence, Options, Outcome,
+    Parallelism, PlanError, Requested, Round, Settled, ShapeError, StageRules, Start, State, Time,
 };
 
 /// What is remembered from earlier runs.
@@ -522,6 +522,12 @@ impl Enactment {
     pub fn definition(&self, task: TaskId) -> Option<(usize, &Arc<str>)> {
         let number = self.coordinator.occurrence(task)? as usize;
         self.expander.as_ref()?.definition(number, task)
+    }
+
+    /// What a task was made from; nothing is known of implicit tasks.
+    pub fn origin(&self, task: TaskId) -> Option<Ancestry> {
+        let number = self.coordinator.occurrence(task)? as usize;
+        Some(self.expander.as_ref()?.origin_of_occurrence(number))
     }
 
     /// Where a task stands in the workflow; implicit tasks stand nowhere.

@@ -19,7 +19,7 @@ use headwater_graph::{
 
 use crate::join::{GroupTables, Join, Row};
 use crate::shape::{Map, Shape, ShapeError};
-use crate::{DataSet, Occurrence};
+use crate::{DataSet, Label, Occurrence};
 
 mod blueprint;
 mod implicit;
@@ -32,6 +32,7 @@ mod synchronise;
 pub use blueprint::{Blueprint, BlueprintStage};
 use implicit::item_operation;
 use instantiate::{Instance, TaskPlan};
+pub use lineage::Ancestry;
 
 /// What a task that the expander watches came to.
 #[derive(Debug, Clone, Copy)]
@@ -213,6 +214,9 @@ pub struct Expander {
     order: Vec<usize>,
     groups: GroupTables,
     columns: Vec<(Arc<str>, u32)>,
+    labels: Vec<Label>,
+    /// (column, column that its groups are grouped by) → for each group of the one, the group of the other.
+    nested: BTreeMap<(usize, usize), Vec<u32>>,
     occurrences: Vec<Made>,
     late: HashMap<TaskId, Vec<Late>>,
     /// Lists to be unfolded when this task has run: (port, view, item of the list's data).
@@ -222,6 +226,8 @@ pub struct Expander {
     unfinished: BTreeMap<u32, Instance>,
     resumable: BTreeSet<u32>,
     instances: u32,
+    /// (stage, index path) of calls that went on without some items → without how many.
+    incomplete: BTreeMap<(usize, Index), usize>,
     /// Whether the tasks that tolerant synchronisations waited for succeeded.
     outcomes: HashMap<TaskId, bool>,
     /// (name, data, how many items have been requested).
@@ -270,6 +276,8 @@ impl Expander {
                 .iter()
                 .map(|column| (Arc::clone(&column.input), column.source))
                 .collect(),
+            labels: data_set.labels.clone(),
+            nested: BTreeMap::new(),
             occurrences: Vec::new(),
             late: HashMap::new(),
             lists: HashMap::new(),
@@ -277,6 +285,7 @@ impl Expander {
             unfinished: BTreeMap::new(),
             resumable: BTreeSet::new(),
             instances: 0,
+            incomplete: BTreeMap::new(),
             outcomes: HashMap::new(),
             outputs: Vec::new(),
             item_operation: Arc::new(item_operation()),

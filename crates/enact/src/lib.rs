@@ -15,7 +15,6 @@
 //! | `contents` | what products are by content, and which tasks are therefore equal |
 //! | `coordinator` | [`Coordinator`]: states, order, resources, failures, memory |
 //! | `simulate` | [`simulate`]: the same coordinator in virtual time, with a diagram |
-//! | `number` | the bijection that numbers pairs |
 //!
 //! Read `coordinator/README.md` first, then `expand.rs`.
 //!
@@ -29,7 +28,6 @@ mod enactment;
 mod expand;
 mod join;
 mod needs;
-mod number;
 mod options;
 mod shape;
 mod simulate;
@@ -40,11 +38,10 @@ pub use coordinator::{
     Action, Coordinator, Counts, Notice, Occurrence, Outcome, Oversized, Refused, Round,
     StageProgress, StageRules, Start, State, Verdict,
 };
-pub use data::{Column, DataItem, DataSet, ProductColumn};
+pub use data::{Column, DataItem, DataSet, Label, ProductColumn};
 pub use enactment::{Enactment, NothingRemembered, OpenError, Recall, TaskAddress};
-pub use expand::{Blueprint, BlueprintStage, Expander, Expansion, Requested, Settled};
+pub use expand::{Ancestry, Blueprint, BlueprintStage, Expander, Expansion, Requested, Settled};
 pub use needs::PlanError;
-pub use number::{pair_number, pair_of};
 pub use options::{Backoff, Capacity, Options, Parallelism};
 pub use shape::ShapeError;
 pub use simulate::{Done, Simulated, Trace, World, diagram, simulate};

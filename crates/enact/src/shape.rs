@@ -134,6 +134,24 @@ pub enum ShapeError {
         /// More about it.
         more: &'static str,
     },
+    /// Groups that were made first do not each lie in one group of what `per` names.
+    #[error(
+        "stage `{stage}` waits per `{per}`, but `{data}` was made per `{made_per}`, and one group of `{made_per}` lies in several of `{per}`: `{made_per}[{first}]` and `{made_per}[{second}]` are equal, `{per}[{first}]` and `{per}[{second}]` are not"
+    )]
+    Straddles {
+        /// Which stage.
+        stage: Arc<str>,
+        /// What `per` names.
+        per: Arc<str>,
+        /// Which input.
+        data: Arc<str>,
+        /// What it was grouped by before.
+        made_per: Arc<str>,
+        /// A row of the data.
+        first: u32,
+        /// Another one.
+        second: u32,
+    },
     /// Index sets that have to be equal are not.
     #[error(
         "stage `{stage}`: `{left}` has {left_count} items and `{right}` has {right_count}; the first without a partner is [{unmatched}] of `{unmatched_side}`"
@@ -242,6 +260,7 @@ impl ShapeError {
             | ShapeError::Ambiguous { stage, .. }
             | ShapeError::Ranks { stage, .. }
             | ShapeError::NotPer { stage, .. }
+            | ShapeError::Straddles { stage, .. }
             | ShapeError::Unequal { stage, .. }
             | ShapeError::Several { stage, .. }
             | ShapeError::TooManyFailed { stage, .. }
@@ -265,6 +284,9 @@ impl ShapeError {
             ShapeError::NotPer { .. } => {
                 Some("name an input that all data of the stage comes from".to_owned())
             }
+            ShapeError::Straddles { per, made_per, .. } => Some(format!(
+                "where all rows of one `{made_per}` have the same `{per}`, the one can follow the other; positions count the rows of the data from 0"
+            )),
             ShapeError::Unequal { .. } => {
                 Some("`dot` needs the same items on both sides; `cross` does not".to_owned())
             }

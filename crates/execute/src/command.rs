@@ -532,6 +532,10 @@ fn spawn_failure(error: &SpawnError) -> Failure {
         source = cause.source();
     }
     match error {
+        SpawnError::NotFound { program } if is_below(Path::new(program)) => {
+            message
+                .push_str("; a script that lies beside the workflow file has to stand in `uses`");
+        }
         SpawnError::NotFound { .. } => message.push_str("; is it installed and on the PATH?"),
         SpawnError::Start { source, .. } if source.raw_os_error() == Some(libc::E2BIG) => {
             message.push_str("; a file holds more, such as {in.PORT.listfile} or `stdin:`");
@@ -539,6 +543,11 @@ fn spawn_failure(error: &SpawnError) -> Failure {
         _ => {}
     }
     Failure::new(kind, message)
+}
+
+/// A path from the folder of the task.
+fn is_below(program: &Path) -> bool {
+    program.is_relative() && program.components().count() > 1
 }
 
 fn exit_failure(exit: &Exit, timeout: Option<Duration>) -> Option<Failure> {

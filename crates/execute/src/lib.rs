@@ -44,8 +44,7 @@ pub use keeper::{Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, Nothin
 pub use memory::give_back_large_blocks;
 pub use pattern::{PatternError, files_matching, is_pattern};
 pub use pool::{
-    Execution, Failure, FailureKind, Finished, NoObserver, Observer, Pool, PoolError, Session,
-    Stop, Usage,
+    Execution, Failure, FailureKind, Finished, Observer, Pool, PoolError, Session, Stop, Usage,
 };
 pub use render::shell_quote;
 pub use watch::{Mark, Watched};

@@ -122,12 +122,6 @@ pub trait Observer: Send + Sync {
     fn compared(&self, _enactment: &Enactment) {}
 }
 
-/// Hears nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoObserver;
-
-impl Observer for NoObserver {}
-
 /// A wish to stop, from a signal handler or another thread.
 #[derive(Debug, Clone, Default)]
 pub struct Stop {

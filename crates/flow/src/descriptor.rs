@@ -16,6 +16,7 @@ use crate::formats::{
 };
 use crate::leaf;
 use crate::name::NameRule;
+use crate::operation::OperationPlaces;
 use crate::places::Places;
 use crate::report::Report;
 use crate::shape::Fields;
@@ -176,6 +177,7 @@ pub(crate) fn descriptor(root: &Node, registry: &Registry, report: &mut Report) 
         whole(&workflow, &operations, root, registry, &places, report);
     }
     WorkflowFile {
+        operation_places: OperationPlaces::new(),
         workflow,
         operations,
         places: places.spans(),

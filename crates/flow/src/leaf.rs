@@ -225,6 +225,14 @@ pub(crate) fn word(node: &Node, words: &'static [&'static str]) -> Reading<&'sta
         return Ok(found);
     }
     let diagnostic = Leaf::Word(words).unexpected(node);
+    // Only what a program makes may be found by a pattern.
+    let member = text
+        .strip_prefix("list of ")
+        .filter(|_| words.contains(&"file"));
+    if let Some(member) = member.filter(|member| words.contains(member)) {
+        let hint = format!("what a `glob` finds is a list already: write `type: {member}`");
+        return Err(diagnostic.with_hint(hint));
+    }
     let common = synonym(text).filter(|common| words.contains(common));
     let near = common.or_else(|| Suggester::default().nearest(text, words.iter().copied()));
     Err(match near {

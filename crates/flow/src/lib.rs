@@ -68,6 +68,7 @@ pub use data::{
     ParameterSetting, read_data,
 };
 pub use data_write::write_data;
+pub use operation::OperationPlaces;
 pub use parameter::{SettingError, fit_parameter, read_scalar_setting};
 pub use programs::{is_programs, read_programs};
 pub use render::render;

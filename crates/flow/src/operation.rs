@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use headwater_graph::{
     Collect, CommandInput, CommandOutput, CommandTemplate, Invocation, Kind, Operation,
-    ParameterDeclaration, Part, Port, Resources, ScalarType, Signature, Text, Type, VersionSource,
+    ParameterDeclaration, Part, Port, Resources, ScalarType, Signature, Span, Text, Type,
+    VersionSource,
 };
 
 use crate::formats::{
@@ -29,7 +30,13 @@ pub(crate) struct Operations {
     pub(crate) all: Vec<Operation>,
     /// Those whose ports or parameters have mistakes.
     pub(crate) doubtful: BTreeSet<Arc<str>>,
+    /// Where they name files.
+    pub(crate) places: OperationPlaces,
 }
+
+/// Where an operation and what it names stand in the file: by its name and the word, of `command` or `uses`; the
+/// empty word is the operation itself.
+pub type OperationPlaces = BTreeMap<(Arc<str>, Arc<str>), Span>;
 
 /// Reads the operations of a file.
 pub(crate) fn operations(node: &Node, scope: Scope<'_>, report: &mut Report) -> Operations {
@@ -47,6 +54,17 @@ pub(crate) fn operations(node: &Node, scope: Scope<'_>, report: &mut Report) -> 
         // A name given twice is reported by the parser.
         if !seen.insert(Arc::clone(&name)) {
             continue;
+        }
+        read.places.insert((Arc::clone(&name), "".into()), key.span);
+        for field in ["command", "uses"] {
+            let items = Fields::of(value, &OPERATION)
+                .get(field)
+                .and_then(Node::items);
+            for item in items.unwrap_or_default() {
+                if let Some(word) = leaf::text(item) {
+                    read.places.insert((Arc::clone(&name), word), item.span);
+                }
+            }
         }
         let mut reader = Reader {
             name: Arc::clone(&name),

@@ -82,7 +82,13 @@ fn distance(wrong: &str, length: usize, name: &str) -> Option<usize> {
         return None;
     }
     let flat = |text: &str| text.to_lowercase().replace(['_', '-', '.'], "");
-    if flat(wrong) == flat(name) {
+    // One and several of it: `retry`, `retries`.
+    let several = |text: &str| match text.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{text}s"),
+    };
+    let counted = length.min(other) >= 3 && (several(wrong) == name || several(name) == wrong);
+    if counted || flat(wrong) == flat(name) {
         return Some(0);
     }
     if length.abs_diff(other) <= allowed {
@@ -127,6 +133,7 @@ mod tests {
         );
         check("param", &["name", "params"], Some("params"));
         check("keep-name", &["optional", "keep_name"], Some("keep_name"));
+        check("retry", &["timeout", "retries"], Some("retries"));
         check("x", &["y"], None);
         check("ab", &["op", "in"], None);
         check("elephant", &["op", "in"], None);

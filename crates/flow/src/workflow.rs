@@ -15,7 +15,7 @@ use headwater_graph::{
 use crate::descriptor::{descriptor, is_descriptor};
 use crate::formats::{DESCRIPTOR_SHAPE, IDENTITY_WORDS, INPUT, WORKFLOW, WORKFLOW_SHAPE};
 use crate::leaf::{self, Scope};
-use crate::operation::{Operations, operations};
+use crate::operation::{OperationPlaces, Operations, operations};
 use crate::parameter::parameters;
 use crate::parse::parse;
 use crate::places::Places;
@@ -36,6 +36,8 @@ pub struct WorkflowFile {
     pub operations: Vec<Operation>,
     /// Where the parts of the workflow stand in the file.
     pub places: BTreeMap<Place, Span>,
+    /// Where the operations, and the files that they name, stand in the file.
+    pub operation_places: OperationPlaces,
     /// Which of the operations are known by their ports alone, because the file is a stage descriptor and no library
     /// has them. Tasks that use them can be planned and not run.
     pub placeholders: Vec<Arc<str>>,
@@ -168,7 +170,11 @@ fn workflow(root: &Node, scope: Scope<'_>, report: &mut Report) -> WorkflowFile 
         workflow.parameters = read;
         places.doubtful_names.extend(doubtful);
     }
-    let Operations { all, doubtful } = fields
+    let Operations {
+        all,
+        doubtful,
+        places: operation_places,
+    } = fields
         .get("operations")
         .map(|node| operations(node, scope, report))
         .unwrap_or_default();
@@ -198,6 +204,7 @@ fn workflow(root: &Node, scope: Scope<'_>, report: &mut Report) -> WorkflowFile 
     whole(&workflow, &all, root, scope.registry, &places, report);
     WorkflowFile {
         workflow,
+        operation_places,
         operations: all,
         places: places.spans(),
         placeholders: Vec::new(),

@@ -14,7 +14,7 @@
 //! | `workflow` | [`Workflow`]: stages, tasks, iteration, synchronisation; `strategy` has `cross` and `dot` |
 //! | `check` | the mistakes of a workflow, each with the place it stands at |
 //! | `recipe` | how a [`Recipe`] is computed (the text is `docs/recipe.md`) |
-//! | `graph` | [`TaskGraph`]; `order` has topological order, levels and the critical path |
+//! | `graph` | [`TaskGraph`] |
 //! | `diagnostic` | [`Diagnostic`]: a mistake in somebody's file, with its position |
 //! | `store` | the traits that stores implement: [`Known`], [`Records`], [`Objects`], [`Costs`] |
 //!
@@ -30,7 +30,6 @@ mod element;
 mod encode;
 mod graph;
 mod operation;
-mod order;
 mod parts;
 mod recipe;
 mod registry;
@@ -58,7 +57,6 @@ pub use operation::{
     Cancel, Context, Kind, Operation, OperationError, Outputs, ParameterDeclaration, Port,
     ReadFile, ReadSeek, Resources, Run, Signature,
 };
-pub use order::{Levels, critical_path, levels};
 pub use recipe::{Identity, NotANumber, RecipeBuilder, SCHEME};
 pub use registry::{Codec, Decode, Encode, Registry, RegistryError};
 pub use store::{Cost, Costs, Known, Objects, ProductRecord, Records, StoreError, StoredOutput};

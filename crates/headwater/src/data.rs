@@ -23,6 +23,10 @@ use headwater_remember::{Store, named_directory};
 
 use crate::Error;
 
+mod labels;
+
+use labels::{DraftLabel, label};
+
 /// Everything that a run is given besides its workflow.
 #[derive(Debug)]
 pub(crate) struct RunData {
@@ -54,6 +58,8 @@ pub(crate) fn expand(folder: &Path, pattern: &str) -> Result<Vec<PathBuf>, Error
 #[derive(Debug)]
 pub(crate) struct BoundData {
     columns: Vec<DraftColumn>,
+    /// Columns of a table that are no inputs.
+    labels: Vec<DraftLabel>,
     files: Vec<PathBuf>,
     parameters: BTreeMap<Arc<str>, Scalar>,
     given: Vec<Arc<str>>,
@@ -76,9 +82,12 @@ pub(crate) fn bind(
         None => (String::new(), nothing, PathBuf::new(), Vec::new()),
         Some(path) => {
             let text = crate::load::read_text(path)?;
-            let csv = path
-                .extension()
-                .is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
+            // Tabs are told by the reader of tables, which knows what to do about them.
+            let csv = path.extension().is_some_and(|extension| {
+                ["csv", "tsv", "tab"]
+                    .iter()
+                    .any(|table| extension.eq_ignore_ascii_case(table))
+            });
             let read = headwater_flow::read_data(
                 &text,
                 if csv {
@@ -111,10 +120,12 @@ pub(crate) fn bind(
         files: Vec::new(),
         places: HashMap::new(),
         known_by: KnownBy::Content,
+        labels: Vec::new(),
         diagnostics,
     };
     let mut parameters = binder.parameters(&data_file.parameters);
     let columns = binder.columns(&data_file.shape);
+    let labels = std::mem::take(&mut binder.labels);
     if binder.diagnostics.iter().any(Diagnostic::is_error) {
         let file = file.map(Path::to_path_buf).unwrap_or_default();
         return Err(Error::File {
@@ -125,7 +136,14 @@ pub(crate) fn bind(
     }
     for setting in settings {
         let (name, value) = headwater_flow::read_scalar_setting(setting, &workflow.parameters)
-            .map_err(|error| Error::usage(format!("--set {setting}: {error}"), None))?;
+            .map_err(|error| {
+                let name = setting.split('=').next().unwrap_or_default().trim();
+                let is_input = workflow.inputs.iter().any(|input| *input.name == *name);
+                let hint = is_input.then(|| {
+                    format!("`{name}` is an input: give it in the file named by --inputs, under `inputs:`")
+                });
+                Error::usage(format!("--set {setting}: {error}"), hint)
+            })?;
         parameters.insert(name, value);
     }
     let Binder {
@@ -134,6 +152,7 @@ pub(crate) fn bind(
     let given = data_file.parameters.into_iter();
     Ok(BoundData {
         columns,
+        labels,
         files,
         parameters,
         given: given.map(|setting| setting.name).collect(),
@@ -162,6 +181,7 @@ pub(crate) fn bind_study(
         places: files.iter().cloned().zip(0..).collect(),
         files,
         known_by: KnownBy::Content,
+        labels: Vec::new(),
         diagnostics: Vec::new(),
     };
     for column in inputs {
@@ -190,18 +210,27 @@ pub(crate) fn bind_study(
 }
 
 impl BoundData {
+    /// Inputs that stand beside others in the rows of a table.
+    pub(crate) fn table_inputs(&self) -> impl Iterator<Item = &Arc<str>> {
+        let columns = self.columns.iter().filter(|column| column.rows);
+        let several = columns.clone().count() + self.labels.len() > 1;
+        columns.filter(move |_| several).map(|column| &column.input)
+    }
+
     /// Gives every item its identity, by the contents of the files.
     pub(crate) fn identify(self, store: &Store, threads: usize) -> Result<RunData, Error> {
         let BoundData {
             columns,
+            labels,
             files,
             parameters,
             given,
             text,
             diagnostics,
         } = self;
-        let saved = save(&columns, &parameters);
-        let data_set = identify(columns, &files, store, threads)?;
+        let saved = save(&columns, &labels, &parameters);
+        let mut data_set = identify(columns, &files, store, threads)?;
+        data_set.labels = labels.into_iter().map(|label| label.label).collect();
         Ok(RunData {
             data_set,
             parameters,
@@ -250,6 +279,7 @@ struct Binder<'a> {
     places: HashMap<PathBuf, usize>,
     /// What the files of the input at hand are known by.
     known_by: KnownBy,
+    labels: Vec<DraftLabel>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -320,7 +350,16 @@ impl Binder<'_> {
                 }
             }
             DataShape::Rows { names, rows } => {
+                let labels = self.label_names(names);
+                for (place, (name, _)) in names.iter().enumerate() {
+                    if labels.contains(name) {
+                        self.labels.push(label(name, place, rows));
+                    }
+                }
                 for (place, (name, span)) in names.iter().enumerate() {
+                    if labels.contains(name) {
+                        continue;
+                    }
                     let Some(input) = self.input(name, *span) else {
                         continue;
                     };
@@ -609,7 +648,11 @@ impl Binder<'_> {
 }
 
 /// What was used, as a data file.
-fn save(columns: &[DraftColumn], parameters: &BTreeMap<Arc<str>, Scalar>) -> String {
+fn save(
+    columns: &[DraftColumn],
+    labels: &[DraftLabel],
+    parameters: &BTreeMap<Arc<str>, Scalar>,
+) -> String {
     let span = Span::default();
     let setting = |(name, value): (&Arc<str>, &Scalar)| ParameterSetting {
         name: Arc::clone(name),
@@ -619,17 +662,23 @@ fn save(columns: &[DraftColumn], parameters: &BTreeMap<Arc<str>, Scalar>) -> Str
     };
     let rows = columns.first().is_some_and(|column| column.rows);
     let shape = if rows {
-        let names = columns
+        let inputs = columns
             .iter()
-            .map(|column| (Arc::clone(&column.input), span))
+            .map(|column| (&column.input, &column.written));
+        let labels = labels
+            .iter()
+            .map(|label| (&label.label.name, &label.written));
+        let all: Vec<(&Arc<str>, &Vec<Datum>)> = inputs.chain(labels).collect();
+        let names = all
+            .iter()
+            .map(|(name, _)| (Arc::clone(name), span))
             .collect();
         let count = columns.first().map_or(0, |column| column.written.len());
-        let cell = |column: &DraftColumn, row: usize| {
-            Some(column.written[row].clone())
-                .filter(|datum| !matches!(datum.value, DatumValue::Null))
+        let cell = |written: &[Datum], row: usize| {
+            Some(written[row].clone()).filter(|datum| !matches!(datum.value, DatumValue::Null))
         };
         let row = |row: usize| DataRow {
-            cells: columns.iter().map(|column| cell(column, row)).collect(),
+            cells: all.iter().map(|(_, written)| cell(written, row)).collect(),
             span,
         };
         DataShape::Rows {
@@ -721,6 +770,8 @@ fn finish(draft: &Draft, file: &dyn Fn(usize) -> Value, store: &Store) -> Result
 
 #[cfg(test)]
 mod tests {
+    use headwater_enact::Label;
+
     use super::*;
 
     fn workflow() -> Workflow {
@@ -782,7 +833,7 @@ mod tests {
     #[track_caller]
     fn saved(name: &str, text: &str) -> String {
         let bound = bound(name, text).expect("the data is right");
-        save(&bound.columns, &bound.parameters)
+        save(&bound.columns, &bound.labels, &bound.parameters)
     }
 
     #[test]
@@ -828,6 +879,47 @@ mod tests {
             "data.yaml",
             "rows:\n  - {word: a}\n  - {note: b}\n",
             &["3:5 input `word` is required, but this row has no value for it"],
+        );
+    }
+
+    /// A column that is no input names rows; one that may be a misspelt input is a mistake.
+    #[test]
+    fn columns_that_are_no_inputs() {
+        let text = "sample,word,plate\nw0,a,\nw1,b,7\n";
+        let data = bound("data.csv", text).expect("it is right");
+        let notes: Vec<&str> = data.diagnostics.iter().map(|one| &*one.message).collect();
+        assert_eq!(
+            notes,
+            [
+                "each of the columns `sample`, `plate` is no input of the workflow, and only names rows"
+            ]
+        );
+        let labels: Vec<&Label> = data.labels.iter().map(|label| &label.label).collect();
+        assert_eq!(
+            labels[0].values,
+            [Value::Text("w0".into()), Value::Text("w1".into())]
+        );
+        assert_eq!(labels[1].values, [Value::Null, Value::Text("7".into())]);
+        let written = save(&data.columns, &data.labels, &data.parameters);
+        assert!(written.contains("sample: w1"), "{written}");
+        assert_eq!(saved("data.yaml", &written), written);
+        mistakes(
+            "data.csv",
+            "wrod,sample\na,w0\n",
+            &[
+                "1:1 the workflow has no input `wrod` => did you mean `word`?",
+                "1:6 the workflow has no input `sample`",
+            ],
+        );
+        mistakes(
+            "data.csv",
+            "word,notes\na,b\n",
+            &["1:6 the workflow has no input `notes` => did you mean `note`?"],
+        );
+        mistakes(
+            "data.tsv",
+            "word\tnote\na\tb\n",
+            &["1:1 `word\tnote` is not the name of an input => cells are separated by commas"],
         );
     }
 

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_enact::{Enactment, Requested, State};
+use headwater_enact::{Ancestry, Enactment, Requested, State};
 use headwater_execute::{Fetch, Fetched, Ports, copy_value};
 use headwater_graph::{
     Collect, Context, Index, Kind, OperationError, Outputs, Part, Recipe, Registry, Source, TaskId,
@@ -62,17 +62,12 @@ impl<'a> Deliverer<'a> {
         data: &str,
     ) -> Result<Option<OutputItem>, Error> {
         if let Some(path) = self.copied(enactment, requested)? {
-            let from = lineage(enactment, requested, data);
-            return Ok(Some(OutputItem {
-                index: requested.index.clone(),
-                what: Delivered::Path(path),
-                from,
-            }));
+            let what = Delivered::Path(path);
+            return Ok(Some(item(enactment, requested, data, what)));
         }
         let Some(value) = self.value(enactment, &requested.source) else {
             return Ok(None);
         };
-        let from = lineage(enactment, requested, data);
         let what = match &value {
             Value::Null => Delivered::Value(Value::Null),
             scalar if scalar.as_scalar().is_some() => Delivered::Value(value),
@@ -88,11 +83,7 @@ impl<'a> Deliverer<'a> {
                 Delivered::Path(path)
             }
         };
-        Ok(Some(OutputItem {
-            index: requested.index.clone(),
-            what,
-            from,
-        }))
+        Ok(Some(item(enactment, requested, data, what)))
     }
 
     /// The value of a source; `None` if it is not there.
@@ -281,12 +272,43 @@ fn product(enactment: &Enactment, source: &Source) -> Option<(Recipe, u16)> {
     }
 }
 
-/// What an output was made from.
-fn lineage(enactment: &Enactment, requested: &Requested, data: &str) -> Vec<(Arc<str>, Index)> {
-    enactment
-        .expander()
-        .map(|expander| expander.ancestry(data, &requested.index))
-        .unwrap_or_default()
+/// An item of an output, with what it was made from.
+fn item(enactment: &Enactment, requested: &Requested, data: &str, what: Delivered) -> OutputItem {
+    let expander = enactment.expander();
+    let origin = expander.map(|expander| expander.origin(data, &requested.index));
+    let Ancestry { inputs, missing } = origin.unwrap_or_default();
+    OutputItem {
+        index: requested.index.clone(),
+        what,
+        from: inputs,
+        values: Vec::new(),
+        missing,
+    }
+}
+
+/// What people call the inputs behind something: single values as they are, files and folders by their paths, from
+/// `folder` where they lie below it.
+pub(crate) fn values(
+    enactment: &Enactment,
+    inputs: &[(Arc<str>, Index)],
+    folder: &Path,
+) -> Vec<(Arc<str>, String)> {
+    let Some(expander) = enactment.expander() else {
+        return Vec::new();
+    };
+    let short = |path: &Path| {
+        let inside = path.strip_prefix(folder).unwrap_or(path);
+        inside.to_string_lossy().into_owned()
+    };
+    let told = |value: &Value| match value {
+        Value::File(file) => file.handle.path().map(|path| short(path)),
+        Value::Directory(directory) => directory.path.as_deref().map(short),
+        other => other.as_scalar().map(|scalar| scalar.to_string()),
+    };
+    let values = expander.values(enactment.graph(), inputs).into_iter();
+    values
+        .filter_map(|(input, value)| Some((input, told(value)?)))
+        .collect()
 }
 
 /// The extension that a file should have: as the operation names it, or as the original had it.
@@ -364,7 +386,8 @@ pub(crate) fn deliver(
         .collect();
     for requested in prepared.enactment.requested() {
         let name = data.get(&requested.output).map_or("", |data| data);
-        if let Some(item) = deliverer.deliver(&prepared.enactment, requested, name)? {
+        if let Some(mut item) = deliverer.deliver(&prepared.enactment, requested, name)? {
+            item.values = values(&prepared.enactment, &item.from, &prepared.current);
             outputs
                 .entry(Arc::clone(&requested.output))
                 .or_default()
@@ -400,16 +423,25 @@ fn is_made(enactment: &Enactment, source: &Source) -> bool {
     made
 }
 
-/// All outputs as a table: a row per item, with what it was made from.
+/// All outputs as a table: a row per item, with how much is missing from the lists behind it, what it was made from
+/// and what that is called.
 pub(crate) fn table(outputs: &BTreeMap<Arc<str>, Vec<OutputItem>>, folder: &Path) -> String {
     let sources: BTreeSet<&Arc<str>> = outputs
         .values()
         .flatten()
         .flat_map(|item| item.from.iter().map(|(input, _)| input))
         .collect();
-    let mut out = String::from("output,index,path,value");
+    let mut out = String::from("output,index,path,value,missing");
     for source in &sources {
         let _ = write!(out, ",{}", quoted(&format!("from {source}")));
+    }
+    let named: BTreeSet<&Arc<str>> = outputs
+        .values()
+        .flatten()
+        .flat_map(|item| item.values.iter().map(|(input, _)| input))
+        .collect();
+    for input in &named {
+        let _ = write!(out, ",{}", quoted(&format!("value of {input}")));
     }
     out.push('\n');
     for (name, items) in outputs {
@@ -432,11 +464,12 @@ pub(crate) fn table(outputs: &BTreeMap<Arc<str>, Vec<OutputItem>>, folder: &Path
             };
             let _ = write!(
                 out,
-                "{},{},{},{}",
+                "{},{},{},{},{}",
                 quoted(name),
                 item.index,
                 quoted(&path),
-                quoted(&value)
+                quoted(&value),
+                item.missing
             );
             for source in &sources {
                 let from = item.from.iter().filter(|(input, _)| input == *source);
@@ -450,6 +483,14 @@ pub(crate) fn table(outputs: &BTreeMap<Arc<str>, Vec<OutputItem>>, folder: &Path
                     })
                     .collect();
                 let _ = write!(out, ",{}", indices.join(" "));
+            }
+            for input in &named {
+                let value = item.values.iter().find(|(name, _)| name == *input);
+                let _ = write!(
+                    out,
+                    ",{}",
+                    value.map_or(String::new(), |(_, value)| quoted(value))
+                );
             }
             out.push('\n');
         }

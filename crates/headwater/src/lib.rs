@@ -20,20 +20,26 @@
 //! under the name of a library, it can be used by any workflow.
 //!
 //! ```
-//! use headwater::graph::{Operation, OperationError, Registry, Signature, Type, Value};
-//! use headwater::{Error, Progress, RunRequest, Stop};
+//! use headwater::graph::{
+//!     Context, Operation, OperationError, Outputs, Registry, Scalar, Signature, Type, Value,
+//! };
+//! use headwater::{Progress, RunRequest, Stop};
+//!
+//! fn square(inputs: &[Value], _: &[Scalar], _: &mut Context) -> Result<Outputs, OperationError> {
+//!     match inputs {
+//!         [Value::Int(number)] => Ok(vec![Value::Int(number * number)]),
+//!         _ => Err(OperationError::Failed("`number` is no number".to_owned())),
+//!     }
+//! }
 //!
 //! /// The operations of this library.
 //! fn libraries() -> Registry {
-//!     let square = Signature::new("square", "1") // a change of what it computes is a new version
+//!     let signature = Signature::new("square", "1") // a change of what it computes is a new version
 //!         .input("number", Type::Int)
 //!         .output("square", Type::Int);
-//!     let square = Operation::native(square, |inputs, _, _| match inputs {
-//!         [Value::Int(number)] => Ok(vec![Value::Int(number * number)]),
-//!         _ => Err(OperationError::Failed("`number` is no number".to_owned())),
-//!     });
 //!     let mut libraries = Registry::new();
-//!     libraries.register(Some("example"), square).expect("a new name");
+//!     let operation = Operation::native(signature, square);
+//!     libraries.register(Some("example"), operation).expect("a new name");
 //!     libraries
 //! }
 //!
@@ -123,6 +129,7 @@ mod temporary;
 pub mod text;
 mod thrift;
 mod trace;
+mod uses;
 mod whole;
 
 /// The files that people write: what checking one has shown, and the schema of each kind, for editors.
@@ -172,5 +179,10 @@ pub fn init() {
 
 /// The examples of the guide, which are compiled and run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/sequences.md")]
-mod guide {}
+mod guide {
+    #[doc = include_str!("../../../docs/sequences.md")]
+    mod sequences {}
+
+    #[doc = include_str!("../../../docs/study-runs.md")]
+    mod study_runs {}
+}

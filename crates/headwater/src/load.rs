@@ -20,8 +20,8 @@ use headwater_graph::{
 };
 use headwater_remember::{Store, VersionParts};
 
-use crate::Error;
 use crate::study::{ReadStudy, check_study_data, load_study};
+use crate::{Error, uses};
 
 /// A workflow file that can be run.
 #[derive(Debug)]
@@ -105,7 +105,9 @@ impl Loaded {
                     let field = |name| Place::StageField(Arc::clone(stage), name);
                     let waits = matches!(
                         shape,
-                        ShapeError::NotPer { .. } | ShapeError::Several { .. }
+                        ShapeError::NotPer { .. }
+                            | ShapeError::Straddles { .. }
+                            | ShapeError::Several { .. }
                     );
                     vec![
                         field(if waits { "wait" } else { "iterate" }),
@@ -282,7 +284,12 @@ pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
             summary: read.value.map(|all| count(all.len(), "operation")),
         });
     }
-    let summary = read.value.map(|file| {
+    let mut diagnostics = read.diagnostics;
+    if let Some(file) = &read.value {
+        diagnostics.extend(uses::look(&file.operations, path, &file.operation_places));
+    }
+    let wrong = diagnostics.iter().any(Diagnostic::is_error);
+    let summary = read.value.filter(|_| !wrong).map(|file| {
         let workflow = &file.workflow;
         let tasks: usize = workflow.stages.iter().map(|stage| stage.tasks.len()).sum();
         format!(
@@ -297,7 +304,7 @@ pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
     let file = CheckedFile {
         file: path.to_owned(),
         text,
-        diagnostics: read.diagnostics,
+        diagnostics,
     };
     Ok(Checked {
         files: vec![file],
@@ -321,8 +328,13 @@ pub(crate) struct Parsed {
 /// Reads a workflow file and looks at nothing else.
 pub(crate) fn parse(path: &Path, libraries: &Registry) -> Result<Parsed, Error> {
     let text = read_text(path)?;
-    let read = headwater_flow::read_workflow(&text, libraries);
-    let Some(file) = read.value else {
+    let mut read = headwater_flow::read_workflow(&text, libraries);
+    if let Some(file) = &read.value {
+        let said = uses::look(&file.operations, path, &file.operation_places);
+        read.diagnostics.extend(said);
+    }
+    let wrong = read.diagnostics.iter().any(Diagnostic::is_error);
+    let Some(file) = read.value.filter(|_| !wrong) else {
         return Err(Error::File {
             file: path.to_owned(),
             text,
@@ -364,6 +376,19 @@ impl Parsed {
         let mut own = self.operations.iter();
         own.find(|operation| *operation.signature.name == *name)
             .or_else(|| libraries.operation(name).map(|operation| &**operation))
+    }
+
+    /// Takes back the warning that nobody reads an input, for inputs that are there to name rows.
+    pub(crate) fn forget_unread<'a>(&mut self, inputs: impl Iterator<Item = &'a Arc<str>>) {
+        for input in inputs {
+            let span = self.places.get(&Place::Input(Arc::clone(input)));
+            let unread = |found: &Diagnostic| {
+                found.severity == Severity::Warning
+                    && found.span.as_ref() == span
+                    && found.message.ends_with("is not read by any task")
+            };
+            self.diagnostics.retain(|found| !unread(found));
+        }
     }
 
     /// Refuses a workflow that names operations nothing runs.
@@ -537,29 +562,12 @@ fn used_files(
     folder: &Path,
     store: Option<&Store>,
 ) -> Result<Vec<UsedFile>, Error> {
-    let mut found = BTreeMap::new();
-    for pattern in &template.uses {
-        let mut any = false;
-        for path in crate::data::expand(folder, pattern)? {
-            any = true;
-            // `scripts/**` means everything below, whatever the pattern library calls a match.
-            for file in files_below(&path)? {
-                let name = file
-                    .strip_prefix(folder)
-                    .unwrap_or(&file)
-                    .to_string_lossy()
-                    .into_owned();
-                found.insert(name, file);
-            }
-        }
-        if !any {
-            return Err(Error::usage(
-                format!("operation `{operation}` uses `{pattern}`, but there is no such file"),
-                Some(format!("patterns are relative to `{}`", folder.display())),
-            ));
-        }
+    let found = uses::used(template, folder)?;
+    if let Some(pattern) = found.nothing.first() {
+        let (message, hint) = uses::no_such_file(operation, pattern, folder);
+        return Err(Error::usage(message, Some(hint)));
     }
-    let (names, paths): (Vec<String>, Vec<PathBuf>) = found.into_iter().unzip();
+    let (names, paths): (Vec<String>, Vec<PathBuf>) = found.files.into_iter().unzip();
     let digests = digests(&paths, store)?;
     let file = |((name, path), digest): ((String, PathBuf), _)| UsedFile {
         name: name.into(),
@@ -572,18 +580,6 @@ fn used_files(
         .zip(digests)
         .map(file)
         .collect())
-}
-
-fn files_below(path: &Path) -> Result<Vec<PathBuf>, Error> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut files = Vec::new();
-    for entry in fs::read_dir(path).map_err(|source| Error::io("cannot read", path, source))? {
-        let entry = entry.map_err(|source| Error::io("cannot read", path, source))?;
-        files.extend(files_below(&entry.path())?);
-    }
-    Ok(files)
 }
 
 fn ask_version(operation: &str, command: &[Arc<str>], folder: &Path) -> Result<String, Error> {

@@ -4,24 +4,33 @@
 //! use std::sync::Arc;
 //!
 //! use headwater::graph::{
-//!     NewTask, Operation, OperationError, Scalar, ScalarType, Signature, Source, TaskGraph, Type, Value,
+//!     Context, NewTask, Operation, OperationError, Outputs, Scalar, ScalarType, Signature, Source, TaskGraph, Type,
+//!     Value,
 //! };
 //!
-//! let square = Signature::new("example/square", "1")
+//! fn square(_: &[Value], parameters: &[Scalar], _: &mut Context) -> Result<Outputs, OperationError> {
+//!     match parameters {
+//!         [Scalar::Int(number)] => Ok(vec![Value::Int(number * number)]),
+//!         _ => Err(OperationError::Failed("`number` is no number".to_owned())),
+//!     }
+//! }
+//!
+//! fn add(inputs: &[Value], _: &[Scalar], _: &mut Context) -> Result<Outputs, OperationError> {
+//!     match inputs {
+//!         [Value::Int(a), Value::Int(b)] => Ok(vec![Value::Int(a + b)]),
+//!         _ => Err(OperationError::Failed("not two numbers".to_owned())),
+//!     }
+//! }
+//!
+//! let number = Signature::new("example/square", "1")
 //!     .parameter("number", ScalarType::Int, None)
 //!     .output("square", Type::Int);
-//! let square = Arc::new(Operation::native(square, |_, parameters, _| match parameters {
-//!     [Scalar::Int(number)] => Ok(vec![Value::Int(number * number)]),
-//!     _ => Err(OperationError::Failed("`number` is no number".to_owned())),
-//! }));
-//! let add = Signature::new("example/add", "1")
+//! let pair = Signature::new("example/add", "1")
 //!     .input("a", Type::Int)
 //!     .input("b", Type::Int)
 //!     .output("sum", Type::Int);
-//! let add = Arc::new(Operation::native(add, |inputs, _, _| match inputs {
-//!     [Value::Int(a), Value::Int(b)] => Ok(vec![Value::Int(a + b)]),
-//!     _ => Err(OperationError::Failed("not two numbers".to_owned())),
-//! }));
+//! let square = Arc::new(Operation::native(number, square));
+//! let add = Arc::new(Operation::native(pair, add));
 //!
 //! let mut graph = TaskGraph::new();
 //! let (square, add) = (graph.operation(&square), graph.operation(&add));

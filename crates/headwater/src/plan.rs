@@ -64,6 +64,8 @@ pub(crate) struct Prepared {
     pub(crate) saved: String,
     pub(crate) diagnostics: Vec<(PathBuf, String, Vec<Diagnostic>)>,
     pub(crate) cores: usize,
+    /// Where the user stands.
+    pub(crate) current: PathBuf,
     /// Inputs and parameters, as they are told.
     pub(crate) given: Given,
     /// The files of the user, as they were when they were digested.
@@ -79,7 +81,7 @@ pub(crate) fn prepare(
     run: Option<&str>,
 ) -> Result<Prepared, Error> {
     // Mistakes in the files are told before a store is made.
-    let parsed = crate::load::parse(&request.flow, libraries)?;
+    let mut parsed = crate::load::parse(&request.flow, libraries)?;
     if run.is_some() {
         parsed.runnable()?;
     }
@@ -89,6 +91,7 @@ pub(crate) fn prepare(
         request.inputs.as_deref(),
         &request.settings,
     )?;
+    parsed.forget_unread(data.table_inputs());
     let store = crate::open_store(place, current)?;
     let copies = run.map(|run| Places::new(&store, run, place.read_only).uses());
     let loaded = parsed.with_versions(libraries, &store, copies.as_deref())?;
@@ -134,6 +137,7 @@ pub(crate) fn prepare(
         saved: data.saved,
         diagnostics,
         cores,
+        current: current.to_owned(),
         given,
         watched: Arc::new(watched),
     })

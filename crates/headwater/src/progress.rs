@@ -163,7 +163,9 @@ struct Inner {
     snapshot: Snapshot,
     clock: Clock,
     began: Option<Instant>,
+    /// Tasks that failed, and attempts that were tried again.
     failures: usize,
+    retried: usize,
     /// So many tasks of the graph have been counted.
     counted: usize,
     /// By task, whether it ended well before.
@@ -192,6 +194,9 @@ pub(crate) const MOST_NEWS: usize = 10;
 
 /// What is told when there are more.
 pub(crate) const MORE_FAIL: &str = "more tasks fail; they are listed at the end";
+
+/// What is told when there are more that may yet succeed.
+const MORE_RETRIED: &str = "more tasks are tried again";
 
 /// A place where a run says how far it is. Clones are the same place.
 #[derive(Debug, Clone, Default)]
@@ -255,6 +260,25 @@ impl Progress {
 }
 
 impl Inner {
+    /// What is told of an attempt that failed, if anything is. What is tried again may succeed, and is not listed at
+    /// the end then.
+    fn failed(&mut self, again: bool, address: &str, message: &str) -> Option<News> {
+        let (count, more) = match again {
+            true => (&mut self.retried, MORE_RETRIED),
+            false => (&mut self.failures, MORE_FAIL),
+        };
+        *count += 1;
+        match (*count).cmp(&(MOST_NEWS + 1)) {
+            std::cmp::Ordering::Less => Some(News::Failed {
+                task: address.to_owned(),
+                message: message.to_owned(),
+                again,
+            }),
+            std::cmp::Ordering::Equal => Some(News::Line(more.to_owned())),
+            std::cmp::Ordering::Greater => None,
+        }
+    }
+
     fn stage(&mut self, enactment: &Enactment, task: TaskId) -> Option<&mut StageSnapshot> {
         // Helpers are no part of any figure, also where they stand in a stage.
         if enactment.graph().operation_at(task).signature.implicit {
@@ -414,17 +438,10 @@ impl Observer for Listener {
             if let Finished::Failure(failure) = how
                 && state != "cancelled"
             {
-                inner.failures += 1;
                 // Of a flood of failures the first ones tell enough.
-                if inner.failures <= MOST_NEWS {
-                    let news = News::Failed {
-                        task: address.clone(),
-                        message: failure.message.clone(),
-                        again: state == "retried",
-                    };
+                let again = state == "retried";
+                if let Some(news) = inner.failed(again, &address, &failure.message) {
                     inner.snapshot.news.push(news);
-                } else if inner.failures == MOST_NEWS + 1 {
-                    inner.snapshot.news.push(News::Line(MORE_FAIL.to_owned()));
                 }
             }
         }
@@ -628,6 +645,21 @@ mod tests {
                 .to_string()
                 .ends_with("code 1; it is tried again")
         );
+    }
+
+    #[test]
+    fn what_is_tried_again_is_not_announced_as_failing() {
+        let mut inner = Inner::default();
+        let retried: Vec<News> = (0..30)
+            .filter_map(|_| inner.failed(true, "a.b", "no"))
+            .collect();
+        assert_eq!(retried.len(), MOST_NEWS + 1);
+        assert_eq!(retried[MOST_NEWS], News::Line(MORE_RETRIED.to_owned()));
+        let failed: Vec<News> = (0..30)
+            .filter_map(|_| inner.failed(false, "a.b", "no"))
+            .collect();
+        assert_eq!(failed.len(), MOST_NEWS + 1);
+        assert_eq!(failed[MOST_NEWS], News::Line(MORE_FAIL.to_owned()));
     }
 
     #[test]

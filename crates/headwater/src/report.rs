@@ -51,6 +51,10 @@ pub struct OutputItem {
     pub what: Delivered,
     /// The workflow inputs it was made from.
     pub from: Vec<(Arc<str>, Index)>,
+    /// What people call it by: the values of the inputs behind it and of their rows, as far as there is one.
+    pub values: Vec<(Arc<str>, String)>,
+    /// How many items are missing from the lists that it was made from.
+    pub missing: usize,
 }
 
 /// A task that failed.
@@ -64,9 +68,16 @@ pub struct FailedTask {
     pub attempts: u32,
     /// How many tasks could not run because of it.
     pub blocked: usize,
+    /// What people call it by: the values of the inputs behind it and of their rows, as far as there is one.
+    pub from: Vec<(Arc<str>, String)>,
 }
 
 impl FailedTask {
+    /// `sample=w07, table=raw/w07.csv`.
+    pub(crate) fn made_from(&self) -> Option<String> {
+        named(&self.from)
+    }
+
     /// The command that runs it again alone.
     pub(crate) fn again(&self) -> Option<String> {
         let folder = self.failure.folder.as_ref();
@@ -82,6 +93,9 @@ impl FailedTask {
         let mut out = format!("task `{}`: {}", self.address, failure.message);
         if self.attempts > 1 {
             let _ = write!(out, " (tried {} times)", self.attempts);
+        }
+        if let Some(from) = self.made_from() {
+            let _ = write!(out, "\n  from:    {from}");
         }
         if let Some(command) = &failure.command {
             let words: Vec<String> = command.iter().map(|word| shell_quote(word)).collect();
@@ -109,6 +123,16 @@ impl FailedTask {
         }
         out
     }
+}
+
+/// Values by input, in one line; `None` if there are none.
+pub(crate) fn named(values: &[(Arc<str>, String)]) -> Option<String> {
+    let pairs = values.iter().map(|(input, value)| {
+        let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+        format!("{input}={}", crate::page::text::cut(&value, 200))
+    });
+    let pairs: Vec<String> = pairs.collect();
+    (!pairs.is_empty()).then(|| pairs.join(", "))
 }
 
 /// What a run came to.

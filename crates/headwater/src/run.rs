@@ -3,7 +3,7 @@
 //! Law: giving the same request again continues where the last one stopped; a failed task stops only what
 //! needs it; whatever was finished is kept, however the run ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,10 +11,10 @@ use std::time::Instant;
 
 use headwater_enact::{Counts, Enactment, State};
 use headwater_execute::{CommandSettings, Pool, PoolError, Stop, Watched};
-use headwater_graph::{Registry, TaskId};
+use headwater_graph::{Index, Registry, TaskId};
 use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskState};
 
-use crate::deliver::{DeliveredAll, deliver, link_last, table};
+use crate::deliver::{DeliveredAll, deliver, link_last, table, values};
 use crate::fetch::StoreFetcher;
 use crate::keep::StoreKeeper;
 use crate::plan::{Prepared, prepare, recompute_lost, recompute_lost_inputs};
@@ -246,8 +246,18 @@ fn keep_distance(store: &Store, disk: u64) {
     }
 }
 
-/// Folders of failed tasks are kept for so many runs.
+/// Folders of failed tasks are kept for so many runs that failed or were stopped.
 const RUNS_KEPT: usize = 10;
+
+/// The runs, of all from the latest to the first, whose work folders are kept.
+fn with_work(runs: &[RunRecord]) -> BTreeSet<&str> {
+    let going_on = runs.iter().filter(|run| run.status == RunStatus::Running);
+    let failed = runs
+        .iter()
+        .filter(|run| matches!(run.status, RunStatus::Failed | RunStatus::Cancelled));
+    let kept = going_on.chain(failed.take(RUNS_KEPT));
+    kept.map(|run| &*run.id).collect()
+}
 
 /// Removes the work folders of runs that nobody will look into any more.
 pub(crate) fn tidy_work(store: &Store) {
@@ -259,15 +269,10 @@ pub(crate) fn tidy_work(store: &Store) {
     let Ok(runs) = store.runs(usize::MAX >> 1) else {
         return;
     };
+    let kept = with_work(&runs);
     for entry in entries {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let place = runs.iter().position(|run| run.id == name);
-        let kept = place.is_some_and(|place| match runs[place].status {
-            RunStatus::Running => true,
-            RunStatus::Failed | RunStatus::Cancelled => place < RUNS_KEPT,
-            RunStatus::Done | RunStatus::Interrupted => false,
-        });
-        if !kept {
+        if !kept.contains(&*name) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -496,8 +501,24 @@ fn failures(prepared: &Prepared, listener: &Listener) -> Vec<FailedTask> {
             failure: seen.failure.clone(),
             attempts: seen.attempts,
             blocked: blocked.get(&seen.task).copied().unwrap_or(0),
+            from: values(enactment, &origin(enactment, seen.task), &prepared.current),
         })
         .collect()
+}
+
+/// The inputs behind a task; those of its first reader for one that the engine added.
+fn origin(enactment: &Enactment, task: TaskId) -> Vec<(Arc<str>, Index)> {
+    let mut task = task;
+    loop {
+        if let Some(origin) = enactment.origin(task) {
+            return origin.inputs;
+        }
+        // Readers come later in the graph, so this ends.
+        match enactment.coordinator().first_reader(task) {
+            Some(reader) => task = reader,
+            None => return Vec::new(),
+        }
+    }
 }
 
 /// What became of a task; `None` if nothing did, or it is a helper of the engine. These are no part of any figure; one
@@ -583,4 +604,37 @@ fn record_tasks(
         prepared.store.put_run_tasks(run, &rows)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs that went well do not push out the folders of those that failed.
+    #[test]
+    fn work_folders_stay_until_ten_later_runs_have_failed() {
+        let run = |number: usize, status| RunRecord {
+            id: number.to_string(),
+            workflow: String::new(),
+            file: PathBuf::new(),
+            started: 0,
+            ended: None,
+            status,
+            tasks: 0,
+            executed: 0,
+            reused: 0,
+            failed: 0,
+            outputs: PathBuf::new(),
+            command: Vec::new(),
+        };
+        let mut runs: Vec<RunRecord> = (0..30).map(|n| run(n, RunStatus::Done)).collect();
+        runs.push(run(30, RunStatus::Failed));
+        runs.push(run(31, RunStatus::Interrupted));
+        runs.push(run(32, RunStatus::Running));
+        assert_eq!(with_work(&runs), BTreeSet::from(["30", "32"]));
+        let later = (40..50).map(|n| run(n, RunStatus::Cancelled));
+        runs.splice(0..0, later);
+        let kept = with_work(&runs);
+        assert!(!kept.contains("30") && kept.contains("49"), "{kept:?}");
+    }
 }

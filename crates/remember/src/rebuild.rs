@@ -506,15 +506,7 @@ fn salvage_runs(old: &Connection, new: &Transaction<'_>) -> Result<(), Trouble> 
             };
             last = position;
             if let Ok(Some(task)) = crate::runs::read_task(row) {
-                put_task.execute((
-                    number,
-                    position,
-                    &task.address,
-                    &task.recipe.0[..],
-                    task.state as i64,
-                    task.started.cast_signed(),
-                    task.wall.cast_signed(),
-                ))?;
+                put_task.execute(crate::runs::task_row(number, position, &task))?;
             }
         }
     }

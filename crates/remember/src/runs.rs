@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use headwater_graph::{Recipe, StoreError};
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Params, Row};
 
 use crate::store::Store;
 
@@ -296,15 +296,7 @@ impl Store {
             let mut insert =
                 transaction.prepare_cached("INSERT INTO run_tasks VALUES (?, ?, ?, ?, ?, ?, ?)")?;
             for (position, task) in (first..).zip(tasks) {
-                insert.execute((
-                    number,
-                    position,
-                    &task.address,
-                    &task.recipe.0[..],
-                    task.state as i64,
-                    task.started.cast_signed(),
-                    task.wall.cast_signed(),
-                ))?;
+                insert.execute(task_row(number, position, task))?;
             }
             Ok(true)
         })?;
@@ -334,7 +326,7 @@ impl Store {
     fn select_runs(
         &self,
         question: &str,
-        arguments: impl rusqlite::Params + Clone,
+        arguments: impl Params + Clone,
     ) -> Result<Vec<RunRecord>, StoreError> {
         let Some(database) = self.database() else {
             return Ok(Vec::new());
@@ -420,6 +412,19 @@ pub(crate) fn from_row(row: &Row<'_>, offset: usize) -> rusqlite::Result<Option<
         outputs: path(10)?,
         command: command.split_terminator('\0').map(str::to_owned).collect(),
     }))
+}
+
+/// The row of a task in `run_tasks`.
+pub(crate) fn task_row(run: i64, position: i64, task: &RunTask) -> impl Params + '_ {
+    (
+        run,
+        position,
+        &task.address,
+        &task.recipe.0[..],
+        task.state as i64,
+        task.started.cast_signed(),
+        task.wall.cast_signed(),
+    )
 }
 
 /// Reads a task of a run; `None` where it is damaged.

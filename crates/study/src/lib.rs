@@ -33,3 +33,8 @@ pub mod sample;
 pub use points::Points;
 pub use prefix::prefixes;
 pub use space::{Domain, Parameter, Space};
+
+/// The example of the guide, which is compiled and run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/study-designs.md")]
+mod guide {}

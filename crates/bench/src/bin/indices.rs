@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use headwater_bench::python::{SALIB, scratch};
-use headwater_bench::{Bar, Claims, median, timed};
+use headwater_bench::{Bar, Claims, exit_code, median, timed};
 use headwater_study::analyze::{Bootstrap, VbdIndices, vbd};
 use headwater_study::functions::SobolG;
 use headwater_study::sample::{self, Sampler, Vbd, VbdDesign};
@@ -47,13 +47,7 @@ const THEIR_RUNS: usize = 5;
 
 fn main() -> ExitCode {
     let mut claims = Claims::new("indices");
-    match measure(&mut claims) {
-        Ok(()) => claims.finish(),
-        Err(error) => {
-            eprintln!("the benchmark could not go on: {error}");
-            ExitCode::from(2)
-        }
-    }
+    exit_code(measure(&mut claims), |()| claims.finish())
 }
 
 fn measure(claims: &mut Claims) -> Result<(), Box<dyn Error>> {

@@ -12,8 +12,9 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_bench::{Bar, Claims, median, timed};
-use headwater_graph::{Digest, Known, ProductRecord, Recipe, Scalar, StoredOutput};
+use headwater_bench::records::{recipe, record};
+use headwater_bench::{Bar, Claims, exit_code, median, timed};
+use headwater_graph::{Known, Recipe};
 use headwater_remember::{Mode, Pending, Store, Writer};
 
 /// How many recipes the plan of a large run asks for.
@@ -32,13 +33,7 @@ fn main() -> ExitCode {
         .map_err(Into::into)
         .and_then(|()| measure(&mut claims, &folder));
     let _ = fs::remove_dir_all(&folder);
-    match measured {
-        Ok(()) => claims.finish(),
-        Err(error) => {
-            eprintln!("the benchmark could not go on: {error}");
-            ExitCode::from(2)
-        }
-    }
+    exit_code(measured, |()| claims.finish())
 }
 
 fn measure(claims: &mut Claims, folder: &Path) -> Result<(), Box<dyn Error>> {
@@ -62,39 +57,6 @@ fn measure(claims: &mut Claims, folder: &Path) -> Result<(), Box<dyn Error>> {
         ));
     }
     lookups(claims, folder, many, 3.0)
-}
-
-fn recipe(number: u64) -> Recipe {
-    Recipe(Digest::of(&number.to_le_bytes()).0)
-}
-
-/// A small record: three parameters, one input, one output of eight bytes.
-fn record(number: u64) -> ProductRecord {
-    let inline: Arc<[u8]> = number.to_le_bytes().as_slice().into();
-    let output = StoredOutput {
-        digest: Digest::of(&inline),
-        size: 8,
-        inline: Some(inline),
-        encoding: None,
-    };
-    ProductRecord {
-        recipe: recipe(number),
-        content: None,
-        operation: "bench/nothing".into(),
-        version: "1".into(),
-        parameters: vec![
-            ("first".into(), Scalar::Int(number.cast_signed())),
-            ("second".into(), Scalar::Float(0.5)),
-            ("third".into(), Scalar::Text("text".into())),
-        ],
-        inputs: vec![("in".into(), format!("{}:out", recipe(number / 4)))],
-        outputs: vec![("out".into(), output)],
-        wall: 1000 + number,
-        cpu: 900,
-        peak_memory: 0,
-        run: "20260101-000000-0000".into(),
-        time: 1_767_225_600,
-    }
 }
 
 /// Asks a store of so many records for those of a plan.

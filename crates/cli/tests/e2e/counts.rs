@@ -123,6 +123,7 @@ fn the_end_of_what_a_failed_task_said_is_shown_and_acts_on_no_terminal() {
         assert!(!said.contains(['\u{1b}', '\u{7}']), "{said}");
     }
     for part in [
+        "  from:    item=0\n",
         "  command: ",
         "  folder:  ",
         "  again:   ",

@@ -562,6 +562,7 @@ fn what_failed_what_could_not_run_and_what_always_runs() {
     It ran and failed.
 
     task `check.check[N]`: ended with exit code N
+      from:    item=N
       command: /bin/sh -e -c 'test N != N || (echo two is wrong >&N; exit N); echo N > value'
       it said:
         two is wrong

@@ -30,6 +30,7 @@ mod protect;
 mod report;
 mod restore;
 mod reuse;
+mod samples;
 mod security;
 mod sequence;
 mod study;

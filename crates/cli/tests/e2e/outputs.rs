@@ -81,11 +81,14 @@ fn every_item_is_found_under_its_index() {
 
     let table = read(&folder.join("outputs.csv"));
     let rows: Vec<&str> = table.lines().collect();
-    assert_eq!(rows[0], "output,index,path,value,from file,from power");
+    assert_eq!(
+        rows[0],
+        "output,index,path,value,missing,from file,from power,value of file,value of power"
+    );
     for row in [
-        "text,1-2,text/1-2.md,,1,2",
-        "size,0-1,,25,0,1",
-        "original,1,original/1.txt,,1,",
+        "text,1-2,text/1-2.md,,0,1,2,in/c.txt,3",
+        "size,0-1,,25,0,0,1,\"in/a, b.txt\",2",
+        "original,1,original/1.txt,,0,1,,in/c.txt,",
     ] {
         assert!(rows.contains(&row), "`{row}` in\n{table}");
     }

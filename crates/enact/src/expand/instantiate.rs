@@ -478,7 +478,7 @@ impl Expander {
     }
 }
 
-fn address_of_stage(stage: &str, path: &Index) -> String {
+pub(super) fn address_of_stage(stage: &str, path: &Index) -> String {
     if path.0.is_empty() {
         stage.to_owned()
     } else {

@@ -225,17 +225,11 @@ impl Expander {
     }
 
     fn per_shape(
-        &self,
+        &mut self,
         stage: &Arc<str>,
         per: &Arc<str>,
         units: &[StageUnit],
     ) -> Result<Shape, ShapeError> {
-        let not_per = |data: usize, more| ShapeError::NotPer {
-            stage: Arc::clone(stage),
-            per: Arc::clone(per),
-            data: Arc::clone(&self.data[data].name),
-            more,
-        };
         let Some(column) = self.columns.iter().position(|(input, _)| input == per) else {
             return Err(ShapeError::Missing {
                 input: Arc::clone(per),
@@ -246,8 +240,17 @@ impl Expander {
             .names
             .get(per)
             .is_some_and(|input| self.data[*input].shape.is_empty());
-        let with_positions = |data: &usize| !is_single && !self.data[*data].shape.is_empty();
-        for data in units.iter().map(|unit| unit.data).filter(with_positions) {
+        for data in units.iter().map(|unit| unit.data) {
+            if is_single || self.data[data].shape.is_empty() {
+                continue;
+            }
+            self.nest(stage, data, column)?;
+            let not_per = |data: usize, more| ShapeError::NotPer {
+                stage: Arc::clone(stage),
+                per: Arc::clone(per),
+                data: Arc::clone(&self.data[data].name),
+                more,
+            };
             match self.per_place(data, column).as_slice() {
                 [_] => {}
                 [] => return Err(not_per(data, "")),
@@ -265,21 +268,72 @@ impl Expander {
         }])
     }
 
-    /// The positions of the paths of `data` that count the source of this column, or its groups.
-    pub(super) fn per_place(&self, data: usize, column: usize) -> Vec<(usize, bool)> {
+    /// Finds out, for data that was made per another column of the same table, which group of this column each
+    /// group of that one lies in. It is an error if one lies in several: its items would belong to neither.
+    fn nest(&mut self, stage: &Arc<str>, data: usize, column: usize) -> Result<(), ShapeError> {
+        if !self.per_place(data, column).is_empty() {
+            return Ok(());
+        }
+        let mut straddles = None;
+        let lineages = self.data[data].shape.iter().flat_map(|axis| &axis.lineage);
+        for inner in lineages.filter_map(|lineage| match lineage {
+            Lineage::Groups(inner) => Some(*inner as usize),
+            _ => None,
+        }) {
+            if self.columns[inner].1 != self.columns[column].1 {
+                continue;
+            }
+            match nested(&self.groups[inner], &self.groups[column]) {
+                Ok(table) => {
+                    self.nested.insert((inner, column), table);
+                    return Ok(());
+                }
+                Err((first, second)) => straddles = Some((inner, first, second)),
+            }
+        }
+        match straddles {
+            None => Ok(()),
+            Some((inner, first, second)) => Err(ShapeError::Straddles {
+                stage: Arc::clone(stage),
+                per: Arc::clone(&self.columns[column].0),
+                data: Arc::clone(&self.data[data].name),
+                made_per: Arc::clone(&self.columns[inner].0),
+                first,
+                second,
+            }),
+        }
+    }
+
+    /// The positions of the paths of `data` from which the group of this column follows, and how.
+    pub(super) fn per_place(&self, data: usize, column: usize) -> Vec<(usize, Follows)> {
         let source = Lineage::Source(self.columns[column].1);
         let group = Lineage::Groups(column as u32);
+        let follows = |lineage: &Lineage| match lineage {
+            Lineage::Groups(inner) if self.nested.contains_key(&(*inner as usize, column)) => {
+                Some(Follows::Nested(*inner as usize))
+            }
+            _ => None,
+        };
         let axes = self.data[data].shape.iter().enumerate();
         axes.filter_map(|(place, axis)| {
             if axis.lineage.contains(&source) {
-                Some((place, false))
+                Some((place, Follows::Row))
             } else if axis.lineage.contains(&group) {
-                Some((place, true))
+                Some((place, Follows::Group))
             } else {
-                None
+                Some((place, axis.lineage.iter().find_map(follows)?))
             }
         })
         .collect()
+    }
+
+    /// The group of a column that follows from a position.
+    pub(super) fn group_at(&self, follows: Follows, column: usize, position: u32) -> u32 {
+        match follows {
+            Follows::Row => self.groups[column][position as usize],
+            Follows::Group => position,
+            Follows::Nested(inner) => self.nested[&(inner, column)][position as usize],
+        }
     }
 
     /// Works out, for `after` and `wait: [stages]`, who waits for whom.
@@ -485,6 +539,33 @@ impl Expander {
                 .or_insert_with(|| Arc::new(decoder(codec))),
         ))
     }
+}
+
+/// How the group of a column follows from a position of an index path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Follows {
+    /// The position is a row of the table.
+    Row,
+    /// It is the group itself.
+    Group,
+    /// It is a group of this other column, and each of these lies in one group.
+    Nested(usize),
+}
+
+/// For each group of `inner` the group of `outer` that all its rows are in; or two rows that are in one group of
+/// `inner` and in two of `outer`.
+fn nested(inner: &[u32], outer: &[u32]) -> Result<Vec<u32>, (u32, u32)> {
+    let mut found: Vec<(u32, u32)> = Vec::new();
+    for (row, (inner, outer)) in inner.iter().zip(outer).enumerate() {
+        let row = row as u32;
+        // Groups are numbered by their first row.
+        match found.get(*inner as usize) {
+            None => found.push((*outer, row)),
+            Some((known, _)) if known == outer => {}
+            Some((_, first)) => return Err((*first, row)),
+        }
+    }
+    Ok(found.into_iter().map(|(outer, _)| outer).collect())
 }
 
 /// What a list, or a list of lists, is of.

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use headwater_graph::{Index, Source, TaskGraph, TaskId, Tolerance, Wait};
+use headwater_graph::{Index, Source, TaskGraph, TaskId, Tolerance, Value, Wait};
 
 use super::instantiate::Feed;
 use super::{Expander, Expansion, Place, ShapeError};
@@ -86,13 +86,8 @@ impl Expander {
             let place = self.per_place(*data, column).first().copied();
             for (path, item) in self.members(*data) {
                 match place {
-                    Some((place, grouped)) => {
-                        let position = path.0[place];
-                        let group = if grouped {
-                            position
-                        } else {
-                            self.groups[column][position as usize]
-                        };
+                    Some((place, follows)) => {
+                        let group = self.group_at(follows, column, path.0[place]);
                         split[unit].entry(group).or_default().push((path, item));
                     }
                     // There once: every group gets it.
@@ -124,17 +119,13 @@ impl Expander {
         };
         let column = self.columns.iter().position(|(input, _)| input == per);
         let place = column.and_then(|column| self.per_place(data, column).first().copied());
-        let (Some(column), Some((place, grouped))) = (column, place) else {
+        let (Some(column), Some((place, follows))) = (column, place) else {
             return holes.len();
         };
         let belongs = |hole: &&Option<Index>| {
             let position = hole.as_ref().and_then(|path| path.0.get(place));
             position.is_none_or(|position| {
-                let group = if grouped {
-                    *position
-                } else {
-                    self.groups[column][*position as usize]
-                };
+                let group = self.group_at(follows, column, *position);
                 call.0.first() == Some(&group)
             })
         };
@@ -167,6 +158,7 @@ impl Expander {
     ) -> Result<(), ShapeError> {
         let mut sources: Vec<Option<Source>> = Vec::new();
         let mut inputs: Vec<(u32, u32)> = Vec::new();
+        let mut most_missing = 0;
         for (unit, (data, members)) in units.iter().zip(all).enumerate() {
             let mut list = Vec::new();
             let mut failed: Vec<&Index> = Vec::new();
@@ -194,15 +186,49 @@ impl Expander {
                     self.add_holes(stage, &[Some(path)]);
                     return Ok(());
                 }
-                let (name, data) = (&self.stages[stage].name, &self.data[*data].name);
-                let note = format!(
-                    "`{name}` goes on without {missing} failed of {expected} items of `{data}`"
-                );
-                expansion.notes.push(note);
+                most_missing = most_missing.max(missing);
+                let name = self.call_name(stage, &path, graph);
+                let items = named_items(&self.data[*data].name, &failed, missing);
+                let data = &self.data[*data].name;
+                expansion.notes.push(match list.is_empty() {
+                    false => format!(
+                        "{name} goes on without {missing} failed of {expected} items of `{data}`: {items}"
+                    ),
+                    true => format!(
+                        "{name} goes on with an empty list of `{data}`: {missing} of {expected} failed"
+                    ),
+                });
             }
             sources.push(Some(self.shaped(stage, unit, *data, list)?));
         }
+        if most_missing > 0 {
+            self.incomplete.insert((stage, path.clone()), most_missing);
+        }
         self.make(stage, path, sources, inputs, graph, expansion)
+    }
+
+    /// What people call a call of a stage: its index path, and the value that its group shares.
+    fn call_name(&self, stage: usize, path: &Index, graph: &TaskGraph) -> String {
+        let run = &self.stages[stage];
+        let name = super::instantiate::address_of_stage(&run.name, path);
+        let value = || {
+            let Wait::Per(per) = &run.wait else {
+                return None;
+            };
+            let column = self.columns.iter().position(|(input, _)| input == per)?;
+            let group = path.0.first()?;
+            let first = self.groups[column].iter().position(|of| of == group)?;
+            let item = self.data[*self.names.get(per)?].items.get(first)?;
+            let Place::Source(Source::External(position)) = &item.place else {
+                return None;
+            };
+            let value = match &graph.external_at(*position).value {
+                Value::File(file) => file.handle.path()?.file_name()?.to_str()?.to_owned(),
+                other => other.as_scalar()?.to_string(),
+            };
+            Some(format!(" (`{per}` is `{value}`)"))
+        };
+        format!("`{name}`{}", value().unwrap_or_default())
     }
 
     /// The items of a call that cannot be made are computed all the same. Otherwise it would depend on when
@@ -217,7 +243,8 @@ impl Expander {
         }
     }
 
-    /// A list for ports that take one; the item itself for ports that do not.
+    /// A list for ports that take one; the item itself for ports that do not. The items of what a stage waits per
+    /// are equal in each group, so one of them is all of them.
     fn shaped(
         &self,
         stage: usize,
@@ -231,7 +258,9 @@ impl Expander {
                 if !matches!(feed, Feed::Unit { unit: read, gather: false, .. } if *read == unit) {
                     continue;
                 }
-                if list.len() == 1 {
+                let equal =
+                    matches!(&run.wait, Wait::Per(per) if self.names.get(per) == Some(&data));
+                if list.len() == 1 || (equal && !list.is_empty()) {
                     return Ok(list.remove(0));
                 }
                 return Err(ShapeError::Several {
@@ -265,18 +294,6 @@ impl Expander {
     ) -> ShapeError {
         let run = &self.stages[stage];
         let name = &self.data[data].name;
-        let mut items: Vec<String> = failed
-            .iter()
-            .take(NAMED)
-            .map(|path| format!("`{name}[{path}]`"))
-            .collect();
-        if failed.len() > NAMED {
-            items.push(format!("{} more", failed.len() - NAMED));
-        }
-        if missing > failed.len() {
-            // Of a list that was never made nobody knows the items.
-            items.push(format!("{} that never came to be", missing - failed.len()));
-        }
         let first_task = run.tasks.first().map_or("", |task| &*task.name);
         ShapeError::TooManyFailed {
             stage: Arc::clone(&run.name),
@@ -288,7 +305,24 @@ impl Expander {
                 .tolerate
                 .map_or("0".to_owned(), |allowed| allowed.to_string())
                 .into(),
-            items: items.join(", "),
+            items: named_items(name, failed, missing),
         }
     }
+}
+
+/// The first of the items of `name` that are missing, and how many more there are.
+fn named_items(name: &str, failed: &[&Index], missing: usize) -> String {
+    let named = |path: &&Index| match path.0.is_empty() {
+        true => format!("`{name}`"),
+        false => format!("`{name}[{path}]`"),
+    };
+    let mut items: Vec<String> = failed.iter().take(NAMED).map(named).collect();
+    if failed.len() > NAMED {
+        items.push(format!("{} more", failed.len() - NAMED));
+    }
+    if missing > failed.len() {
+        // Of a list that was never made nobody knows the items.
+        items.push(format!("{} that never came to be", missing - failed.len()));
+    }
+    items.join(", ")
 }

@@ -132,6 +132,43 @@ fn equal_tasks_run_once_whatever_the_order() {
     }
 }
 
+/// What the plan lists is executed, less what is cut off, and nothing else is; both are counted.
+#[test]
+fn invariant_5_what_is_planned_is_executed_or_cut_off() {
+    for backwards in [false, true] {
+        let mut world = World::default();
+        for (address, made) in [
+            ("P[0]", "same"),
+            ("P[2]", "same"),
+            ("P[3]", "same"),
+            ("Q[0]", "also"),
+            ("Q[2]", "also"),
+            ("Q[3]", "also"),
+        ] {
+            world.makes.insert(address, made);
+        }
+        let mut enactment = fan().enactment(&comparing());
+        enactment.open(&mut NothingRemembered).unwrap();
+        let addresses = |enactment: &Enactment, of: &dyn Fn(TaskId) -> bool| -> Vec<String> {
+            let tasks = enactment.graph().ids().filter(|task| of(*task));
+            tasks.map(|task| address(enactment, task)).collect()
+        };
+        let planned = addresses(&enactment, &|task| {
+            !enactment.coordinator().state(task).is_settled()
+        });
+        assert_eq!(enactment.counts().planned, planned.len());
+        let (world, enactment) = world.drive(&fan(), backwards);
+        let cut_off = addresses(&enactment, &|task| enactment.coordinator().is_cut_off(task));
+        let counts = enactment.counts();
+        assert_eq!(
+            (counts.executed, counts.cut_off, counts.recomputed),
+            (world.ran.len(), cut_off.len(), 0)
+        );
+        assert_eq!(cut_off.len(), 4, "Q and R of two of the three");
+        assert_eq!(sorted([world.ran, cut_off].concat()), sorted(planned));
+    }
+}
+
 /// The one that runs fails: the other is tried, and each has its own descendants.
 #[test]
 fn an_equal_task_that_fails_leaves_the_others_to_themselves() {

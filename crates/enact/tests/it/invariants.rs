@@ -126,6 +126,36 @@ fn invariant_5_recomputations_are_counted() {
     );
 }
 
+/// A task that is tried again is one execution of what the plan lists.
+#[test]
+fn invariant_5_retries_count_as_one_execution() {
+    let flow = Flow::new()
+        .items("a", 3)
+        .stage("P(a) -> b")
+        .stage("Q(b) -> c");
+    let options = Options {
+        retries: 2,
+        ..cores(2)
+    };
+    let mut play = Play::default().fails(|address, attempt| match address {
+        "P[0]" => attempt < 2,
+        "Q[1]" => attempt < 1,
+        _ => false,
+    });
+    let ran = flow.run(&options, &mut play);
+    assert_eq!(ran.trace.tasks.len(), 9, "three attempts failed");
+    let counts = ran.enactment.counts();
+    assert_eq!(
+        (
+            counts.planned,
+            counts.executed,
+            counts.failed,
+            counts.recomputed
+        ),
+        (6, 6, 0, 0)
+    );
+}
+
 /// A driver written by hand, with nothing but the calls that the worker threads make, in the order in which
 /// the simulator makes them, comes to the same decisions: there is only one coordinator.
 #[test]

@@ -3,7 +3,7 @@
 use headwater_enact::Options;
 use headwater_graph::{Tolerance, Wait};
 
-use crate::support::{Flow, Play, cores, index};
+use crate::support::{Flow, Play, address, cores, index};
 
 fn failing(names: &'static [&'static str]) -> Play {
     Play::default().fails(move |address, _| names.contains(&address))
@@ -197,6 +197,129 @@ fn groups_of_groups_keep_their_number() {
         .wait(Wait::Per("patient".into()));
     let reads = flow.run_plainly().reads("N");
     assert_eq!(reads[1], "N[1] <- clean-all: (P[1] P[4]); mean-all: (M[1])");
+}
+
+fn cohorts(last: &'static str) -> Flow {
+    Flow::new()
+        .table(
+            &["cohort", "patient", "scan"],
+            &[
+                &["x", "ann", "s0"],
+                &["x", "ann", "s1"],
+                &["y", "bob", "s2"],
+                &["x", "cid", "s3"],
+                &[last, "bob", "s4"],
+            ],
+        )
+        .stage("P(scan) -> clean")
+        .stage("M(clean*) -> mean")
+        .wait(Wait::Per("patient".into()))
+        .stage("N(mean*) -> total")
+        .wait(Wait::Per("cohort".into()))
+}
+
+/// Lanes, then samples, then cohorts: each group once, however many rows it has.
+#[test]
+fn groups_are_grouped_where_each_lies_in_one() {
+    assert_eq!(
+        cohorts("y").run_plainly().reads("N"),
+        ["N[0] <- mean-all: (M[0] M[2])", "N[1] <- mean-all: (M[1])"]
+    );
+}
+
+#[test]
+fn a_group_in_several_groups_is_an_error_that_names_two_rows() {
+    let (message, hint) = cohorts("x").refusal();
+    assert_eq!(
+        message,
+        "stage `N` waits per `cohort`, but `mean` was made per `patient`, and one group of `patient` lies in \
+         several of `cohort`: `patient[2]` and `patient[4]` are equal, `cohort[2]` and `cohort[4]` are not"
+    );
+    assert!(hint.contains("all rows of one `patient`"), "{hint}");
+}
+
+/// A group that failed is missing from the group that it lies in, and from no other.
+#[test]
+fn a_failed_group_is_missing_from_its_own_group_only() {
+    let flow = cohorts("y").with(|stage| stage.tolerate = Some(Tolerance::Count(1)));
+    let mut play = Play::default().fails(|address, _| address == "M[2]");
+    let ran = flow.run(&Options::default(), &mut play);
+    assert_eq!(
+        ran.reads("N"),
+        ["N[0] <- mean-all: (M[0])", "N[1] <- mean-all: (M[1])"]
+    );
+}
+
+/// What was lost is told with the group that lost it, and whatever is made from the rest knows how much is missing.
+#[test]
+fn what_a_tolerant_stage_goes_on_without_is_told_and_counted() {
+    let flow = patients()
+        .stage("M(clean*) -> mean")
+        .wait(Wait::Per("patient".into()))
+        .with(|stage| stage.tolerate = Some(Tolerance::Count(2)))
+        .stage("Q(mean) -> rounded")
+        .stage("T(rounded*) -> total")
+        .wait(Wait::All);
+    let mut ran = flow.run(&Options::default(), &mut failing(&["P[2]", "P[3]"]));
+    assert_eq!(
+        ran.enactment.take_notes(),
+        [
+            "`M[0]` (`patient` is `ann`) goes on without 1 failed of 2 items of `clean`: `clean[2]`",
+            "`M[2]` (`patient` is `cid`) goes on with an empty list of `clean`: 1 of 1 failed"
+        ]
+    );
+    let expander = ran.enactment.expander().unwrap();
+    let missing = |data: &str, at: &[u32]| expander.origin(data, &index(at)).missing;
+    assert_eq!(missing("clean", &[0]), 0);
+    assert_eq!(missing("mean", &[0]), 1);
+    assert_eq!(missing("mean", &[1]), 0);
+    assert_eq!(missing("rounded", &[2]), 1);
+    assert_eq!(missing("total", &[]), 2);
+}
+
+/// A row of a table gives its values to whatever comes from it; where several rows differ, they have none.
+#[test]
+fn the_values_behind_something_are_those_of_its_row() {
+    let flow = patients()
+        .one("k")
+        .stage("M(clean*, k) -> mean")
+        .wait(Wait::Per("patient".into()));
+    let ran = flow.run_plainly();
+    let expander = ran.enactment.expander().unwrap();
+    let values = |data: &str, at: &[u32]| {
+        let inputs = expander.ancestry(data, &index(at));
+        let values = expander.values(ran.enactment.graph(), &inputs);
+        values
+            .into_iter()
+            .map(|(input, value)| format!("{input}={}", value.as_scalar().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(values("clean", &[4]), ["patient=bob", "scan=s4"]);
+    assert_eq!(values("mean", &[0]), ["patient=ann", "k=k"]);
+    assert_eq!(values("mean", &[2]), ["patient=cid", "scan=s3", "k=k"]);
+    let enactment = &ran.enactment;
+    let mut tasks = enactment.graph().ids();
+    let task = tasks
+        .find(|task| address(enactment, *task) == "P[3]")
+        .unwrap();
+    let inputs = ran.enactment.origin(task).unwrap().inputs;
+    assert_eq!(inputs, [("scan".into(), index(&[3]))]);
+}
+
+/// All items of a group have the same value of what the stage waits per: a port for one item gets that.
+#[test]
+fn what_a_stage_waits_per_is_one_item_of_each_group() {
+    let flow = patients()
+        .stage("M(clean*, patient) -> mean")
+        .wait(Wait::Per("patient".into()));
+    assert_eq!(
+        flow.run_plainly().reads("M"),
+        [
+            "M[0] <- clean-all: (P[0] P[2]); patient: 'ann'",
+            "M[1] <- clean-all: (P[1] P[4]); patient: 'bob'",
+            "M[2] <- clean-all: (P[3]); patient: 'cid'"
+        ]
+    );
 }
 
 #[test]

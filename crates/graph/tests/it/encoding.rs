@@ -33,12 +33,15 @@ fn arrays() -> impl Strategy<Value = Array> {
 }
 
 fn files() -> impl Strategy<Value = FileValue> {
-    (".{0,8}", proptest::option::of(".{0,8}"), any::<bool>()).prop_map(
-        |(content, name, executable)| FileValue {
+    (
+        ".{0,8}",
+        proptest::option::of("[^./\\x00][^/\\x00]{0,7}"),
+        any::<bool>(),
+    )
+        .prop_map(|(content, name, executable)| FileValue {
             executable,
             ..file(&content, name.as_deref())
-        },
-    )
+        })
 }
 
 fn directories() -> impl Strategy<Value = DirectoryValue> {

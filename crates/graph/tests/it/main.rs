@@ -6,7 +6,6 @@ mod command;
 mod encoding;
 mod graph;
 mod operation;
-mod order;
 mod parts;
 mod recipe;
 mod scalar;

@@ -63,6 +63,10 @@ fn item(summary: &RunSummary, item: &RunOutputItem) -> Markup {
             (Some(path), _, _) => { code { (path) } },
             (None, _, _) => { code { (item.value.as_deref().unwrap_or_default()) } },
         }
+        @if let Some(from) = &item.from { " " span.quiet { (from) } }
+        @if item.missing > 0 {
+            " " strong.warning { (counted(item.missing, "item is missing", "items are missing")) " from what it was made from" }
+        }
     }
 }
 

@@ -38,6 +38,9 @@ fn all(summary: &RunSummary) -> Markup {
 
 fn one(failure: &RunFailure) -> Markup {
     let mut entries = Vec::new();
+    if let Some(from) = &failure.from {
+        entries.push(("Made from", from.clone()));
+    }
     if failure.attempts > 1 {
         entries.push(("Tried", counted(failure.attempts as usize, "time", "times")));
     }

@@ -23,7 +23,7 @@ use crate::data::RunData;
 use crate::page::text::cut;
 use crate::plan::Prepared;
 use crate::progress::{Listener, Ran, address_of};
-use crate::report::{Delivered, FailedTask, OutputItem};
+use crate::report::{Delivered, FailedTask, OutputItem, named};
 use crate::run::fate;
 use crate::{RunReport, RunRequest};
 
@@ -386,6 +386,7 @@ fn failure(failed: &FailedTask) -> RunFailure {
             .as_ref()
             .map(|folder| folder.display().to_string()),
         again: failed.again(),
+        from: failed.made_from(),
     }
 }
 
@@ -405,6 +406,7 @@ fn tail(text: &str) -> String {
 fn output(name: &str, items: &[OutputItem], folder: &Path) -> RunOutput {
     let shown = |item: &OutputItem| {
         let index = item.index.to_string();
+        let (from, missing) = (named(&item.values), item.missing);
         match &item.what {
             Delivered::Path(path) => {
                 let inside = path.strip_prefix(folder).ok();
@@ -413,6 +415,8 @@ fn output(name: &str, items: &[OutputItem], folder: &Path) -> RunOutput {
                     path: Some(inside.unwrap_or(path).display().to_string()),
                     link: inside.map(link),
                     value: None,
+                    from,
+                    missing,
                 }
             }
             Delivered::Value(value) => {
@@ -420,6 +424,8 @@ fn output(name: &str, items: &[OutputItem], folder: &Path) -> RunOutput {
                 RunOutputItem {
                     index,
                     value: Some(cut(&text.unwrap_or("nothing".to_owned()), LONGEST)),
+                    from,
+                    missing,
                     ..RunOutputItem::default()
                 }
             }

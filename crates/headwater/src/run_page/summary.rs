@@ -186,6 +186,9 @@ pub(crate) struct RunFailure {
     pub(crate) folder: Option<String>,
     /// The command that runs it again alone.
     pub(crate) again: Option<String>,
+    /// What the inputs behind it are called.
+    #[serde(default)]
+    pub(crate) from: Option<String>,
 }
 
 /// An item of an output.
@@ -199,6 +202,12 @@ pub(crate) struct RunOutputItem {
     pub(crate) link: Option<String>,
     /// What it is, if it is a single value.
     pub(crate) value: Option<String>,
+    /// What the inputs behind it are called.
+    #[serde(default)]
+    pub(crate) from: Option<String>,
+    /// How many items are missing from the lists that it was made from.
+    #[serde(default)]
+    pub(crate) missing: usize,
 }
 
 /// An output.

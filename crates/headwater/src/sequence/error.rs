@@ -41,6 +41,7 @@ impl FailedCall {
             failure: self.failure.clone(),
             attempts: self.attempts,
             blocked: self.blocked,
+            from: Vec::new(),
         };
         printable(&failed.description()).into_owned()
     }

@@ -103,20 +103,25 @@ impl StudyRun {
 /// operations that its workflow may use besides its own, and `current` is where outputs and the store are.
 ///
 /// ```
-/// use headwater::graph::{Operation, OperationError, Registry, Scalar, ScalarType, Signature, Type, Value};
+/// use headwater::graph::{
+///     Context, Operation, OperationError, Outputs, Registry, Scalar, ScalarType, Signature, Type, Value,
+/// };
 /// use headwater::study::Indices;
 /// use headwater::{Stop, StudyProgress, StudyRunRequest};
 ///
-/// let line = Signature::new("line", "1")
+/// fn line(_: &[Value], parameters: &[Scalar], _: &mut Context) -> Result<Outputs, OperationError> {
+///     match parameters {
+///         [Scalar::Float(a), Scalar::Float(b)] => Ok(vec![Value::Float(4.0 * a - b)]),
+///         _ => Err(OperationError::Failed("not two numbers".to_owned())),
+///     }
+/// }
+///
+/// let signature = Signature::new("line", "1")
 ///     .parameter("a", ScalarType::Float, None)
 ///     .parameter("b", ScalarType::Float, None)
 ///     .output("y", Type::Float);
-/// let line = Operation::native(line, |_, parameters, _| match parameters {
-///     [Scalar::Float(a), Scalar::Float(b)] => Ok(vec![Value::Float(4.0 * a - b)]),
-///     _ => Err(OperationError::Failed("not two numbers".to_owned())),
-/// });
 /// let mut libraries = Registry::new();
-/// libraries.register(Some("example"), line)?;
+/// libraries.register(Some("example"), Operation::native(signature, line))?;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path();
@@ -661,6 +666,7 @@ fn failed_tasks(ended: &Ended) -> Vec<(Recipe, FailedTask)> {
             failure: seen.failure.clone(),
             attempts: seen.attempts,
             blocked: blocked.get(&seen.task).copied().unwrap_or(0),
+            from: Vec::new(),
         };
         (ended.enactment.graph().recipe(seen.task), failed)
     };

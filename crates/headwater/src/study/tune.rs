@@ -179,6 +179,7 @@ pub fn tune_study(
         failure: failure.clone(),
         attempts: 1,
         blocked: 0,
+        from: Vec::new(),
     };
     let mut report = TuneReport {
         run: run.clone(),

@@ -1,6 +1,8 @@
 //! `ARCHITECTURE.md` and the crates that exist.
 //!
-//! Law: the page names every crate folder, written `crates/NAME`, and names none that is not there.
+//! Law: the page names every crate folder, written `crates/NAME`, and names none that is not there. The files and
+//! folders that it names in backticks exist: `crates/…` from the root, and `NAME.rs` in the crate of its section, or in
+//! any crate where the section is of none.
 
 use std::collections::BTreeSet;
 
@@ -45,6 +47,26 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Problem> {
             }
         }
     }
+    let mut section = PREFIX.to_owned();
+    for (index, line) in page.text.lines().enumerate() {
+        if line.starts_with('#') {
+            section = format!("{PREFIX}{}", names(line).next().unwrap_or_default());
+        }
+        for path in paths(line) {
+            // Crates that are not there are told above, once each.
+            let crate_is_gone = names(path)
+                .next()
+                .is_some_and(|name| !existing.contains(name));
+            if !crate_is_gone && !is_there(workspace, path, &section) {
+                problems.push(Problem::new(
+                    PAGE,
+                    index + 1,
+                    format!("`{path}` does not exist"),
+                    "correct the name or remove the passage",
+                ));
+            }
+        }
+    }
     for folder in existing.difference(&named) {
         problems.push(Problem::new(
             PAGE,
@@ -65,6 +87,25 @@ fn names(line: &str) -> impl Iterator<Item = &str> {
             .unwrap_or(rest.len());
         // A plural such as `crates/*` or `crates/<name>` names none in particular.
         (end > 0).then(|| &rest[..end])
+    })
+}
+
+/// What stands in backticks on a line and is a path: of the sources, or the name of a Rust file.
+fn paths(line: &str) -> impl Iterator<Item = &str> {
+    let quoted = line.split('`').skip(1).step_by(2);
+    quoted.filter(|text| {
+        let is_plain = !text.contains([' ', '*', '<', '…']);
+        is_plain && (text.starts_with(PREFIX) || text.ends_with(".rs"))
+    })
+}
+
+/// Whether a path names a file or folder: from the root, or a file somewhere in the section's crates.
+fn is_there(workspace: &Workspace, path: &str, section: &str) -> bool {
+    let folder = format!("{}/", path.trim_end_matches('/'));
+    let file = format!("/{path}");
+    workspace.files.iter().any(|known| {
+        let from_root = known.path == path || known.path.starts_with(&folder);
+        from_root || (known.path.starts_with(section) && known.path.ends_with(&file))
     })
 }
 
@@ -97,6 +138,30 @@ mod tests {
         page(
             "`crates/graph` `crates/flow`\n`crates/gone`\n`crates/gone`",
             &["ARCHITECTURE.md:2: `crates/gone` does not exist"],
+        );
+    }
+
+    #[test]
+    fn files_on_the_page_exist() {
+        page(
+            "`crates/graph` `crates/flow/src` `crates/flow/src/lib.rs` `lib.rs` `crates/…`",
+            &[],
+        );
+        page(
+            "`crates/graph`\n`crates/flow/src/gone.rs` `gone.rs`, gone.rs",
+            &[
+                "ARCHITECTURE.md:2: `crates/flow/src/gone.rs` does not exist",
+                "ARCHITECTURE.md:2: `gone.rs` does not exist",
+            ],
+        );
+        // A section is about its own crate.
+        page(
+            "### `crates/flow`\n`lib.rs`",
+            &["ARCHITECTURE.md:1: `crates/graph` is not mentioned"],
+        );
+        page(
+            "`crates/flow`\n### `crates/graph`\n`lib.rs`\n## All\n`lib.rs`",
+            &["ARCHITECTURE.md:3: `lib.rs` does not exist"],
         );
     }
 

@@ -13,7 +13,7 @@ mod tiles;
 use std::error::Error;
 use std::process::{Command, ExitCode};
 
-use headwater_bench::{Bar, Claims, resident};
+use headwater_bench::{Bar, Claims, exit_code, resident};
 use headwater_imaging::nuclei::{self, Parameters};
 
 use images::Source;
@@ -39,13 +39,7 @@ fn main() -> ExitCode {
             }
         }
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("the benchmark could not go on: {error}");
-            ExitCode::from(2)
-        }
-    }
+    exit_code(done, |()| ExitCode::SUCCESS)
 }
 
 fn measure(claims: &mut Claims, words: &[&str]) -> Result<(), Box<dyn Error>> {

@@ -21,7 +21,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use headwater_bench::Claims;
+use headwater_bench::{Claims, exit_code};
 
 use options::{Form, HELP, Job, Options};
 use peers::Peer;
@@ -76,13 +76,7 @@ fn main() -> ExitCode {
     let scratch = std::env::temp_dir().join(format!("peers-{}", std::process::id()));
     let measured = measure(options, &scratch);
     let _ = fs::remove_dir_all(&scratch);
-    match measured {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("the benchmark could not go on: {error}");
-            ExitCode::from(2)
-        }
-    }
+    exit_code(measured, |code| code)
 }
 
 fn measure(options: Options, scratch: &Path) -> Result<ExitCode, Box<dyn Error>> {

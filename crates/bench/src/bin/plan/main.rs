@@ -14,7 +14,7 @@ mod workflow;
 use std::error::Error;
 use std::process::ExitCode;
 
-use headwater_bench::Claims;
+use headwater_bench::{Claims, exit_code};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -28,13 +28,7 @@ fn main() -> ExitCode {
     let given = given.and_then(|place| arguments.get(place + 1)?.parse().ok());
     let seeds = given.unwrap_or(if quick { 3 } else { 10 });
     let mut claims = Claims::new("plan");
-    match measure(&mut claims, quick, seeds) {
-        Ok(()) => claims.finish(),
-        Err(error) => {
-            eprintln!("the benchmark could not go on: {error}");
-            ExitCode::from(2)
-        }
-    }
+    exit_code(measure(&mut claims, quick, seeds), |()| claims.finish())
 }
 
 fn measure(claims: &mut Claims, quick: bool, seeds: u64) -> Result<(), Box<dyn Error>> {

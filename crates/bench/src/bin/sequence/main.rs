@@ -10,7 +10,7 @@ mod strassen;
 use std::error::Error;
 use std::process::ExitCode;
 
-use headwater_bench::Claims;
+use headwater_bench::{Claims, exit_code};
 
 fn main() -> ExitCode {
     // Programs are started by a small helper.
@@ -22,13 +22,7 @@ fn main() -> ExitCode {
         return analysis::child(kind, calls);
     }
     let mut claims = Claims::new("sequence");
-    match measure(&mut claims) {
-        Ok(()) => claims.finish(),
-        Err(error) => {
-            eprintln!("the benchmark could not go on: {error}");
-            ExitCode::from(2)
-        }
-    }
+    exit_code(measure(&mut claims), |()| claims.finish())
 }
 
 fn measure(claims: &mut Claims) -> Result<(), Box<dyn Error>> {

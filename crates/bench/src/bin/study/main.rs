@@ -15,7 +15,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use headwater_bench::Claims;
+use headwater_bench::{Claims, exit_code};
 
 /// On how many cores studies run.
 const CORES: usize = 2;
@@ -35,13 +35,7 @@ fn main() -> ExitCode {
         .map_err(Into::into)
         .and_then(|()| measure(&mut claims, &folder, &arguments));
     let _ = fs::remove_dir_all(&folder);
-    match measured {
-        Ok(()) => claims.finish(),
-        Err(error) => {
-            eprintln!("the benchmark could not go on: {error}");
-            ExitCode::from(2)
-        }
-    }
+    exit_code(measured, |()| claims.finish())
 }
 
 fn measure(claims: &mut Claims, folder: &Path, arguments: &[String]) -> Result<(), Box<dyn Error>> {

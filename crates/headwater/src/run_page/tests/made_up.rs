@@ -145,7 +145,8 @@ fn of(rows: Vec<RunTaskRow>) -> RunSummary {
                         index: number.to_string(),
                         path: Some(format!("picture/{number}.png")),
                         link: Some(format!("picture/{number}.png")),
-                        value: None,
+                        from: Some("image=in/a.png".to_owned()),
+                        ..RunOutputItem::default()
                     })
                     .collect(),
             },
@@ -216,6 +217,7 @@ fn failure(number: usize) -> RunFailure {
         stderr: format!("cannot read picture {number}"),
         folder: Some("/tmp/work/3".to_owned()),
         again: Some("sh /tmp/work/3/.again.sh".to_owned()),
+        from: Some("sample=w07".to_owned()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Measures the store: `cargo run --release -p headwater-remember --example insert [RECORDS [OBJECTS]]`.
+//! Measures the store: `cargo run --release -p headwater-bench --example insert [RECORDS [OBJECTS]]`.
 //!
 //! Law: everything is measured as the engine meets it: records pass through the writer, each batch is looked up in
 //! vain first, and what is printed includes the synchronisation of the disk.
@@ -7,48 +7,14 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
 
-use headwater_graph::{
-    Digest, Known, Objects, ProductRecord, Recipe, Records, Scalar, StoredOutput,
-};
+use headwater_bench::records::{recipe, record};
+use headwater_graph::{Digest, Known, Objects, Recipe, Records};
 use headwater_remember::{
     Alias, Leases, Mode, ObjectSource, Pending, PendingObject, RunRecord, Store, Writer,
 };
 
 /// How many recipes the engine asks for at once.
 const ROUND: u64 = 10_000;
-
-fn recipe(number: u64) -> Recipe {
-    Recipe(Digest::of(&number.to_le_bytes()).0)
-}
-
-/// A small record: three parameters, one input, one output of eight bytes.
-fn record(number: u64) -> ProductRecord {
-    let inline: Arc<[u8]> = number.to_le_bytes().as_slice().into();
-    let output = StoredOutput {
-        digest: Digest::of(&inline),
-        size: 8,
-        inline: Some(inline),
-        encoding: None,
-    };
-    ProductRecord {
-        recipe: recipe(number),
-        content: None,
-        operation: "bench/nothing".into(),
-        version: "1".into(),
-        parameters: vec![
-            ("first".into(), Scalar::Int(number.cast_signed())),
-            ("second".into(), Scalar::Float(0.5)),
-            ("third".into(), Scalar::Text("text".into())),
-        ],
-        inputs: vec![("in".into(), format!("{}:out", recipe(number / 4)))],
-        outputs: vec![("out".into(), output)],
-        wall: 1000 + number,
-        cpu: 900,
-        peak_memory: 0,
-        run: "20260101-000000-0000".into(),
-        time: 1_767_225_600,
-    }
-}
 
 fn report(what: &str, count: u64, since: Instant) {
     let seconds = since.elapsed().as_secs_f64();
