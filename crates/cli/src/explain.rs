@@ -30,7 +30,7 @@ pub(crate) fn explain(run: &str, task: Option<&str>, common: &Common) -> Result<
     } else {
         as_text(&explanation)
             .iter()
-            .for_each(|line| show::line(line));
+            .for_each(|line| show::prose(line));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -169,18 +169,18 @@ fn reason(why: &Why) -> (&'static str, Value) {
         ),
         Why::First => ("first", json!({})),
         Why::Impure => ("impure", json!({})),
-        Why::AtOnce { made: other } => ("at_once", json!({"made": made(other)})),
+        Why::AtOnce { made: other } => ("at-once", json!({"made": made(other)})),
         Why::Reused { made: product } => (
             "reused",
             json!({"made": made(product), "saved_seconds": seconds(product.wall)}),
         ),
-        Why::NotNeeded => ("not_needed", json!({})),
+        Why::NotNeeded => ("not-needed", json!({})),
         Why::CutOff {
             made: product,
             causes: list,
             incomplete,
         } => (
-            "cut_off",
+            "cut-off",
             json!({
                 "made": made(product), "saved_seconds": seconds(product.wall), "causes": causes(list),
                 "incomplete": incomplete,
@@ -212,7 +212,7 @@ fn reason(why: &Why) -> (&'static str, Value) {
             "blocked",
             json!({"blocked_by": by, "description": description, "look": look}),
         ),
-        Why::NoRecord => ("no_record", json!({})),
+        Why::NoRecord => ("no-record", json!({})),
     }
 }
 

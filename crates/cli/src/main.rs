@@ -13,6 +13,7 @@ mod explain;
 mod figures;
 mod imaging;
 mod man;
+mod metrics;
 mod new;
 mod products;
 mod progress;
@@ -61,7 +62,7 @@ fn main() -> ExitCode {
         Command::Runs { command } => runs::runs(command, &arguments.common),
         Command::Explain { run, task } => explain::explain(run, task.as_deref(), &arguments.common),
         Command::Study { command } => study::study(command, &arguments.common, &libraries),
-        Command::Tune { study, set } => study::tune(study, set, &arguments.common, &libraries),
+        Command::Tune(options) => study::tune(options, &arguments.common, &libraries),
         Command::Imaging { command } => imaging::imaging(command, &arguments.common),
         Command::Completions(options) => completions::completions(options, &arguments.common),
         Command::Man(options) => man::man(options, &arguments.common),

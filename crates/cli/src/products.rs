@@ -9,7 +9,8 @@ use headwater::{Error, Store, StorePlace};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use crate::arguments::{Common, ProductsCommand};
+use crate::arguments::Common;
+use crate::arguments::products::ProductsCommand;
 use crate::{explain, run, show};
 
 pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<ExitCode, Error> {
@@ -38,7 +39,7 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
             let request = ProductRequest {
                 operation: operation.clone(),
                 run: run.clone(),
-                limit: *limit,
+                limit: limit.limit,
             };
             let products = headwater::products::list(&store, &request)?;
             let all = headwater::products::count(&store, &request)?;
@@ -99,11 +100,11 @@ fn describe(record: &ProductRecord, held: Held) -> Value {
         "operation": &*record.operation,
         "version": &*record.version,
         "parameters": parameters,
-        "size": size(record),
+        "bytes": size(record),
         "seconds": record.wall as f64 / 1e9,
         "time": record.time,
         "run": &*record.run,
-        "bytes": held.name(),
+        "held": held.name(),
     })
 }
 
@@ -136,9 +137,8 @@ fn list(products: &[(ProductRecord, Held)], all: u64, as_json: bool) {
         "parameters",
         "size",
         "took",
-        "when",
-        "run",
         "bytes",
+        "run",
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for (record, held) in products {
@@ -148,9 +148,9 @@ fn list(products: &[(ProductRecord, Held)], all: u64, as_json: bool) {
             show::shortened(&parameters(record), 32),
             show::size(size(record)),
             show::duration(record.wall as f64 / 1e9),
-            headwater::text::date(record.time),
-            record.run.to_string(),
             held.name().to_owned(),
+            // Its name says when.
+            record.run.to_string(),
         ]);
     }
     for line in show::columns(&rows, &[3, 4]) {
@@ -203,15 +203,15 @@ fn as_json(product: &Product) -> Value {
             let files: Vec<Value> = output
                 .files
                 .iter()
-                .map(|file| json!({"digest": file.digest.hex(), "size": file.size, "path": file.path}))
+                .map(|file| json!({"digest": file.digest.hex(), "bytes": file.size, "path": file.path}))
                 .collect();
             json!({
                 "port": &*output.port,
                 "digest": output.digest.hex(),
-                "size": output.size,
+                "bytes": output.size,
                 "type": output.kind,
                 "value": output.value.as_ref().map(scalar),
-                "bytes": output.held.name(),
+                "held": output.held.name(),
                 "files": files,
             })
         })
@@ -490,8 +490,8 @@ fn show_collected(collected: &Collected, max: u64, dry_run: bool, as_json: bool)
         let object = json!({
             "objects": collected.objects,
             "bytes": collected.bytes,
-            "left": collected.left,
-            "protected": collected.protected,
+            "left_bytes": collected.left,
+            "protected_bytes": collected.protected,
             "dry_run": dry_run,
         });
         show::line(&object.to_string());

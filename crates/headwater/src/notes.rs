@@ -1,5 +1,6 @@
-//! What a run notes for those who ask later: what the things from outside were called, which tasks always run, which
-//! failure kept which task from running, and what those tasks compute that have no record of their own.
+//! What a run notes for those who ask later: which study it is of, what the things from outside were called, which
+//! tasks always run, which failure kept which task from running, and what those tasks compute that have no record of
+//! their own.
 //!
 //! Law: notes are told to people and nothing is decided by them. One that is lost costs a name, never a product.
 
@@ -36,6 +37,8 @@ const OUTPUTS: &str = "makers.tsv";
 const MOST_OUTPUTS: usize = 100_000;
 /// Recipes of tasks that had to run again, why, and how they had been made.
 const RESTORED: &str = "restored.tsv";
+/// The name of the study that a run is of.
+const STUDY: &str = "study.txt";
 /// Longer values are cut.
 const LONGEST: usize = 100;
 
@@ -321,6 +324,19 @@ pub(crate) fn recipes(store: &Store, run: &str) -> HashMap<Recipe, Details> {
         .lines()
         .filter_map(|line| serde_json::from_str::<Line>(line).ok()?.read())
         .collect()
+}
+
+/// Notes the study that a run is of, as it begins.
+pub(crate) fn write_study(store: &Store, run: &str, study: &str) -> io::Result<()> {
+    let folder = store.run_folder(run);
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join(STUDY), study)
+}
+
+/// The name of the study that a run is of, if it is of one and that was noted.
+pub fn study_of_run(store: &Store, run: &str) -> Option<String> {
+    let name = fs::read_to_string(store.run_folder(run).join(STUDY)).ok()?;
+    Some(name).filter(|name| !name.is_empty())
 }
 
 /// What the things from outside were called in a run, by identity; nothing where that was not noted.

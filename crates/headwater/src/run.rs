@@ -355,7 +355,7 @@ pub(crate) fn end_run(
         let counts = RunCounts {
             tasks: counts.tasks as u64,
             executed: counts.executed as u64,
-            reused: (counts.reused() + counts.cut_off) as u64,
+            reused: counts.reused() as u64,
             failed: counts.failed as u64,
         };
         // The products are safe already; a list of runs that is out of date is shown as interrupted.

@@ -498,7 +498,7 @@ fn a_change_upstream_that_changes_no_content_is_cut_off() {
     That saved TIME.
     ");
     let object = story.json(&["explain", "last", "use.use[0]"]);
-    assert_eq!(object["why"], "cut_off");
+    assert_eq!(object["why"], "cut-off");
     assert_ne!(object["recipe"], object["made"]["recipe"]);
     let recipe = text(&object["recipe"]);
     let shown = story.json(&["products", "show", &recipe[..12]]);
@@ -809,9 +809,9 @@ fn products_are_listed_and_shown() {
     assert_eq!(
         listed,
         [
-            "recipe operation parameters size took when run bytes",
-            "# sum 9 B TIME DATE RUN-2 here",
-            "# sum 9 B TIME DATE RUN-1 here",
+            "recipe operation parameters size took bytes run",
+            "# sum 9 B TIME here RUN-2",
+            "# sum 9 B TIME here RUN-1",
         ]
     );
     let list = |arguments: &[&str]| {
@@ -866,7 +866,7 @@ fn products_are_listed_and_shown() {
     assert_eq!(shown["inputs"][0]["count"], 3);
     assert_eq!(shown["inputs"][0]["sources"][2]["operation"], "add");
     assert_eq!(shown["outputs"][0]["value"], 24);
-    assert_eq!(shown["bytes"], "here");
+    assert_eq!(shown["held"], "here");
 }
 
 #[test]
@@ -910,7 +910,7 @@ fn damaged_bytes_are_found_and_set_aside_and_bytes_can_be_thrown_away() {
     let list = story.json(&["products", "ls"]);
     let products = list["products"].as_array().expect("a list");
     assert_eq!(products.len(), 3, "records stay");
-    assert!(products.iter().all(|product| product["bytes"] == "gone"));
+    assert!(products.iter().all(|product| product["held"] == "gone"));
     story.ask(&["products", "verify"], 0);
     story.ask(&["products", "gc"], 2).says(&["--max"]);
 }

@@ -15,6 +15,7 @@ mod failures;
 mod hard;
 mod imaging;
 mod interrupt;
+mod json;
 mod keeping;
 mod kill;
 mod limits;

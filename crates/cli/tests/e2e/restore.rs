@@ -59,7 +59,7 @@ fn runs(place: &Place, last: i64, executed: &[&str]) {
         .collect();
     announced.sort_unstable();
     assert_eq!(announced, executed, "announced for {last}");
-    assert_eq!(plan.number("execute"), executed.len());
+    assert_eq!(plan.number("to_execute"), executed.len());
     let report = place.run(&arguments, 0);
     assert_eq!(report.ran(), executed, "executed for {last}");
     assert_eq!(report.number("executed"), executed.len());

@@ -224,6 +224,7 @@ pub fn run_study(
     if !read_only {
         store.begin_run(&record)?;
         // Notes are for explanations; a run does not fail for want of one.
+        let _ = notes::write_study(&store, &run, study.name());
         let _ = store.note_versions(&loaded.versions);
         let _ = dag::note(&store, &run, &loaded.workflow, &varied(&study), &[]);
     }
