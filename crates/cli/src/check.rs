@@ -19,25 +19,23 @@ pub(crate) fn check(file: &Path, common: &Common, libraries: &Registry) -> Resul
     };
     let errors: usize = checked.files.iter().map(errors_of).sum();
     if common.json {
-        let list = |found: &CheckedFile| -> Vec<serde_json::Value> {
-            found.diagnostics.iter().map(describe).collect()
-        };
+        let list = |found: &CheckedFile| describe_all(&found.file, &found.diagnostics);
         // The first file is the one that was asked about, the others are those that it names.
         let (own, named) = match checked.files.split_first() {
             Some((own, named)) => (list(own), named),
             None => (Vec::new(), &[][..]),
         };
-        let mut object = json!({"file": file, "errors": errors, "diagnostics": own});
-        if !named.is_empty() {
-            let named: Vec<serde_json::Value> = named
-                .iter()
-                .map(|found| {
-                    let (errors, list) = (errors_of(found), list(found));
-                    json!({"file": found.file, "errors": errors, "diagnostics": list})
-                })
-                .collect();
-            object["files"] = json!(named);
-        }
+        let named = named.iter().map(|found| {
+            let (errors, list) = (errors_of(found), list(found));
+            json!({"file": found.file, "errors": errors, "diagnostics": list})
+        });
+        let object = json!({
+            "file": file,
+            "summary": checked.summary,
+            "errors": errors,
+            "diagnostics": own,
+            "files": named.collect::<Vec<_>>(),
+        });
         show::line(&object.to_string());
     } else {
         for found in &checked.files {
@@ -56,8 +54,15 @@ pub(crate) fn check(file: &Path, common: &Common, libraries: &Registry) -> Resul
     Ok(ExitCode::from(if errors == 0 { 0 } else { 2 }))
 }
 
-pub(crate) fn describe(diagnostic: &Diagnostic) -> serde_json::Value {
+/// What the reader of a file said.
+pub(crate) fn describe_all(file: &Path, diagnostics: &[Diagnostic]) -> Vec<serde_json::Value> {
+    let all = diagnostics.iter();
+    all.map(|diagnostic| describe(file, diagnostic)).collect()
+}
+
+pub(crate) fn describe(file: &Path, diagnostic: &Diagnostic) -> serde_json::Value {
     json!({
+        "file": file,
         "severity": diagnostic.severity.to_string(),
         "line": diagnostic.span.map(|span| span.line),
         "column": diagnostic.span.map(|span| span.column),

@@ -97,7 +97,7 @@ fn told(news: &News) -> Value {
 fn progress(state: &Value, (elapsed, rate, left): (f64, Option<f64>, Option<f64>)) -> Value {
     let (rate, left) = (rate.map(rounded), left.map(rounded));
     let mut event = json!({
-        "event": "progress", "elapsed": rounded(elapsed), "rate": rate, "left": left,
+        "event": "progress", "elapsed_seconds": rounded(elapsed), "rate": rate, "left_seconds": left,
     });
     for (name, value) in state.as_object().into_iter().flatten() {
         event[name] = value.clone();
@@ -125,6 +125,7 @@ fn stage(stage: &StageSnapshot) -> Value {
         "running": stage.running,
         "executed": stage.executed,
         "reused": stage.reused(),
+        "cut_off": stage.cut_off,
         "failed": stage.failed,
         "blocked": stage.blocked,
         "task_seconds": rounded(stage.spent.as_secs_f64()),
@@ -159,7 +160,7 @@ fn run_state(snapshot: &Snapshot, planned: usize, ended: usize) -> Value {
         "planned": planned,
         "ended": ended,
         "stages": stages.collect::<Vec<_>>(),
-        "memory": memory(&snapshot.memory),
+        "memory_bytes": memory(&snapshot.memory),
         "written_bytes": snapshot.written,
     })
 }
@@ -201,7 +202,7 @@ fn study_state(snapshot: &StudySnapshot, answer: Option<&LiveAnswer>) -> Value {
         },
         "stages": snapshot.stages.iter().map(stage).collect::<Vec<_>>(),
         "answer": answer.map(sizes),
-        "memory": memory(&snapshot.memory),
+        "memory_bytes": memory(&snapshot.memory),
         "written_bytes": snapshot.written,
     })
 }
@@ -238,8 +239,7 @@ mod tests {
         ];
         let ends: Vec<Seen> = all.into_iter().chain([seen(state(), true)]).collect();
         let events = told(ends);
-        let expected =
-            json!({"event": "progress", "ended": 1, "elapsed": 1.0, "rate": null, "left": null});
+        let expected = json!({"event": "progress", "ended": 1, "elapsed_seconds": 1.0, "rate": null, "left_seconds": null});
         assert_eq!(events, [expected.clone(), expected]);
     }
 

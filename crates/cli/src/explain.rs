@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use headwater::explain::{Cause, Change, Made, Named, Why};
+use headwater::explain::{Cause, Change, Lost, Made, Named, Stale, Why};
 use headwater::{Error, Explanation, RunDifference, StorePlace};
 use serde_json::{Value, json};
 
@@ -12,20 +12,25 @@ use crate::{run, show};
 /// So many addresses are listed; all of them are in the JSON object.
 const LISTED: usize = 10;
 
-pub(crate) fn explain(run: &str, task: &str, common: &Common) -> Result<ExitCode, Error> {
+pub(crate) fn explain(run: &str, task: Option<&str>, common: &Common) -> Result<ExitCode, Error> {
     let place = StorePlace {
         read_only: true,
         ..run::place(common)
     };
     let store = headwater::open_store(&place, &run::current_folder()?)?;
     show::damage(&store);
+    let Some(task) = task else {
+        let before = format!("{run}~1");
+        difference(&headwater::diff_runs(&store, &before, run)?, common.json);
+        return Ok(ExitCode::SUCCESS);
+    };
     let explanation = headwater::explain(&store, run, task)?;
     if common.json {
         show::line(&as_json(&explanation).to_string());
     } else {
         as_text(&explanation)
             .iter()
-            .for_each(|line| show::line(line));
+            .for_each(|line| show::prose(line));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -60,7 +65,8 @@ fn cause(cause: &Cause) -> Value {
             let side = |side: &Option<Named>| side.as_ref().map_or(Value::Null, named);
             (Some(port.clone()), side(old), side(new))
         }
-        Change::Items { port, old, new } => (Some(port.clone()), json!(old), json!(new)),
+        Change::Items { port, old, new, .. } => (Some(port.clone()), json!(old), json!(new)),
+        Change::Order { port, .. } => (Some(port.clone()), Value::Null, Value::Null),
         Change::Link { port, old, new } => (Some(port.clone()), json!(old), json!(new)),
         Change::Operation { old, new } => (None, json!(old), json!(new)),
         Change::Unknown => (None, Value::Null, Value::Null),
@@ -78,55 +84,126 @@ fn cause(cause: &Cause) -> Value {
     })
 }
 
+fn stale(stale: &Stale) -> Value {
+    let input = |(task, product): &(String, Made)| json!({"task": task, "made": made(product)});
+    json!({
+        "task": stale.task,
+        "recipe": stale.recipe.hex(),
+        "inputs": stale.inputs.iter().map(input).collect::<Vec<_>>(),
+    })
+}
+
+/// What to know of products that do not fit what they were made from.
+fn stale_lines(found: &[Stale]) -> Vec<String> {
+    let told = |stale: &Stale| {
+        let inputs: Vec<String> = (stale.inputs.iter())
+            .map(|(task, made)| {
+                format!(
+                    "`{task}`, which run {} made again and differently",
+                    made.run
+                )
+            })
+            .collect();
+        let inputs = match inputs.as_slice() {
+            [] => "what it reads, which was made again and differently".to_owned(),
+            some => some.join(" and "),
+        };
+        format!("  `{}` was made from other bytes of {inputs}", stale.task)
+    };
+    let mut lines: Vec<String> = found.iter().take(LISTED).map(told).collect();
+    if found.len() > LISTED {
+        let more = found.len() - LISTED;
+        lines.push(format!("  … and {more} more; --json lists them"));
+    }
+    lines.push(
+        "An operation that cannot give the same twice says `pure: false`, or `keep: true` for that output."
+            .to_owned(),
+    );
+    lines
+}
+
 fn as_json(explanation: &Explanation) -> Value {
     let task = &explanation.task;
     let mut object = json!({
         "run": explanation.run,
         "task": task.address,
+        "other_address": explanation.other_address,
         "state": task.state.to_string(),
         "recipe": task.recipe.hex(),
         "operation": explanation.operation.as_deref(),
         "seconds": seconds(task.wall),
     });
+    let (why, more) = reason(&explanation.why);
+    object["stale"] = explanation.stale.iter().map(stale).collect();
+    object["why"] = json!(why);
+    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
+        object.extend(more);
+    }
+    object
+}
+
+/// A reason within another.
+fn nested(why: &Why) -> Value {
+    let (why, mut more) = reason(why);
+    more["why"] = json!(why);
+    more
+}
+
+/// The word for a reason, and what belongs to it.
+fn reason(why: &Why) -> (&'static str, Value) {
     let causes = |list: &[Cause]| -> Value { list.iter().map(cause).collect() };
-    let (why, more) = match &explanation.why {
+    match why {
         Why::Changed {
             compared,
-            same_address,
+            since,
+            never_read,
             causes: list,
             incomplete,
         } => (
             "changed",
             json!({
-                "compared": made(compared), "same_address": same_address, "causes": causes(list),
+                "compared": made(compared), "same_address": since.is_some(), "since": since,
+                "never_read": never_read.iter().map(named).collect::<Vec<_>>(), "causes": causes(list),
                 "incomplete": incomplete,
             }),
         ),
         Why::First => ("first", json!({})),
         Why::Impure => ("impure", json!({})),
-        Why::AtOnce { made: other } => ("at_once", json!({"made": made(other)})),
+        Why::AtOnce { made: other } => ("at-once", json!({"made": made(other)})),
         Why::Reused { made: product } => (
             "reused",
             json!({"made": made(product), "saved_seconds": seconds(product.wall)}),
         ),
-        Why::NotNeeded => ("not_needed", json!({})),
+        Why::NotNeeded => ("not-needed", json!({})),
         Why::CutOff {
             made: product,
             causes: list,
             incomplete,
         } => (
-            "cut_off",
+            "cut-off",
             json!({
                 "made": made(product), "saved_seconds": seconds(product.wall), "causes": causes(list),
                 "incomplete": incomplete,
             }),
         ),
-        Why::Restored { made: product } => {
-            ("restored", json!({"made": product.as_ref().map(made)}))
-        }
-        Why::Failed { description, look } => {
-            ("failed", json!({"description": description, "look": look}))
-        }
+        Why::Restored {
+            lost,
+            made: product,
+            because,
+        } => (
+            "restored",
+            json!({
+                "lost": lost.map(Lost::name), "made": product.as_ref().map(made), "because": because.as_deref().map(nested),
+            }),
+        ),
+        Why::Failed {
+            because,
+            description,
+            look,
+        } => (
+            "failed",
+            json!({"because": because.as_deref().map(nested), "description": description, "look": look}),
+        ),
         Why::Blocked {
             by,
             description,
@@ -135,13 +212,8 @@ fn as_json(explanation: &Explanation) -> Value {
             "blocked",
             json!({"blocked_by": by, "description": description, "look": look}),
         ),
-        Why::NoRecord => ("no_record", json!({})),
-    };
-    object["why"] = json!(why);
-    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
-        object.extend(more);
+        Why::NoRecord => ("no-record", json!({})),
     }
-    object
 }
 
 /// `run R (task T), DATE, which took 1.2 s`.
@@ -226,7 +298,10 @@ fn as_text(explanation: &Explanation) -> Vec<String> {
     let task = &explanation.task;
     let address = task.address.as_str();
     let mut lines = vec![
-        format!("task       {address}"),
+        match &explanation.other_address {
+            Some(other) => format!("task       {address}, the same as `{other}`"),
+            None => format!("task       {address}"),
+        },
         format!("run        {}", explanation.run),
     ];
     if let Some(operation) = &explanation.operation {
@@ -238,25 +313,46 @@ fn as_text(explanation: &Explanation) -> Vec<String> {
         wall => format!("state      {}, took {}", task.state, took(wall)),
     });
     lines.push(String::new());
-    match &explanation.why {
+    told(&mut lines, explanation, &explanation.why);
+    if !explanation.stale.is_empty() {
+        lines.push(String::new());
+        lines.push("But it does not fit what it was made from:".to_owned());
+        lines.extend(stale_lines(&explanation.stale));
+    }
+    lines
+}
+
+/// The sentences of a reason.
+fn told(lines: &mut Vec<String>, explanation: &Explanation, why: &Why) {
+    let address = explanation.task.address.as_str();
+    match why {
         Why::Changed {
             compared,
-            same_address,
+            since,
+            never_read,
             causes,
             incomplete,
         } => {
-            lines.push(if *same_address {
-                format!(
-                    "It ran because it is not what it was: product {}, made {}.",
-                    compared.recipe.short(),
-                    by_whom(compared, address)
-                )
-            } else {
-                format!(
-                    "It ran because nothing equal was remembered. Nearest is product {}, made {}.",
-                    compared.recipe.short(),
-                    by_whom(compared, address)
-                )
+            let product = format!(
+                "product {}, made {}",
+                compared.recipe.short(),
+                by_whom(compared, address)
+            );
+            lines.push(match since {
+                Some(since) if *since == compared.run => {
+                    format!("It ran because something that it depends on changed since {product}.")
+                }
+                Some(since) => {
+                    format!("It ran because something that it depends on changed since run {since} ({product}).")
+                }
+                None if !never_read.is_empty() && never_read.len() == causes.len() => {
+                    let names: Vec<String> = never_read.iter().map(Named::to_string).collect();
+                    format!(
+                        "It ran because it is new: it reads {}, which was not read before. Nearest is {product}.",
+                        names.join(" and ")
+                    )
+                }
+                None => format!("It ran because nothing equal was remembered. Nearest is {product}."),
             });
             lines.push(match causes.as_slice() {
                 [] => "What differs is not known.".to_owned(),
@@ -312,22 +408,24 @@ fn as_text(explanation: &Explanation) -> Vec<String> {
             ));
             lines.push(format!("That saved {}.", took(made.wall)));
         }
-        Why::Restored { made } => {
-            lines.push(match made {
-                Some(made) => format!(
-                    "It was remembered, made {}.",
-                    by_whom(made, address)
-                ),
-                None => "It was remembered.".to_owned(),
+        Why::Restored {
+            lost,
+            made,
+            because,
+        } => restored(lines, explanation, *lost, made.as_ref(), because.as_deref()),
+        Why::Failed {
+            because,
+            description,
+            look,
+        } => {
+            if let Some(because) = because {
+                told(lines, explanation, because);
+            }
+            lines.push(match because {
+                Some(_) => "It failed.".to_owned(),
+                None => "It ran and failed.".to_owned(),
             });
-            lines.push(
-                "But its bytes were not here any more (thrown away, damaged, or never kept), and something that had to run needed them: it ran again."
-                    .to_owned(),
-            );
-        }
-        Why::Failed { description, look } => {
-            lines.push("It ran and failed.".to_owned());
-            failure(&mut lines, description, look);
+            failure(lines, description, look);
         }
         Why::Blocked {
             by,
@@ -338,13 +436,49 @@ fn as_text(explanation: &Explanation) -> Vec<String> {
                 Some(by) => format!("It could not run: `{by}`, which it needs, failed."),
                 None => "It could not run: something that it needs failed.".to_owned(),
             });
-            failure(&mut lines, description, look);
+            failure(lines, description, look);
         }
         Why::NoRecord => lines.push(
             "There is no record of its product any more, so that nothing can be compared.".to_owned(),
         ),
     }
-    lines
+}
+
+/// Why something that had been made was made again.
+fn restored(
+    lines: &mut Vec<String>,
+    explanation: &Explanation,
+    lost: Option<Lost>,
+    made: Option<&Made>,
+    because: Option<&Why>,
+) {
+    let address = explanation.task.address.as_str();
+    if let (Some(Lost::NotKept), because) = (lost, because) {
+        if let Some(because) = because {
+            told(lines, explanation, because);
+        }
+        lines.push(
+            "Later in this run its bytes were needed once more, and it ran again: intermediates are kept only where that \
+             pays. That is usual; `keep: true` on an output of a program keeps it."
+                .to_owned(),
+        );
+        return;
+    }
+    lines.push(match made {
+        Some(made) => format!("It was remembered, made {}.", by_whom(made, address)),
+        None => "It was remembered.".to_owned(),
+    });
+    lines.push(
+        match lost {
+            Some(Lost::Damaged) => {
+                "But its bytes were damaged in the store and set aside, and they were needed: it ran again."
+            }
+            _ => {
+                "But its bytes were not here (never kept, or thrown away since), and they were needed: it ran again."
+            }
+        }
+        .to_owned(),
+    );
 }
 
 /// Why the task was new, and why that does not matter.
@@ -394,6 +528,7 @@ pub(crate) fn difference(difference: &RunDifference, as_json: bool) {
             "different": difference.different,
             "causes": groups,
             "unexplained": difference.unexplained,
+            "stale": difference.stale.iter().map(stale).collect::<Vec<_>>(),
             "incomplete": difference.incomplete,
         });
         show::line(&object.to_string());
@@ -468,5 +603,12 @@ pub(crate) fn difference(difference: &RunDifference, as_json: bool) {
             let more = addresses.len() - LISTED;
             show::line(&format!("  … and {more} more; --json lists them"));
         }
+    }
+    if !difference.stale.is_empty() {
+        show::line("");
+        show::line("In the second, these do not fit what they were made from:");
+        stale_lines(&difference.stale)
+            .iter()
+            .for_each(|line| show::line(line));
     }
 }

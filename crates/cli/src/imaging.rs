@@ -1,7 +1,8 @@
 //! `headwater imaging`: the image library without a workflow.
 //!
 //! Law: an image that cannot be read and a file that cannot be written are work that failed (exit code 1), a flag that
-//! does not fit is wrong use (2), and what a tile came to is a result (0). Results appear whole or not at all.
+//! does not fit and a file that is not there are wrong use (2), and what a tile came to is a result (0). Results appear
+//! whole or not at all.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -27,7 +28,8 @@ use std::process::ExitCode;
 use headwater::Error;
 use headwater_imaging::files::{ImageError, Slide};
 
-use crate::arguments::{Common, ImagingCommand};
+use crate::arguments::Common;
+use crate::arguments::imaging::ImagingCommand;
 
 pub(crate) fn imaging(command: &ImagingCommand, common: &Common) -> Result<ExitCode, Error> {
     match command {
@@ -71,12 +73,20 @@ fn open(path: &Path) -> Result<Slide, Error> {
         path: path.to_path_buf(),
         source,
     };
-    let file = File::open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => unreadable(io::Error::other("there is no such file")),
-        _ => unreadable(error),
-    })?;
+    let wrong = |message: String, hint: &str| Err(wrong_use(message, hint));
+    let shown = path.display();
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return wrong(format!("there is no file `{shown}`"), "check the path");
+        }
+        Err(error) => return Err(unreadable(error)),
+    };
     if file.metadata().map_err(unreadable)?.is_dir() {
-        return Err(unreadable(io::Error::other("it is a folder, not a file")));
+        return wrong(
+            format!("`{shown}` is a folder, not a file"),
+            "name an image: PNG, JPEG or TIFF, also Aperio SVS",
+        );
     }
     Slide::open(file).map_err(|error| self::unreadable(path, error))
 }

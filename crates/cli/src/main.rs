@@ -13,6 +13,8 @@ mod explain;
 mod figures;
 mod imaging;
 mod man;
+mod metrics;
+mod new;
 mod products;
 mod progress;
 mod run;
@@ -49,15 +51,18 @@ fn main() -> ExitCode {
                 SchemaKind::Workflow => headwater::files::workflow_schema(),
                 SchemaKind::Data => headwater::files::data_schema(),
                 SchemaKind::Study => headwater::files::study_schema(),
+                SchemaKind::Operations => headwater::files::operations_schema(),
+                SchemaKind::Descriptor => headwater::files::descriptor_schema(),
             };
             show::line(&serde_json::to_string_pretty(&schema).unwrap_or_default());
             Ok(ExitCode::SUCCESS)
         }
+        Command::New { command } => new::new(command, &arguments.common, &libraries),
         Command::Dag(options) => dag::dag(options, &arguments.common, &libraries),
         Command::Runs { command } => runs::runs(command, &arguments.common),
-        Command::Explain { run, task } => explain::explain(run, task, &arguments.common),
+        Command::Explain { run, task } => explain::explain(run, task.as_deref(), &arguments.common),
         Command::Study { command } => study::study(command, &arguments.common, &libraries),
-        Command::Tune { study, set } => study::tune(study, set, &arguments.common, &libraries),
+        Command::Tune(options) => study::tune(options, &arguments.common, &libraries),
         Command::Imaging { command } => imaging::imaging(command, &arguments.common),
         Command::Completions(options) => completions::completions(options, &arguments.common),
         Command::Man(options) => man::man(options, &arguments.common),

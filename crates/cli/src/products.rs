@@ -4,12 +4,13 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use headwater::graph::{Digest, ProductRecord, Scalar};
-use headwater::products::{Collected, Held, Origin, Product, ProductRequest, Verified};
+use headwater::products::{Affected, Collected, Held, Origin, Product, ProductRequest, Verified};
 use headwater::{Error, Store, StorePlace};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use crate::arguments::{Common, ProductsCommand};
+use crate::arguments::Common;
+use crate::arguments::products::ProductsCommand;
 use crate::{explain, run, show};
 
 pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<ExitCode, Error> {
@@ -38,9 +39,11 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
             let request = ProductRequest {
                 operation: operation.clone(),
                 run: run.clone(),
-                limit: *limit,
+                limit: limit.limit,
             };
-            list(&headwater::products::list(&store, &request)?, common.json);
+            let products = headwater::products::list(&store, &request)?;
+            let all = headwater::products::count(&store, &request)?;
+            list(&products, all, common.json);
         }
         ProductsCommand::Show { recipe } => {
             let product = headwater::products::show(&store, recipe)?;
@@ -58,8 +61,12 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
             };
             let mut database = store.take_damage();
             database.retain(|what| !listed(what));
+            let mut objects = verified.damaged.clone();
+            objects.extend(&verified.missing);
+            let affected = headwater::products::of_objects(&store, &objects)?;
             return Ok(show_verified(
                 &verified,
+                &affected,
                 &database,
                 place.read_only,
                 common.json,
@@ -93,11 +100,11 @@ fn describe(record: &ProductRecord, held: Held) -> Value {
         "operation": &*record.operation,
         "version": &*record.version,
         "parameters": parameters,
-        "size": size(record),
+        "bytes": size(record),
         "seconds": record.wall as f64 / 1e9,
         "time": record.time,
         "run": &*record.run,
-        "bytes": held.name(),
+        "held": held.name(),
     })
 }
 
@@ -111,13 +118,13 @@ fn parameters(record: &ProductRecord) -> String {
     pairs.join(" ").replace(['\n', '\t'], " ")
 }
 
-fn list(products: &[(ProductRecord, Held)], as_json: bool) {
+fn list(products: &[(ProductRecord, Held)], all: u64, as_json: bool) {
     if as_json {
         let list: Vec<Value> = products
             .iter()
             .map(|(record, held)| describe(record, *held))
             .collect();
-        show::line(&json!({ "products": list }).to_string());
+        show::line(&json!({ "products": list, "count": all }).to_string());
         return;
     }
     if products.is_empty() {
@@ -130,9 +137,8 @@ fn list(products: &[(ProductRecord, Held)], as_json: bool) {
         "parameters",
         "size",
         "took",
-        "when",
-        "run",
         "bytes",
+        "run",
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for (record, held) in products {
@@ -142,13 +148,20 @@ fn list(products: &[(ProductRecord, Held)], as_json: bool) {
             show::shortened(&parameters(record), 32),
             show::size(size(record)),
             show::duration(record.wall as f64 / 1e9),
-            headwater::text::date(record.time),
-            record.run.to_string(),
             held.name().to_owned(),
+            // Its name says when.
+            record.run.to_string(),
         ]);
     }
     for line in show::columns(&rows, &[3, 4]) {
         show::line(&line);
+    }
+    let more = all.saturating_sub(products.len() as u64);
+    if more > 0 {
+        show::talk(&format!(
+            "{} more; -n N lists more",
+            show::grouped(more as usize)
+        ));
     }
 }
 
@@ -190,15 +203,15 @@ fn as_json(product: &Product) -> Value {
             let files: Vec<Value> = output
                 .files
                 .iter()
-                .map(|file| json!({"digest": file.digest.hex(), "size": file.size, "path": file.path}))
+                .map(|file| json!({"digest": file.digest.hex(), "bytes": file.size, "path": file.path}))
                 .collect();
             json!({
                 "port": &*output.port,
                 "digest": output.digest.hex(),
-                "size": output.size,
+                "bytes": output.size,
                 "type": output.kind,
                 "value": output.value.as_ref().map(scalar),
-                "bytes": output.held.name(),
+                "held": output.held.name(),
                 "files": files,
             })
         })
@@ -207,7 +220,7 @@ fn as_json(product: &Product) -> Value {
         let part = |(label, text): &(String, String)| json!({"part": label, "text": text});
         parts.iter().map(part).collect()
     });
-    object["asked"] = json!(product.asked.hex());
+    object["equal_to"] = json!(product.equal_to.map(|recipe| recipe.hex()));
     object["content"] = json!(product.record.content.map(|content| content.hex()));
     object["made"] = explain::made(&product.made);
     object["cpu_seconds"] = json!(product.record.cpu as f64 / 1e9);
@@ -221,33 +234,21 @@ fn as_json(product: &Product) -> Value {
 fn one(product: &Product) {
     let record = &product.record;
     let line = |label: &str, text: &str| show::line(&format!("{label:10} {text}"));
-    if product.asked != record.recipe {
-        show::line(&format!(
-            "{} was found to be equal to this product.",
-            product.asked.short()
-        ));
-        show::line("");
-    }
     line("recipe", &record.recipe.hex());
     line("operation", &record.operation);
-    let task = match &product.made.task {
-        Some(task) => format!(", as `{task}`"),
-        None => String::new(),
-    };
-    line("made", &format!("by run {}{task}", record.run));
-    line("when", &headwater::text::date(record.time));
-    let mut cost = show::duration(record.wall as f64 / 1e9);
-    cost.push_str(&format!(
-        " ({} of processor time",
-        show::duration(record.cpu as f64 / 1e9)
-    ));
-    if record.peak_memory > 0 {
-        cost.push_str(&format!(
-            ", at most {} of memory",
-            show::size(record.peak_memory)
-        ));
+    if let Some(equal) = &product.equal_to {
+        line(
+            "found",
+            &format!(
+                "by run {} on {} to be equal to product {}",
+                record.run,
+                headwater::text::date(record.time),
+                equal.short()
+            ),
+        );
+    } else {
+        made(product);
     }
-    line("took", &(cost + ")"));
     for (number, (name, value)) in record.parameters.iter().enumerate() {
         let label = if number == 0 { "parameters" } else { "" };
         line(label, &format!("{name} = {value}"));
@@ -265,8 +266,44 @@ fn one(product: &Product) {
         }
         None => line("version", &record.version),
     }
+    if !product.is_known {
+        show::line("");
+        show::line("what it reads was not noted");
+    }
     inputs(product);
+    if let Some(equal) = &product.equal_to {
+        show::line("");
+        show::line(&format!(
+            "Everything that it reads has the contents that product {} read; its bytes are those of that one.",
+            equal.short()
+        ));
+        made(product);
+    }
     outputs(product);
+}
+
+/// Who made the bytes of a product, when, and what that took.
+fn made(product: &Product) {
+    let (record, made) = (&product.record, &product.made);
+    let line = |label: &str, text: &str| show::line(&format!("{label:10} {text}"));
+    let task = match &made.task {
+        Some(task) => format!(", as `{task}`"),
+        None => String::new(),
+    };
+    line("made", &format!("by run {}{task}", made.run));
+    line("when", &headwater::text::date(made.time));
+    let mut cost = show::duration(made.wall as f64 / 1e9);
+    cost.push_str(&format!(
+        " ({} of processor time",
+        show::duration(record.cpu as f64 / 1e9)
+    ));
+    if record.peak_memory > 0 {
+        cost.push_str(&format!(
+            ", at most {} of memory",
+            show::size(record.peak_memory)
+        ));
+    }
+    line("took", &(cost + ")"));
 }
 
 fn inputs(product: &Product) {
@@ -361,6 +398,7 @@ fn verify(store: &Store, quiet: bool) -> Result<Verified, Error> {
 
 fn show_verified(
     verified: &Verified,
+    affected: &[Affected],
     database: &[String],
     read_only: bool,
     as_json: bool,
@@ -378,6 +416,7 @@ fn show_verified(
             "records": verified.records,
             "damaged": hex(&verified.damaged),
             "missing": hex(&verified.missing),
+            "products": affected.iter().map(affected_as_json).collect::<Vec<_>>(),
             "damaged_records": verified.damaged_records,
             "database": database,
             "sound": sound,
@@ -399,11 +438,27 @@ fn show_verified(
     for what in database {
         show::line(&format!("damaged  {what}"));
     }
+    let whose = |digest: &Digest| {
+        let affected = affected.iter().find(|affected| affected.digest == *digest);
+        affected.map_or(String::new(), |affected| {
+            let task = match &affected.made.task {
+                Some(task) => format!(" as `{task}`"),
+                None => String::new(),
+            };
+            format!(
+                ": output `{}` of product {} ({}), made by run {}{task}",
+                affected.port,
+                affected.made.recipe.short(),
+                affected.operation,
+                affected.made.run
+            )
+        })
+    };
     for digest in &verified.damaged {
-        show::line(&format!("damaged  object {digest}"));
+        show::line(&format!("damaged  object {digest}{}", whose(digest)));
     }
     for digest in &verified.missing {
-        show::line(&format!("missing  object {digest}"));
+        show::line(&format!("missing  object {digest}{}", whose(digest)));
     }
     if verified.damaged_records > 0 {
         show::line(&format!(
@@ -411,12 +466,23 @@ fn show_verified(
             count(verified.damaged_records, "record")
         ));
     }
-    show::talk(if read_only {
-        "nothing was changed (--read-only)"
-    } else {
-        "damaged objects were set aside in objects/damaged of the store; what is missing is made again when a run needs it"
+    show::talk(match (read_only, verified.damaged.is_empty()) {
+        (true, _) => "nothing was changed (--read-only)",
+        (false, true) => "what is missing is made again when a run needs it",
+        (false, false) => {
+            "damaged objects were set aside in objects/damaged of the store; they are made again when a run needs them"
+        }
     });
     code
+}
+
+fn affected_as_json(affected: &Affected) -> Value {
+    json!({
+        "object": affected.digest.hex(),
+        "port": &*affected.port,
+        "operation": &*affected.operation,
+        "made": explain::made(&affected.made),
+    })
 }
 
 fn show_collected(collected: &Collected, max: u64, dry_run: bool, as_json: bool) {
@@ -424,8 +490,8 @@ fn show_collected(collected: &Collected, max: u64, dry_run: bool, as_json: bool)
         let object = json!({
             "objects": collected.objects,
             "bytes": collected.bytes,
-            "left": collected.left,
-            "protected": collected.protected,
+            "left_bytes": collected.left,
+            "protected_bytes": collected.protected,
             "dry_run": dry_run,
         });
         show::line(&object.to_string());

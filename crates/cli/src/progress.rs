@@ -129,12 +129,12 @@ fn draw(progress: &Progress) {
         let width = snapshot
             .stages
             .iter()
-            .map(|stage| stage.name.chars().count())
+            .map(|stage| show::width(&stage.name))
             .max()
             .unwrap_or(0);
         for stage in snapshot.stages.iter().skip(bars.len()) {
             let bar = group.add(ProgressBar::new(0).with_style(style(show::colours())));
-            bar.set_prefix(format!("{:width$}", stage.name));
+            bar.set_prefix(show::padded(&stage.name, width));
             bars.push(bar);
         }
         for line in &snapshot.news {

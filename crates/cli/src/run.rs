@@ -1,28 +1,28 @@
 //! `headwater run`.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use headwater::graph::{Recipe, Registry, Value};
+use headwater::graph::{Diagnostic, Recipe, Registry, Value};
 use headwater::runs::{Delivered, FailedTask, OutputItem, Parallelism, RunStatus};
-use headwater::{DryRun, Error, Limits, Progress, RunReport, RunRequest, Stop, StorePlace};
+use headwater::{DryRun, Error, RunReport, RunRequest, StorePlace};
 use serde_json::{Map, json};
 
+use crate::arguments::Common;
+use crate::arguments::run::Run;
 use crate::arguments::watching::ProgressKind;
-use crate::arguments::{Common, Run};
-use crate::watching::Metrics;
-use crate::{progress, show, signals};
+use crate::watching::watched;
+use crate::{check, show};
 
 pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Result<ExitCode, Error> {
-    let kind = options.watching.kind(common.json);
-    if kind == ProgressKind::Json {
-        show::as_events();
-    }
     let current = current_folder()?;
     let request = request(options, common);
     if options.dry_run {
+        if options.watching.kind(common.json) == ProgressKind::Json {
+            show::as_events();
+        }
         let plan = headwater::dry_run(&request, libraries, &current)?;
         show_plan(&plan, common.json);
         let code = show::settled(0);
@@ -32,23 +32,12 @@ pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Resul
         return Ok(ExitCode::from(code));
     }
     tell_new_store(&options.flow, common, &current);
-    let (shown, stop) = (Progress::default(), Stop::default());
-    let metrics = Metrics::begin(options.watching.metrics.as_deref(), &shown, {
-        let shown = shown.clone();
-        move |status| headwater::progress::run_metrics(&shown.look(), status)
-    })?;
-    signals::watch(&stop, &shown, kind == ProgressKind::None);
-    let thread = progress::show(&shown, kind);
-    let report = headwater::run(&request, libraries, &current, &shown, &stop);
-    shown.finish();
-    if let Some(thread) = thread {
-        let _ = thread.join();
-    }
-    let status = report.as_ref().map_or(RunStatus::Failed, RunReport::status);
-    if let Some(metrics) = metrics {
-        metrics.finish(status);
-    }
-    let report = report?;
+    let (report, status) = watched(
+        &options.watching,
+        common.json,
+        |progress, stop| headwater::run(&request, libraries, &current, progress, stop),
+        RunReport::status,
+    )?;
     let code = u8::from(!report.succeeded());
     if !show::events() && !common.json {
         tell_report(&report);
@@ -65,7 +54,7 @@ pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Resul
     Ok(ExitCode::from(code))
 }
 
-pub(crate) fn current_folder() -> Result<std::path::PathBuf, Error> {
+pub(crate) fn current_folder() -> Result<PathBuf, Error> {
     std::env::current_dir().map_err(|source| Error::Io {
         what: "cannot find the current folder",
         path: ".".into(),
@@ -113,18 +102,7 @@ fn request(options: &Run, common: &Common) -> RunRequest {
         inputs: options.inputs.clone(),
         settings: options.set.clone(),
         store: place(common),
-        limits: Limits {
-            cores: options.jobs.map(|jobs| jobs as usize),
-            memory: options.memory,
-            disk: options.disk,
-            resources: options
-                .resource
-                .iter()
-                .map(|(name, number)| (Arc::from(name.as_str()), *number))
-                .collect(),
-            retries: options.retries,
-            fail_fast: options.fail_fast && !options.keep_going,
-        },
+        limits: options.work.limits(),
         parallelism: Parallelism {
             workflow: !options.no_workflow_parallelism,
             data: !options.no_data_parallelism,
@@ -140,7 +118,7 @@ fn show_plan(plan: &DryRun, as_json: bool) {
         let stages: Vec<serde_json::Value> = plan
             .stages
             .iter()
-            .map(|stage| json!({"stage": &*stage.name, "tasks": stage.tasks, "execute": stage.execute}))
+            .map(|stage| json!({"stage": &*stage.name, "tasks": stage.tasks, "to_execute": stage.execute}))
             .collect();
         let task =
             |(address, recipe): &(String, Recipe)| json!({"task": address, "recipe": recipe.hex()});
@@ -149,7 +127,7 @@ fn show_plan(plan: &DryRun, as_json: bool) {
         let object = json!({
             "workflow": &*plan.workflow,
             "tasks": plan.tasks,
-            "execute": plan.execute,
+            "to_execute": plan.execute,
             "reused": plan.tasks - plan.execute - plan.cut_off,
             "cut_off": plan.cut_off,
             "restore": {"products": plan.restore, "bytes": plan.restore_bytes},
@@ -157,6 +135,7 @@ fn show_plan(plan: &DryRun, as_json: bool) {
             "open": open,
             "to_run": to_run,
             "notes": plan.notes,
+            "diagnostics": told(&plan.diagnostics),
         });
         show::line(&object.to_string());
         return;
@@ -165,34 +144,30 @@ fn show_plan(plan: &DryRun, as_json: bool) {
         show::diagnostics(file, text, diagnostics);
     }
     plan.notes.iter().for_each(|note| show::note(note));
-    let width = plan
-        .stages
-        .iter()
-        .map(|stage| stage.name.chars().count())
-        .max()
-        .unwrap_or(0)
-        .max(5);
-    show::line(&format!(
-        "{:width$} {:>9} {:>9} {:>9}",
-        "stage", "tasks", "to run", "reused"
-    ));
+    let head = ["stage", "tasks", "to run", "reused", ""];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
     for stage in &plan.stages {
-        let open = if plan.open.contains(&stage.name) {
-            "  more once the stages before have run"
-        } else {
-            ""
+        let more = match plan.open.contains(&stage.name) {
+            true => "more once the stages before have run",
+            false => "",
         };
-        let reused = stage.tasks - stage.execute;
-        show::line(&format!(
-            "{:width$} {:>9} {:>9} {:>9}{open}",
-            stage.name, stage.tasks, stage.execute, reused
-        ));
+        rows.push(vec![
+            stage.name.to_string(),
+            show::grouped(stage.tasks),
+            show::grouped(stage.execute),
+            show::grouped(stage.tasks - stage.execute),
+            more.to_owned(),
+        ]);
     }
-    let reused = plan.tasks - plan.execute;
-    show::line(&format!(
-        "{:width$} {:>9} {:>9} {:>9}",
-        "all", plan.tasks, plan.execute, reused
-    ));
+    rows.push(vec![
+        "all".to_owned(),
+        show::grouped(plan.tasks),
+        show::grouped(plan.execute),
+        show::grouped(plan.tasks - plan.execute),
+    ]);
+    for line in show::columns(&rows, &[1, 2, 3]) {
+        show::line(&line);
+    }
     if plan.cut_off > 0 {
         show::line(&format!(
             "of these {} are new, but read the same contents as before",
@@ -247,25 +222,11 @@ fn as_json(report: &RunReport) -> serde_json::Value {
         .iter()
         .map(|(name, items)| (name.to_string(), items.iter().map(item).collect()))
         .collect();
-    let failures: Vec<serde_json::Value> = report
-        .failures
-        .iter()
-        .map(|failed| {
-            json!({
-                "task": failed.address,
-                "message": failed.failure.message,
-                "command": failed.failure.command,
-                "folder": failed.failure.folder,
-                "stderr": failed.failure.stderr,
-                "attempts": failed.attempts,
-                "blocked": failed.blocked,
-                "from": named(&failed.from),
-            })
-        })
-        .collect();
+    let failures: Vec<serde_json::Value> = report.failures.iter().map(failure).collect();
     json!({
         "run": report.run,
         "workflow": &*report.workflow,
+        "status": report.status().name(),
         "tasks": report.counts.tasks,
         "executed": report.counts.executed,
         "reused": report.counts.reused(),
@@ -282,7 +243,29 @@ fn as_json(report: &RunReport) -> serde_json::Value {
         "failures": failures,
         "errors": report.errors,
         "notes": report.notes,
+        "diagnostics": told(&report.diagnostics),
     })
+}
+
+/// A task that failed, for programs.
+pub(crate) fn failure(failed: &FailedTask) -> serde_json::Value {
+    json!({
+        "task": failed.address,
+        "message": failed.failure.message,
+        "command": failed.failure.command,
+        "folder": failed.failure.folder,
+        "stderr": failed.failure.stderr,
+        "attempts": failed.attempts,
+        "blocked": failed.blocked,
+        "from": named(&failed.from),
+    })
+}
+
+/// What the readers of files said, for programs.
+fn told(files: &[(PathBuf, String, Vec<Diagnostic>)]) -> Vec<serde_json::Value> {
+    let all = files.iter();
+    all.flat_map(|(file, _, found)| check::describe_all(file, found))
+        .collect()
 }
 
 /// The last events of a run. Failures have been told, and all of them are in `failures.txt`.
@@ -377,7 +360,7 @@ fn show_report(report: &RunReport) {
     if report.stopped {
         line.push_str("; stopped before it was done: the same command continues it");
     }
-    show::line(&line);
+    show::prose(&line);
     for (name, items) in &report.outputs {
         show::line(&format!("  {}", output_line(name, items, report)));
     }
@@ -455,7 +438,7 @@ fn alike(failures: &[FailedTask]) -> Vec<(&FailedTask, usize)> {
     kinds
 }
 
-fn show_failure(failed: &FailedTask) {
+pub(crate) fn show_failure(failed: &FailedTask) {
     let description = failed.description();
     let description = headwater::text::printable(&description);
     let (head, rest) = description.split_once('\n').unwrap_or((&description, ""));

@@ -9,7 +9,8 @@ use headwater::runs::{RunOverview, RunRecord, RunStatus, RunTask, StageOverview,
 use headwater::{Error, StorePlace};
 use serde_json::json;
 
-use crate::arguments::{Common, RunsCommand};
+use crate::arguments::Common;
+use crate::arguments::runs::RunsCommand;
 use crate::{explain, run, show};
 
 pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, Error> {
@@ -20,7 +21,14 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
     let store = headwater::open_store(&place, &run::current_folder()?)?;
     show::damage(&store);
     match command {
-        RunsCommand::Ls { limit } => list(&store.runs(*limit)?, common.json),
+        RunsCommand::Ls { limit } => {
+            let runs = store.runs(limit.limit)?.into_iter();
+            let named = |run: RunRecord| {
+                let study = headwater::runs::study_of_run(&store, &run.id);
+                (run, study)
+            };
+            list(&runs.map(named).collect::<Vec<_>>(), common.json);
+        }
         RunsCommand::Show { run, tasks: all } => {
             let run = headwater::runs::find_run(&store, run)?;
             let tasks = store.run_tasks(&run.id)?;
@@ -48,7 +56,10 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
             }
         }
         RunsCommand::Diff { first, second } => {
-            let difference = headwater::diff_runs(&store, first, second)?;
+            let difference = match second {
+                Some(second) => headwater::diff_runs(&store, first, second)?,
+                None => headwater::diff_runs(&store, &format!("{first}~1"), first)?,
+            };
             explain::difference(&difference, common.json);
         }
     }
@@ -59,7 +70,7 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
 fn tell(lines: &[String]) {
     lines
         .iter()
-        .for_each(|line| show::line(&headwater::text::printable(line)));
+        .for_each(|line| show::prose(&headwater::text::printable(line)));
 }
 
 /// What a run has counted; nothing before it has ended of itself.
@@ -68,11 +79,12 @@ fn counted(run: &RunRecord, number: u64) -> Option<u64> {
     is_known.then_some(number)
 }
 
-fn describe(run: &RunRecord) -> serde_json::Value {
+fn describe(run: &RunRecord, study: Option<&str>) -> serde_json::Value {
     json!({
         "run": run.id,
         "workflow": run.workflow,
-        "file": run.file,
+        "study": study,
+        "file": (!run.file.as_os_str().is_empty()).then_some(&run.file),
         "status": run.status.to_string(),
         "started": run.started,
         "ended": run.ended,
@@ -80,14 +92,17 @@ fn describe(run: &RunRecord) -> serde_json::Value {
         "executed": counted(run, run.executed),
         "reused": counted(run, run.reused),
         "failed": counted(run, run.failed),
-        "outputs": run.outputs,
+        "folder": (!run.outputs.as_os_str().is_empty()).then_some(&run.outputs),
         "command": run.command,
     })
 }
 
-fn list(runs: &[RunRecord], as_json: bool) {
+fn list(runs: &[(RunRecord, Option<String>)], as_json: bool) {
     if as_json {
-        let list: Vec<serde_json::Value> = runs.iter().map(describe).collect();
+        let list: Vec<serde_json::Value> = runs
+            .iter()
+            .map(|(run, study)| describe(run, study.as_deref()))
+            .collect();
         show::line(&json!({ "runs": list }).to_string());
         return;
     }
@@ -95,30 +110,33 @@ fn list(runs: &[RunRecord], as_json: bool) {
         show::talk("no runs yet");
         return;
     }
-    let width = runs
-        .iter()
-        .map(|run| run.workflow.chars().count())
-        .max()
-        .unwrap_or(0)
-        .max(8);
-    show::line(&format!(
-        "{:20} {:width$} {:11} {:>8} {:>8} {:>8} {:>8}",
-        "run", "workflow", "status", "tasks", "executed", "reused", "failed"
-    ));
-    for run in runs {
+    let head = [
+        "run",
+        "workflow or study",
+        "status",
+        "tasks",
+        "executed",
+        "reused",
+        "failed",
+    ];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for (run, study) in runs {
         let number =
             |number| counted(run, number).map_or("-".to_owned(), |number| number.to_string());
-        show::line(&format!(
-            "{:20} {:width$} {:11} {:>8} {:>8} {:>8} {:>8}",
-            run.id,
-            run.workflow,
-            run.status,
-            run.tasks,
+        rows.push(vec![
+            run.id.clone(),
+            match study {
+                Some(study) => format!("study {study}"),
+                None => run.workflow.clone(),
+            },
+            run.status.to_string(),
+            run.tasks.to_string(),
             number(run.executed),
             number(run.reused),
-            number(run.failed)
-        ));
+            number(run.failed),
+        ]);
     }
+    tell(&show::columns(&rows, &[3, 4, 5, 6]));
 }
 
 /// How many of the slowest tasks are shown.
@@ -138,7 +156,7 @@ fn as_json(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> serde_jso
             "task": task.address,
             "state": task.state.to_string(),
             "recipe": task.recipe.hex(),
-            "start": seconds(task.started),
+            "start_seconds": seconds(task.started),
             "seconds": seconds(task.wall),
         })
     };
@@ -160,14 +178,11 @@ fn as_json(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> serde_jso
         .iter()
         .map(|(what, path)| ((*what).to_owned(), json!(path)))
         .collect();
-    let mut object = describe(run);
-    let cut_off = found.sum(|stage| stage.cut_off) as u64;
+    let mut object = describe(run, found.study.as_deref());
     let sum = |of| counted(run, found.sum(of) as u64);
-    // The record counts both together.
-    object["reused"] = json!(counted(run, run.reused.saturating_sub(cut_off)));
     object["cut_off"] = json!(sum(|stage| stage.cut_off));
     object["blocked"] = json!(sum(|stage| stage.blocked));
-    // Known where the run has noted its figures; studies do not.
+    // Known where the run has noted its figures; sequences do not.
     object["left"] = json!(found.seconds.and(sum(|stage| stage.left)));
     // As the run itself has said it.
     let took = found.seconds.map(|took| (took * 1e6).round() / 1e6);
@@ -185,7 +200,7 @@ fn as_json(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> serde_jso
 fn at_a_glance(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> Vec<String> {
     let mut lines = head(run, found);
     lines.extend(untold(run, tasks));
-    lines.extend(stages(found));
+    lines.extend(stages(run, found));
     lines.extend(slowest(tasks, found));
     lines.extend(failures(run, tasks, found));
     let path = |(what, path): &(&str, PathBuf)| vec![(*what).to_owned(), show::path(path)];
@@ -213,18 +228,22 @@ fn untold(run: &RunRecord, tasks: &[RunTask]) -> Vec<String> {
 }
 
 fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
-    let mut rows = vec![
-        ["run", &run.id].map(str::to_owned),
-        [
-            "workflow".to_owned(),
-            match run.file.as_os_str().is_empty() {
-                true => run.workflow.clone(),
-                false => format!("{} ({})", run.workflow, run.file.display()),
-            },
-        ],
+    let from = |name: &str| match run.file.as_os_str().is_empty() {
+        true => name.to_owned(),
+        false => format!("{name} ({})", run.file.display()),
+    };
+    let mut rows = vec![["run", &run.id].map(str::to_owned)];
+    match &found.study {
+        Some(study) => {
+            rows.push(["study".to_owned(), from(study)]);
+            rows.push(["workflow".to_owned(), run.workflow.clone()]);
+        }
+        None => rows.push(["workflow".to_owned(), from(&run.workflow)]),
+    }
+    rows.extend([
         ["status".to_owned(), run.status.to_string()],
         ["started".to_owned(), headwater::text::date(run.started)],
-    ];
+    ]);
     if let Some(ended) = run.ended {
         // The record counts whole seconds.
         let took = match (found.seconds, found.last_end) {
@@ -245,12 +264,11 @@ fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
     let number = |number: u64| show::grouped(usize::try_from(number).unwrap_or(usize::MAX));
     let mut counts = number(run.tasks);
     if run.ended.is_some() {
-        // The record counts what was reused and what was cut off together.
         let cut_off = found.sum(|stage| stage.cut_off);
         counts.push_str(&format!(
             ": {} executed, {} reused",
             number(run.executed),
-            number(run.reused.saturating_sub(cut_off as u64)),
+            number(run.reused),
         ));
         let more = [
             (cut_off, "cut off"),
@@ -277,12 +295,17 @@ fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
     show::columns(&rows, &[])
 }
 
-fn stages(found: &RunOverview) -> Vec<String> {
+fn stages(run: &RunRecord, found: &RunOverview) -> Vec<String> {
     if found.stages.is_empty() {
         return Vec::new();
     }
+    // A sequence has no file, and no stages: its calls stand together by what they call.
+    let what = match run.file.as_os_str().is_empty() {
+        true => "calls of",
+        false => "stage",
+    };
     let header = [
-        "stage",
+        what,
         "tasks",
         "executed",
         "reused",

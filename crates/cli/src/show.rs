@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use headwater::Error;
 use headwater::graph::{Diagnostic, Fault};
 use serde_json::{Value, json};
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Writes a line to stdout. A reader that went away (`| head`) is no reason to fail; [`settled`] tells what else was.
 pub(crate) fn line(text: &str) {
@@ -23,6 +24,39 @@ pub(crate) fn line(text: &str) {
         false => headwater::text::printable(text),
     };
     written(writeln!(std::io::stdout(), "{text}"));
+}
+
+/// Writes a line that people read to stdout. On a terminal that is too narrow it goes on in the next one, set in,
+/// instead of being cut in the middle of a word; elsewhere it stays one line.
+pub(crate) fn prose(text: &str) {
+    let columns = terminal_size::terminal_size_of(std::io::stdout());
+    match columns.map(|(columns, _)| usize::from(columns.0)) {
+        Some(columns) if columns > 0 => wrapped(text, columns).iter().for_each(|part| line(part)),
+        _ => line(text),
+    }
+}
+
+/// A line in parts of at most so many columns; a word that is longer stays whole.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let inside = text.len() - text.trim_start().len();
+    if width(text) <= columns || inside + 10 > columns {
+        return vec![text.to_owned()];
+    }
+    let mut parts = vec![" ".repeat(inside)];
+    let mut empty = true;
+    // Gaps within a line are columns of a table, and stay.
+    for word in text[inside..].split_inclusive(' ') {
+        let last = parts.last().map_or(0, |part| width(part));
+        if !empty && last + width(word.trim_end()) > columns {
+            parts.push(" ".repeat(inside + 2));
+        }
+        if let Some(part) = parts.last_mut() {
+            part.push_str(word);
+        }
+        empty = false;
+    }
+    let parts = parts.iter().map(|part| part.trim_end().to_owned());
+    parts.collect()
 }
 
 /// The first reason why something could not be written to stdout.
@@ -128,9 +162,8 @@ pub(crate) fn paint(text: &str, code: &str) -> String {
 pub(crate) fn diagnostics(file: &Path, text: &str, diagnostics: &[Diagnostic]) {
     if events() {
         for diagnostic in diagnostics {
-            let mut object = crate::check::describe(diagnostic);
+            let mut object = crate::check::describe(file, diagnostic);
             object["event"] = json!("diagnostic");
-            object["file"] = json!(file);
             event(&object);
         }
     } else if !diagnostics.is_empty() {
@@ -139,22 +172,31 @@ pub(crate) fn diagnostics(file: &Path, text: &str, diagnostics: &[Diagnostic]) {
     }
 }
 
+/// An error for programs: what it is, what would help, and where it is in a file.
+pub(crate) fn error_object(
+    message: &str,
+    hint: Option<String>,
+    found: Option<(&Path, &[Diagnostic])>,
+) -> Value {
+    let all = found.map(|(file, diagnostics)| crate::check::describe_all(file, diagnostics));
+    json!({
+        "error": message,
+        "hint": hint,
+        "file": found.map(|(file, _)| file),
+        "diagnostics": all.unwrap_or_default(),
+    })
+}
+
 /// Shows an error; the exit code that goes with it.
 pub(crate) fn error(error: &Error, as_json: bool) -> ExitCode {
     if as_json {
-        let diagnostics = match error {
-            Error::File { diagnostics, .. } => {
-                diagnostics.iter().map(crate::check::describe).collect()
-            }
-            _ => Vec::new(),
-        };
-        let file = match error {
-            Error::File { file, .. } => Some(file),
+        let found = match error {
+            Error::File {
+                file, diagnostics, ..
+            } => Some((&**file, &**diagnostics)),
             _ => None,
         };
-        let object = serde_json::json!({
-            "error": error.to_string(), "hint": error.hint(), "file": file, "diagnostics": diagnostics,
-        });
+        let object = error_object(&error.to_string(), error.hint(), found);
         line(&object.to_string());
     }
     if let Error::File {
@@ -247,30 +289,50 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// The beginning of a text that is too long for a column.
+/// How many columns of a terminal a text takes: characters of some scripts take two.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// A text with blanks after it, so that it takes this many columns.
+pub(crate) fn padded(text: &str, columns: usize) -> String {
+    let blanks = columns.saturating_sub(width(text));
+    format!("{text}{:blanks$}", "")
+}
+
+/// The beginning of a text that is too long for so many columns.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+    if width(text) <= most {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    let mut kept = String::new();
+    let mut taken = 1;
+    for letter in text.chars() {
+        taken += letter.width().unwrap_or(0);
+        if taken > most {
+            break;
+        }
+        kept.push(letter);
+    }
     format!("{kept}…")
 }
 
 /// Rows in columns, as wide as they need to be; the last one is not padded. Numbers stand to the right.
 pub(crate) fn columns(rows: &[Vec<String>], right: &[usize]) -> Vec<String> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
+    let widest = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        cells.map(|cell| width(cell)).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..count).map(width).collect();
+    let widths: Vec<usize> = (0..count).map(widest).collect();
     let line = |row: &Vec<String>| {
         let cells = row.iter().enumerate().map(|(column, cell)| {
-            let width = widths[column];
+            let columns = widths[column];
             if right.contains(&column) {
-                format!("{cell:>width$}")
+                let blanks = columns - width(cell);
+                format!("{:blanks$}{cell}", "")
             } else {
-                format!("{cell:width$}")
+                padded(cell, columns)
             }
         });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
@@ -304,5 +366,30 @@ mod tests {
         assert_eq!(columns(&rows, &[1]), ["a    12  x", "bcd   3  yz"]);
         assert_eq!(shortened("abcdef", 4), "abc…");
         assert_eq!(shortened("abcd", 4), "abcd");
+    }
+
+    #[test]
+    fn long_lines_go_on_set_in() {
+        let check = |text: &str, expected: &[&str]| assert_eq!(wrapped(text, 16), expected);
+        check("sixteen columns!", &["sixteen columns!"]);
+        check("more than sixteen", &["more than", "  sixteen"]);
+        check("  set in, and goes on", &["  set in, and", "    goes on"]);
+        check(
+            "a very/long/path/of/a/file b",
+            &["a", "  very/long/path/of/a/file", "  b"],
+        );
+        check("very/long/path/of/a/file", &["very/long/path/of/a/file"]);
+        check("細胞細胞 細胞細胞 x", &["細胞細胞", "  細胞細胞 x"]);
+    }
+
+    #[test]
+    fn wide_letters_take_two_columns() {
+        let rows = [["細胞", "x"], ["abcd", "y"], ["é", "z"]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(columns(&rows, &[]), ["細胞  x", "abcd  y", "é     z"]);
+        assert_eq!(columns(&rows, &[0]), ["細胞  x", "abcd  y", "   é  z"]);
+        assert_eq!(shortened("細胞核", 5), "細胞…");
+        assert_eq!(shortened("細胞核", 4), "細…");
+        assert_eq!(shortened("細胞核", 6), "細胞核");
     }
 }

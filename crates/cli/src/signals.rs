@@ -5,7 +5,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use headwater::{Progress, Stop, StudyProgress};
+use headwater::Stop;
+
+use crate::watching::Watched;
 
 const STOPPING: &str =
     "stopping: running tasks are ended, finished work is kept (Ctrl-C again stops at once)";
@@ -20,25 +22,8 @@ extern "C" fn interrupted(_: libc::c_int) {
     }
 }
 
-/// What has a line shown among its own.
-pub(crate) trait Tell: Clone + Send + 'static {
-    fn tell(&self, line: &str);
-}
-
-impl Tell for Progress {
-    fn tell(&self, line: &str) {
-        Progress::tell(self, line);
-    }
-}
-
-impl Tell for StudyProgress {
-    fn tell(&self, line: &str) {
-        StudyProgress::tell(self, line);
-    }
-}
-
 /// From now on SIGINT and SIGTERM stop the run.
-pub(crate) fn watch(stop: &Stop, progress: &impl Tell, quiet: bool) {
+pub(crate) fn watch(stop: &Stop, progress: &impl Watched, quiet: bool) {
     let (stop, progress) = (stop.clone(), progress.clone());
     listen(move || {
         // Bars would draw over a line that is not theirs.

@@ -1,19 +1,21 @@
 //! `headwater study plan` and `headwater tune`.
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use headwater::files::CheckedFile;
 use headwater::graph::{Operation, Registry};
+use headwater::runs::RunStatus;
 use headwater::study::{AlgorithmPlan, CostSource, Reuse, ReusePlan};
 use headwater::{Error, Progress, Stop, StudyPlan, StudyPlanRequest, TuneReport, TuneRequest};
 use serde_json::{Map, Value, json};
 
-use crate::arguments::{self, Common, ReuseKind, StudyCommand};
-use crate::run::{current_folder, place, tell_new_store};
-use crate::{show, signals};
+use crate::arguments::Common;
+use crate::arguments::study::{self as arguments, ReuseKind, StudyCommand};
+use crate::run::{self, current_folder, place, tell_new_store};
+use crate::watching::watched;
+use crate::{check, show};
 
 pub(crate) fn study(
     command: &StudyCommand,
@@ -37,8 +39,8 @@ pub(crate) fn study(
 fn request(options: &arguments::StudyPlan, common: &Common) -> StudyPlanRequest {
     let number = |number: Option<u32>| number.map(|number| number as usize);
     StudyPlanRequest {
-        study: options.study.clone(),
-        settings: options.set.clone(),
+        study: options.study.file.clone(),
+        settings: options.study.set.clone(),
         store: place(common),
         workers: number(options.workers),
         reuse: match options.reuse {
@@ -49,8 +51,8 @@ fn request(options: &arguments::StudyPlan, common: &Common) -> StudyPlanRequest 
         compare: options.compare,
         paper: options.paper,
         max_bucket_size: number(options.bucket_size),
-        max_buckets: number(options.buckets),
-        memory: options.memory,
+        max_buckets: number(options.max_buckets),
+        memory: options.bucket_memory,
         output: options.output.clone(),
     }
 }
@@ -106,7 +108,7 @@ fn as_json(plan: &StudyPlan) -> Value {
         .iter()
         .map(|stage| {
             json!({
-                "name": *stage.name,
+                "stage": *stage.name,
                 "tasks_per_instance": stage.tasks_per_instance,
                 "instances": stage.instances,
                 "instances_merged": stage.distinct,
@@ -115,6 +117,10 @@ fn as_json(plan: &StudyPlan) -> Value {
             })
         })
         .collect();
+    let key = |name: &str| name.to_lowercase().replace(' ', "-");
+    let algorithms = plan.algorithms.iter();
+    let algorithms = algorithms.map(|found| (key(found.name), algorithm(plan, found)));
+    let algorithms: Map<String, Value> = algorithms.collect();
     let mut object = json!({
         "study": *plan.study,
         "workflow": *plan.workflow,
@@ -133,7 +139,7 @@ fn as_json(plan: &StudyPlan) -> Value {
         "sharing": plan.reuses.iter().map(reuse).collect::<Map<String, Value>>(),
         "saved_percent": plan.saved_percent,
         "saved_percent_of_time": plan.saved_percent_of_time,
-        "remembered": plan.remembered,
+        "reused": plan.remembered,
         "to_execute": plan.to_execute,
         "equal_when_cut": plan.equal_when_cut,
         "references": {"items": plan.reference.items, "tasks": plan.reference.tasks},
@@ -157,35 +163,23 @@ fn as_json(plan: &StudyPlan) -> Value {
         "open": texts(&plan.open),
         "written": plan.written,
         "notes": plan.notes,
-        "diagnostics": plan.said.iter().flat_map(told).collect::<Vec<Value>>(),
+        "diagnostics": said(&plan.said),
     });
-    if let Some(later) = &plan.later {
-        object["later"] = json!({
-            "method": later.method,
-            "parameters": later.parameters,
-            "sets": later.sets,
-            "tasks_at_most": later.tasks_at_most,
-        });
-    }
-    if !plan.algorithms.is_empty() {
-        let all = plan.algorithms.iter();
-        let key = |name: &str| name.to_lowercase().replace(' ', "-");
-        let all = all.map(|found| (key(found.name), algorithm(plan, found)));
-        object["algorithms"] = all.collect::<Map<String, Value>>().into();
-        object["algorithms_left_out"] = json!(plan.left_out);
-    }
+    object["later"] = json!(plan.later.as_ref().map(|later| json!({
+        "method": later.method,
+        "parameters": later.parameters,
+        "sets": later.sets,
+        "tasks_at_most": later.tasks_at_most,
+    })));
+    object["algorithms"] = json!((!algorithms.is_empty()).then_some(algorithms));
+    object["algorithms_left_out"] = json!(plan.left_out);
     object
 }
 
-/// What the reader of a file said.
-fn told(file: &CheckedFile) -> Vec<Value> {
-    let diagnostics = file.diagnostics.iter();
-    diagnostics
-        .map(|diagnostic| {
-            let mut told = crate::check::describe(diagnostic);
-            told["file"] = json!(file.file);
-            told
-        })
+/// What the readers of files said.
+pub(crate) fn said(files: &[CheckedFile]) -> Vec<Value> {
+    let all = files.iter();
+    all.flat_map(|file| check::describe_all(&file.file, &file.diagnostics))
         .collect()
 }
 
@@ -202,7 +196,7 @@ fn costs_json(costs: &CostSource) -> Value {
             tuning,
             unknown,
         } => json!({
-            "from": if *tuning { "tuning run" } else { "remembered products" },
+            "from": if *tuning { "tuning" } else { "products" },
             "executions": executions, "run": run.as_deref(), "unknown": texts(unknown),
         }),
     }
@@ -227,11 +221,11 @@ fn show_plan(plan: &StudyPlan) {
     for note in &plan.notes {
         show::talk(&format!("note: {note}"));
     }
-    show::line(&format!(
+    show::prose(&format!(
         "study {}: workflow {}, objective {}",
         plan.study, plan.workflow, plan.objective
     ));
-    show::line(&format!("  {}", plan.method));
+    show::prose(&format!("  {}", plan.method));
     let sets = match (plan.items, plan.instances) {
         (Some(1), _) => String::new(),
         (Some(items), Some(instances)) => format!(
@@ -241,33 +235,33 @@ fn show_plan(plan: &StudyPlan) {
         ),
         _ => ", for items that are not known before something has run".to_owned(),
     };
-    show::line(&format!(
+    show::prose(&format!(
         "  {}: {}{sets}",
         show::count(plan.parameters.len(), "parameter"),
         show::count(plan.sets, "parameter set"),
     ));
-    show::line(&format!("  varied: {}", texts(&plan.parameters).join(", ")));
+    show::prose(&format!("  varied: {}", texts(&plan.parameters).join(", ")));
     if !plan.fixed.is_empty() {
         let fixed: Vec<String> = plan
             .fixed
             .iter()
             .map(|(name, value)| format!("{name} = {value}"))
             .collect();
-        show::line(&format!("  fixed: {}", fixed.join(", ")));
+        show::prose(&format!("  fixed: {}", fixed.join(", ")));
     }
-    show::line("");
+    show::prose("");
     show_stages(plan);
-    show::line("");
+    show::prose("");
     show_reuse(plan);
-    show::line("");
+    show::prose("");
     show_work(plan);
     if !plan.algorithms.is_empty() {
-        show::line("");
+        show::prose("");
         show_algorithms(plan);
     }
     if let Some(later) = &plan.later {
-        show::line("");
-        show::line(&format!(
+        show::prose("");
+        show::prose(&format!(
             "afterwards: {}, {} of {} each, at most {}; which ones is known when the screening is done",
             later.method,
             show::count(later.sets, "parameter set"),
@@ -276,7 +270,7 @@ fn show_plan(plan: &StudyPlan) {
         ));
     }
     for stage in &plan.open {
-        show::line(&format!(
+        show::prose(&format!(
             "more may come in stage {stage} when something has run"
         ));
     }
@@ -307,13 +301,13 @@ fn show_stages(plan: &StudyPlan) {
         show::grouped(plan.tasks_merged),
     ]));
     for line in show::columns(&rows, &[1, 2, 3, 4]) {
-        show::line(&format!("  {line}"));
+        show::prose(&format!("  {line}"));
     }
     let time = match measured(plan) {
         true => format!(" and {} of the time", percent(plan.saved_percent_of_time)),
         false => String::new(),
     };
-    show::line(&format!(
+    show::prose(&format!(
         "  merging saves {} of the tasks{time}",
         percent(plan.saved_percent)
     ));
@@ -327,10 +321,10 @@ fn show_reuse(plan: &StudyPlan) {
         .filter(|stage| stage.tasks_per_instance > 1);
     let names: Vec<&str> = several.map(|stage| &*stage.name).collect();
     if names.is_empty() {
-        show::line("no stage has several tasks: whole stages are all that can be shared");
+        show::prose("no stage has several tasks: whole stages are all that can be shared");
         return;
     }
-    show::line(&format!(
+    show::prose(&format!(
         "within {}, instances that differ as a whole still share",
         names.join(", ")
     ));
@@ -348,7 +342,7 @@ fn show_reuse(plan: &StudyPlan) {
             true => "  <- this plan",
             false => "",
         };
-        show::line(&format!(
+        show::prose(&format!(
             "  {what:<10}  {:>7} of their tasks{}; counted over all instances {}{asked}",
             percent(found.percent),
             time(found),
@@ -356,7 +350,7 @@ fn show_reuse(plan: &StudyPlan) {
         ));
     }
     if plan.reuse == Reuse::Stage {
-        show::line("  this plan shares whole stages only (--reuse stage)");
+        show::prose("  this plan shares whole stages only (--reuse stage)");
     }
 }
 
@@ -376,7 +370,7 @@ fn show_work(plan: &StudyPlan) {
             show::grouped(tasks)
         ),
     };
-    show::line(&format!(
+    show::prose(&format!(
         "to do on one machine, where everything is shared: {}{reference}{same}; {} remembered",
         show::count(plan.to_execute, "task"),
         show::grouped(plan.remembered),
@@ -384,7 +378,7 @@ fn show_work(plan: &StudyPlan) {
     let chosen = &plan.chosen;
     let workers = show::count(plan.workers, "worker");
     if chosen.buckets == 0 {
-        show::line(&format!(
+        show::prose(&format!(
             "on {workers}: no stage has several tasks, so each task is a unit of its own"
         ));
     } else {
@@ -392,7 +386,7 @@ fn show_work(plan: &StudyPlan) {
             true => format!(", {}", shown(plan, chosen.largest_cost)),
             false => String::new(),
         };
-        show::line(&format!(
+        show::prose(&format!(
             "on {workers}: {} in {} ({}) and what is in none, the largest of {}{cost}",
             show::count(chosen.tasks, "task"),
             show::count(chosen.buckets, "bucket"),
@@ -400,7 +394,7 @@ fn show_work(plan: &StudyPlan) {
             show::count(chosen.largest_bucket, "task"),
         ));
     }
-    show::line(&format!(
+    show::prose(&format!(
         "  done after {} (with this sharing not before {})",
         shown(plan, chosen.makespan),
         shown(plan, chosen.lower_bound)
@@ -410,7 +404,7 @@ fn show_work(plan: &StudyPlan) {
             Some(_) => " of the first phase",
             None => "",
         };
-        show::line(&format!(
+        show::prose(&format!(
             "  forecast{first}: {} of work, {} of memory on all workers together, at most {} of products",
             show::duration(forecast.work_seconds),
             show::size(forecast.memory),
@@ -418,10 +412,10 @@ fn show_work(plan: &StudyPlan) {
         ));
     }
     match &plan.costs {
-        CostSource::Counts if !plan.can_run => show::line(
+        CostSource::Counts if !plan.can_run => show::prose(
             "  costs: every task counts as one; a stage descriptor can be planned, and not run to measure them",
         ),
-        CostSource::Counts => show::line(
+        CostSource::Counts => show::prose(
             "  costs: every task counts as one; `headwater tune STUDY` runs one instance to measure them",
         ),
         CostSource::Remembered {
@@ -435,12 +429,12 @@ fn show_work(plan: &StudyPlan) {
                 (Some(run), false) => format!("run {run}"),
                 (None, _) => "earlier runs".to_owned(),
             };
-            show::line(&format!(
+            show::prose(&format!(
                 "  costs: measured in {} of {from}, whatever the size of their inputs was",
                 show::count(*executions, "execution"),
             ));
             if !unknown.is_empty() {
-                show::line(&format!(
+                show::prose(&format!(
                     "  never executed, and counted as the average: {}",
                     unknown.join(", ")
                 ));
@@ -481,43 +475,66 @@ fn show_algorithms(plan: &StudyPlan) {
         rows.iter_mut().for_each(|row| drop(row.remove(4)));
     }
     for line in show::columns(&rows, &[1, 2, 3, 4, 5, 6, 7]) {
-        show::line(&format!("  {line}"));
+        show::prose(&format!("  {line}"));
     }
     for name in &plan.left_out {
-        show::line(&format!(
+        show::prose(&format!(
             "  {name} is left out: it would take too long for so many stages"
         ));
     }
 }
 
 pub(crate) fn tune(
-    file: &Path,
-    settings: &[String],
+    options: &arguments::Tune,
     common: &Common,
     libraries: &Registry,
 ) -> Result<ExitCode, Error> {
-    tell_new_store(file, common, &current_folder()?);
-    let (progress, stop) = (Progress::default(), Stop::default());
-    signals::watch(&stop, &progress, true);
-    let request = TuneRequest {
-        study: file.to_owned(),
-        settings: settings.to_vec(),
-        store: place(common),
+    let (request, current) = (tune_request(options, common), current_folder()?);
+    tell_new_store(&options.study.file, common, &current);
+    let work = |progress: &Progress, stop: &Stop| {
+        let heard = |operation: &Arc<Operation>, elapsed: Duration| {
+            if !operation.signature.implicit {
+                let took = show::duration(elapsed.as_secs_f64());
+                progress.tell(&format!("{}: {took}", operation.signature.name));
+            }
+        };
+        headwater::tune_study(&request, libraries, &current, progress, stop, &heard)
     };
-    let heard = |operation: &Arc<Operation>, elapsed: Duration| {
-        if !common.json && !operation.signature.implicit {
-            let took = show::duration(elapsed.as_secs_f64());
-            show::talk(&format!("{}: {took}", operation.signature.name));
+    let (report, status) = watched(&options.watching, common.json, work, TuneReport::status)?;
+    for failed in &report.failures {
+        if show::events() {
+            let (task, message) = (&failed.address, &failed.failure.message);
+            show::event(
+                &json!({"event": "failed", "task": task, "message": message, "again": false}),
+            );
+        } else if !common.json {
+            run::show_failure(failed);
         }
-    };
-    let report = headwater::tune_study(&request, libraries, &current_folder()?, &stop, &heard)?;
+    }
     if common.json {
         show::line(&tuned_json(&report).to_string());
     } else {
         show_tuned(&report);
     }
-    let succeeded = report.failures.is_empty() && !report.stopped;
-    Ok(ExitCode::from(u8::from(!succeeded)))
+    let code = show::settled(u8::from(status != RunStatus::Done));
+    if show::events() {
+        let mut object = tuned_json(&report);
+        for name in ["operations", "failures", "stopped"] {
+            object.as_object_mut().map(|object| object.remove(name));
+        }
+        object["event"] = json!("end");
+        object["exit"] = json!(code);
+        show::event(&object);
+    }
+    Ok(ExitCode::from(code))
+}
+
+fn tune_request(options: &arguments::Tune, common: &Common) -> TuneRequest {
+    TuneRequest {
+        study: options.study.file.clone(),
+        settings: options.study.set.clone(),
+        store: place(common),
+    }
 }
 
 fn tuned_json(report: &TuneReport) -> Value {
@@ -533,44 +550,33 @@ fn tuned_json(report: &TuneReport) -> Value {
             })
         })
         .collect();
-    let failures: Vec<Value> = report
-        .failures
-        .iter()
-        .map(|failed| {
-            let failure = &failed.failure;
-            json!({
-                "operation": failed.address,
-                "reason": failure.message,
-                "stderr": failure.stderr,
-                "folder": failure.folder,
-            })
-        })
-        .collect();
+    let failures: Vec<Value> = report.failures.iter().map(run::failure).collect();
     let counts = &report.counts;
     json!({
         "run": report.run,
+        "status": report.status().name(),
         "tasks": counts.tasks,
         "executed": counts.executed,
-        "remembered": counts.reused() + counts.cut_off,
+        "reused": counts.reused(),
+        "cut_off": counts.cut_off,
         "failed": counts.failed,
-        "not_run": not_run(report),
+        "blocked": counts.blocked,
+        "left": left(report),
         "operations": operations,
         "failures": failures,
         "stopped": report.stopped,
     })
 }
 
-/// Tasks that were neither executed nor remembered and did not fail.
-fn not_run(report: &TuneReport) -> usize {
+/// Tasks that it did not come to.
+fn left(report: &TuneReport) -> usize {
     let counts = &report.counts;
-    let others = counts.executed + counts.reused() + counts.cut_off + counts.failed;
-    counts.tasks.saturating_sub(others)
+    let done = counts.executed + counts.reused() + counts.cut_off;
+    let others = counts.failed + counts.blocked;
+    counts.tasks.saturating_sub(done + others)
 }
 
 fn show_tuned(report: &TuneReport) {
-    for failed in &report.failures {
-        show::talk(&headwater::text::printable(&failed.description()));
-    }
     let header = ["operation", "takes", "makes", "executions"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     for tuned in &report.operations {
@@ -587,16 +593,17 @@ fn show_tuned(report: &TuneReport) {
     let counts = &report.counts;
     let mut parts = vec![
         format!("{} executed", show::count(counts.executed, "task")),
-        format!(
-            "{} remembered",
-            show::grouped(counts.reused() + counts.cut_off)
-        ),
+        format!("{} reused", show::grouped(counts.reused())),
     ];
-    if counts.failed > 0 {
-        parts.push(format!("{} failed", show::grouped(counts.failed)));
-    }
-    if not_run(report) > 0 {
-        parts.push(format!("{} not run", show::grouped(not_run(report))));
+    for (count, words) in [
+        (counts.cut_off, "cut off (same contents as before)"),
+        (counts.failed, "failed"),
+        (counts.blocked, "not run because of that"),
+        (left(report), "not come to"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{} {words}", show::grouped(count)));
+        }
     }
     show::line(&format!(
         "run {}, the default parameters and the first item of each input: {}",

@@ -29,7 +29,7 @@ pub(crate) fn summary_json(summary: &StudySummary, folder: &Path) -> Value {
                     "phase": phase,
                     "set": failed.set,
                     "item": failed.item,
-                    "why": failed.why,
+                    "message": failed.why,
                 })
             })
         });
@@ -65,7 +65,8 @@ pub(crate) fn summary_json(summary: &StudySummary, folder: &Path) -> Value {
             "seconds": forecast.seconds,
             "fact": {
                 "tasks": forecast.fact.0,
-                "work_seconds": forecast.fact.1,
+                // The sum of nothing has a sign.
+                "work_seconds": forecast.fact.1 + 0.0,
                 "seconds": forecast.fact.2,
             },
         })),
@@ -98,7 +99,7 @@ fn counts(facts: &StudyFacts) -> Value {
         "distinct": total(facts, |task| task.distinct),
         "executed": total(facts, |task| task.executed),
         "cut_off": total(facts, |task| task.cut_off),
-        "remembered": total(facts, |task| task.remembered),
+        "reused": total(facts, |task| task.remembered),
         "failed": total(facts, |task| task.failed),
         "blocked": total(facts, |task| task.blocked),
         "left": total(facts, |task| task.left),
@@ -244,7 +245,7 @@ mod tests {
         assert_eq!(
             object["counts"],
             json!({
-                "tasks": 5120, "distinct": 2857, "executed": 1904, "cut_off": 953, "remembered": 0,
+                "tasks": 5120, "distinct": 2857, "executed": 1904, "cut_off": 953, "reused": 0,
                 "failed": 0, "blocked": 0, "left": 0, "recomputed": 0,
             })
         );
@@ -304,7 +305,7 @@ mod tests {
         assert_eq!(failures.len(), 3);
         assert_eq!(failures[2]["set"], 77);
         assert_eq!(failures[2]["phase"], 0);
-        let why = failures[2]["why"].as_str().expect("a text");
+        let why = failures[2]["message"].as_str().expect("a text");
         assert!(why.ends_with("and said much more"), "{why}");
         assert_eq!(object["phases"][0]["indices"]["mu_star"][3], Value::Null);
         assert_eq!(object["phases"][0]["indices"]["lost"], json!([5, 0, 0, 40]));

@@ -243,13 +243,13 @@ fn tasks_line(snapshot: &StudySnapshot, width: usize) -> String {
         show::grouped(snapshot.tasks)
     )];
     parts.extend(pace(snapshot));
-    let wide = |parts: &[String]| parts.join(", ").chars().count() > width;
+    let wide = |parts: &[String]| show::width(&parts.join(", ")) > width;
     // The time that is left is the last to go.
     while parts.len() > 1 && wide(&parts) {
         parts.remove(1);
     }
     let text = parts.join(", ");
-    let room = width.saturating_sub(text.chars().count() + 1).min(BAR);
+    let room = width.saturating_sub(show::width(&text) + 1).min(BAR);
     if room < 6 || snapshot.tasks == 0 {
         return text;
     }
@@ -270,9 +270,9 @@ fn answer_lines(answer: &LiveAnswer, width: usize) -> Vec<String> {
         .map(|(_, size, half)| (Some(*size), *half))
         .collect();
     let values = figures::with_intervals(&values);
-    let value_width = values.iter().map(|value| value.chars().count()).max();
+    let value_width = values.iter().map(|value| show::width(value)).max();
     let value_width = value_width.unwrap_or(0);
-    let longest = shown.iter().map(|(name, ..)| name.chars().count()).max();
+    let longest = shown.iter().map(|(name, ..)| show::width(name)).max();
     // A long name makes room for its value.
     let name_width = width.saturating_sub(2 + 2 + value_width).max(4);
     let name_width = longest.unwrap_or(0).min(name_width);
@@ -281,12 +281,12 @@ fn answer_lines(answer: &LiveAnswer, width: usize) -> Vec<String> {
         .min(BAR);
     let largest = shown.first().map_or(0.0, |(_, size, _)| *size);
     let line = |((name, size, _), value): (&(Arc<str>, f64, Option<f64>), &String)| {
-        let name = show::shortened(name, name_width);
+        let name = show::padded(&show::shortened(name, name_width), name_width);
         let bar = match room {
             0..6 => String::new(),
             room => figures::bar(size / largest, room),
         };
-        let line = format!("  {name:name_width$}  {value:value_width$}  {bar}");
+        let line = format!("  {name}  {value:value_width$}  {bar}");
         line.trim_end().to_owned()
     };
     let rows = shown.iter().zip(&values).map(line);

@@ -3,57 +3,33 @@
 //! Law: the exit code is 0 if every evaluation has a value, and 1 if some have none or the run was stopped.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use headwater::graph::Registry;
 use headwater::runs::RunStatus;
 use headwater::study::{Bucketing, StudyReuse};
-use headwater::{
-    Error, Limits, Stop, StudyProgress, StudyReportRequest, StudyRun, StudyRunRequest,
-};
+use headwater::{Error, StudyReportRequest, StudyRun, StudyRunRequest};
 use serde_json::json;
 
 use crate::arguments::Common;
 use crate::arguments::study::{self, BucketKind, RunReuse, StudyReport};
-use crate::arguments::watching::ProgressKind;
 use crate::run::{current_folder, place, tell_new_store};
-use crate::watching::Metrics;
-use crate::{show, signals, study_json, study_live, study_show};
+use crate::watching::watched;
+use crate::{show, study_json, study_show};
 
 pub(crate) fn run(
     options: &study::StudyRun,
     common: &Common,
     libraries: &Registry,
 ) -> Result<ExitCode, Error> {
-    let kind = options.watching.kind(common.json);
-    if kind == ProgressKind::Json {
-        show::as_events();
-    }
     let current = current_folder()?;
-    tell_new_store(&options.study, common, &current);
-    let (progress, stop) = (StudyProgress::default(), Stop::default());
-    let metrics = Metrics::begin(options.watching.metrics.as_deref(), &progress, {
-        let progress = progress.clone();
-        move |status| headwater::progress::study_metrics(&progress.look(), status)
-    })?;
-    signals::watch(&stop, &progress, kind == ProgressKind::None);
-    let thread = study_live::show(&progress, kind);
-    let done = headwater::run_study(
-        &request(options, common),
-        libraries,
-        &current,
-        &progress,
-        &stop,
-    );
-    progress.finish();
-    if let Some(thread) = thread {
-        let _ = thread.join();
-    }
-    let status = done.as_ref().map_or(RunStatus::Failed, StudyRun::status);
-    if let Some(metrics) = metrics {
-        metrics.finish(status);
-    }
-    let done = done?;
+    tell_new_store(&options.study.file, common, &current);
+    let request = request(options, common);
+    let (done, status) = watched(
+        &options.watching,
+        common.json,
+        |progress, stop| headwater::run_study(&request, libraries, &current, progress, stop),
+        StudyRun::status,
+    )?;
     let code = u8::from(!done.succeeded());
     if show::events() || !common.json {
         for file in &done.said {
@@ -62,7 +38,9 @@ pub(crate) fn run(
     }
     if common.json {
         let mut object = study_json::summary_json(&done.summary, &done.folder);
+        object["status"] = json!(status.name());
         object["errors"] = json!(done.errors);
+        object["diagnostics"] = json!(crate::study::said(&done.said));
         show::line(&object.to_string());
     } else {
         let folder = done.folder.strip_prefix(&current).unwrap_or(&done.folder);
@@ -99,23 +77,16 @@ fn tell_end(done: &StudyRun, status: RunStatus, code: u8) {
         "cut_off": counts.cut_off,
         "failed": counts.failed,
         "blocked": counts.blocked,
+        "left": study_show::total(facts, |task| task.left),
     }));
 }
 
 fn request(options: &study::StudyRun, common: &Common) -> StudyRunRequest {
-    let resource = |(name, number): &(String, u64)| (Arc::from(name.as_str()), *number);
     StudyRunRequest {
-        study: options.study.clone(),
-        settings: options.set.clone(),
+        study: options.study.file.clone(),
+        settings: options.study.set.clone(),
         store: place(common),
-        limits: Limits {
-            cores: options.jobs.map(|jobs| jobs as usize),
-            memory: options.memory,
-            disk: options.disk,
-            resources: options.resource.iter().map(resource).collect(),
-            retries: options.retries,
-            fail_fast: options.fail_fast,
-        },
+        limits: options.work.limits(),
         reuse: match options.reuse {
             RunReuse::None => StudyReuse::None,
             RunReuse::Stage => StudyReuse::Stage,
@@ -129,7 +100,7 @@ fn request(options: &study::StudyRun, common: &Common) -> StudyRunRequest {
             BucketKind::Trtma => Bucketing::Trtma,
             BucketKind::Cost => Bucketing::Cost,
         }),
-        max_bucket_size: Some(options.bucket_size as usize),
+        max_bucket_size: options.bucket_size.map(|most| most as usize),
         max_buckets: options.max_buckets.map(|most| most as usize),
         deliver: options.deliver.clone(),
         outputs: options.output.clone(),

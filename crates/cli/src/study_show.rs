@@ -29,7 +29,7 @@ pub(crate) fn show_summary(summary: &StudySummary, folder: &Path) {
     let size = terminal_size::terminal_size_of(std::io::stdout());
     let width = size.map(|(width, _)| usize::from(width.0));
     for line in lines(summary, folder, width.filter(|width| *width > 0)) {
-        show::line(&line);
+        show::prose(&line);
     }
 }
 
@@ -246,11 +246,8 @@ struct Column {
 
 impl Column {
     fn width(&self) -> usize {
-        let cells = self
-            .cells
-            .iter()
-            .map(|cell| cell.trim_end().chars().count());
-        cells.max().unwrap_or(0).max(self.header.chars().count())
+        let cells = self.cells.iter().map(|cell| show::width(cell.trim_end()));
+        cells.max().unwrap_or(0).max(show::width(&self.header))
     }
 }
 
@@ -639,9 +636,10 @@ fn work(facts: &StudyFacts, phases: usize) -> Vec<String> {
     let forecast = facts.forecast.as_ref();
     if let Some(forecast) = forecast.filter(|forecast| forecast.tasks > 0) {
         let (executed, spent, took) = forecast.fact;
-        let phase = if phases > 1 { " of phase 1" } else { "" };
+        // What the second phase varies is known only when the first is done.
+        let first = if phases > 1 { " of the screening" } else { "" };
         lines.push(format!(
-            "forecast{phase} from {}: {} for {}, {} of work; in fact: {} for {}, {} of work",
+            "forecast{first} from {}: {} for {}, {} of work; in fact: {} for {}, {} of work",
             forecast.from,
             show::duration(forecast.seconds),
             show::count(forecast.tasks, "task"),

@@ -181,6 +181,17 @@ impl Counts {
     }
 }
 
+/// Where the tasks of a stage stand, implicit ones left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StageProgress {
+    /// Tasks that have to run, or had to.
+    pub planned: usize,
+    /// Those of them that have not ended.
+    pub unsettled: usize,
+    /// Those of them that turned out to be equal to something that was there.
+    pub cut_off: usize,
+}
+
 /// What did not fit the memory budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Oversized {
@@ -386,6 +397,11 @@ impl Coordinator {
             .is_some_and(|slot| slot.cut_off)
     }
 
+    /// Whether a task did not run because another run made it meanwhile.
+    pub fn is_found(&self, task: TaskId) -> bool {
+        self.slots.get(task.index()).is_some_and(|slot| slot.found)
+    }
+
     /// Whether a task that was remembered had to run, because its outputs were gone.
     pub fn is_restored(&self, task: TaskId) -> bool {
         self.slots
@@ -406,8 +422,8 @@ impl Coordinator {
         (slot.occurrence != NONE).then_some(usize::from(slot.stage))
     }
 
-    /// For each stage, how many tasks were planned and how many of them have not ended, implicit ones left out.
-    pub fn stage_progress(&self) -> Vec<(usize, usize)> {
+    /// Where the tasks of each stage stand.
+    pub fn stage_progress(&self) -> Vec<StageProgress> {
         self.stages.progress()
     }
 

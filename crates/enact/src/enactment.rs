@@ -524,6 +524,21 @@ impl Enactment {
         self.expander.as_ref()?.definition(number, task)
     }
 
+    /// Visits the other addresses of tasks that stand in several places: equal tasks are one.
+    pub fn for_each_other_address(&self, visit: &mut dyn FnMut(String, TaskId)) {
+        let Some(expander) = &self.expander else {
+            return;
+        };
+        expander.for_each_task(&mut |number, task| {
+            let first = self.coordinator.occurrence(task);
+            if first.is_some_and(|first| first as usize != number)
+                && let Some(address) = expander.address(number, task)
+            {
+                visit(address, task);
+            }
+        });
+    }
+
     /// What a task was made from; nothing is known of implicit tasks.
     pub fn origin(&self, task: TaskId) -> Option<Ancestry> {
         let number = self.coordinator.occurrence(task)? as usize;

@@ -36,7 +36,7 @@ mod time;
 pub use contents::Match;
 pub use coordinator::{
     Action, Coordinator, Counts, Notice, Occurrence, Outcome, Oversized, Refused, Round,
-    StageRules, Start, State, Verdict,
+    StageProgress, StageRules, Start, State, Verdict,
 };
 pub use data::{Column, DataItem, DataSet, Label, ProductColumn};
 pub use enactment::{Enactment, NothingRemembered, OpenError, Recall, TaskAddress};

@@ -143,6 +143,32 @@ pub enum DatumValue {
     Record(Vec<(Arc<str>, Datum)>),
 }
 
+/// Whether a file is meant as a data file: it has `inputs`, `rows` or `parameters`, and nothing of another kind of file.
+pub fn is_data(text: &str) -> bool {
+    let tree = parse(&Source::new(text), &mut Report::default());
+    tree.root.is_some_and(|root| data_field(&root).is_some())
+}
+
+/// The first field of a data file, if the file is meant as one.
+pub(crate) fn data_field(root: &Node) -> Option<&Node> {
+    const OTHERS: [&str; 8] = [
+        "workflow",
+        "stages",
+        "operations",
+        "outputs",
+        "tasks",
+        "study",
+        "objective",
+        "method",
+    ];
+    if OTHERS.iter().any(|name| root.get(name).is_some()) {
+        return None;
+    }
+    let fields = ["inputs", "rows", "parameters"];
+    let (key, _) = fields.iter().find_map(|name| root.get(name))?;
+    Some(key)
+}
+
 /// Reads a data file.
 pub fn read_data(text: &str, format: DataFormat) -> Read<DataFile> {
     let source = Source::new(text);

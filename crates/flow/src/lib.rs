@@ -18,6 +18,7 @@
 //! | `programs` | files of operations alone |
 //! | `study` | study files, settings that change them, and what they mean for their workflow |
 //! | `descriptor` | stage descriptors: JSON that others write, read as a workflow of one stage |
+//! | `starter` | files to start from: a workflow, a study, a study of a workflow that is there, a Rust library of operations |
 //! | `places` | from problems of a workflow to places in its file |
 //! | `data`, `data_write` | data files |
 //! | `csv` | data files as CSV, and [`TextTable`]: tables of anything |
@@ -51,9 +52,12 @@ mod render;
 mod report;
 mod scalar;
 mod schema;
+#[cfg(test)]
+mod schema_tests;
 mod shape;
 mod source;
 mod stage;
+mod starter;
 mod study;
 mod suggest;
 mod syntax;
@@ -65,7 +69,7 @@ mod workflow;
 pub use csv::{TextTable, read_table};
 pub use data::{
     DataColumn, DataFile, DataFormat, DataRow, DataShape, DataValue, Datum, DatumValue,
-    ParameterSetting, read_data,
+    ParameterSetting, is_data, read_data,
 };
 pub use data_write::write_data;
 pub use operation::OperationPlaces;
@@ -73,7 +77,13 @@ pub use parameter::{SettingError, fit_parameter, read_scalar_setting};
 pub use programs::{is_programs, read_programs};
 pub use render::render;
 pub use report::Read;
-pub use schema::{data_schema, study_schema, workflow_schema};
+pub use schema::{
+    data_schema, descriptor_schema, operations_schema, study_schema, workflow_schema,
+};
+pub use starter::{
+    Dependency, StarterError, StarterFile, library_of, starter_name, starter_study,
+    starter_workflow, study_of,
+};
 pub use study::{
     DEFAULT_SEED, Domain, Levels, Method, MoatMethod, Override, PartDiagnostics, Placed,
     ResolvedStudy, Sampler, Setting, Step, StudiedParameter, StudyFile, StudyInput,

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::formats::{DATA_SHAPE, STUDY_SHAPE, WORKFLOW_SHAPE};
+use crate::formats::{DATA_SHAPE, DESCRIPTOR_SHAPE, PROGRAMS_SHAPE, STUDY_SHAPE, WORKFLOW_SHAPE};
 use crate::leaf::Leaf;
 use crate::shape::{Shape, Table};
 
@@ -22,6 +22,16 @@ pub fn data_schema() -> Value {
 /// The JSON Schema of study files.
 pub fn study_schema() -> Value {
     document("Headwater study", &STUDY_SHAPE)
+}
+
+/// The JSON Schema of files of operations alone.
+pub fn operations_schema() -> Value {
+    document("Headwater operations", &PROGRAMS_SHAPE)
+}
+
+/// The JSON Schema of stage descriptors.
+pub fn descriptor_schema() -> Value {
+    document("Headwater stage descriptor", &DESCRIPTOR_SHAPE)
 }
 
 fn document(title: &str, shape: &Shape) -> Value {

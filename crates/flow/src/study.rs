@@ -3,9 +3,10 @@
 //! Law: reading needs the text alone. What a name stands for is told by [`resolve`], once the workflow is there;
 //! every part keeps its place for that.
 
+pub(crate) mod ancestry;
 mod graft;
 mod method;
-mod resolve;
+pub(crate) mod resolve;
 mod text;
 mod until;
 

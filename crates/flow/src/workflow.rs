@@ -12,6 +12,7 @@ use headwater_graph::{
     check,
 };
 
+use crate::data::data_field;
 use crate::descriptor::{descriptor, is_descriptor};
 use crate::formats::{DESCRIPTOR_SHAPE, IDENTITY_WORDS, INPUT, WORKFLOW, WORKFLOW_SHAPE};
 use crate::leaf::{self, Scope};
@@ -129,11 +130,11 @@ fn foreign(root: &Node) -> Option<Diagnostic> {
         )
     } else if root.get("stages").is_some() || root.get("operations").is_some() {
         return None;
-    } else if let Some((key, _)) = root.get("rows") {
+    } else if let Some(key) = data_field(root) {
         (
             key,
             "this is a data file, not a workflow file",
-            "data files are given with `--inputs`",
+            "data files are given with `--inputs`; a workflow file has `workflow:` and `stages:`",
         )
     } else {
         return None;

@@ -140,7 +140,7 @@ impl StoreError {
                 if source.kind() == std::io::ErrorKind::PermissionDenied =>
             {
                 Some(
-                    "--read-only uses a store that may not be written to; --store names another one",
+                    "use it without writing to it (--read-only), or name another folder as the store (--store)",
                 )
             }
             StoreError::Io { .. }

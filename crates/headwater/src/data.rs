@@ -67,6 +67,42 @@ pub(crate) struct BoundData {
     diagnostics: Vec<Diagnostic>,
 }
 
+/// How a data file is written, by its name.
+pub(crate) fn format_of(path: &Path) -> DataFormat {
+    // Tabs are told by the reader of tables, which knows what to do about them.
+    let is_table = path.extension().is_some_and(|extension| {
+        ["csv", "tsv", "tab"]
+            .iter()
+            .any(|table| extension.eq_ignore_ascii_case(table))
+    });
+    if is_table {
+        DataFormat::Csv
+    } else {
+        DataFormat::Yaml
+    }
+}
+
+/// What a data file has, in one line. Whether that is what a workflow wants is up to the workflow.
+pub(crate) fn summary(data: &DataFile, path: &Path) -> String {
+    let count = |number: usize, noun: &str| {
+        format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+    };
+    let mut parts = match &data.shape {
+        DataShape::Columns(columns) => vec![count(columns.len(), "input")],
+        DataShape::Rows { names, rows } => {
+            vec![count(names.len(), "column"), count(rows.len(), "row")]
+        }
+    };
+    if !data.parameters.is_empty() {
+        parts.push(count(data.parameters.len(), "parameter"));
+    }
+    let path = headwater_execute::shell_quote(&path.display().to_string());
+    format!(
+        "data: {}; whether it fits a workflow, and its files are there: headwater run FLOW --inputs {path} --dry-run",
+        parts.join(", ")
+    )
+}
+
 /// Reads the data of a run: the file of `--inputs`, then `--set`. The files that it names are there.
 pub(crate) fn bind(
     workflow: &Workflow,
@@ -82,20 +118,7 @@ pub(crate) fn bind(
         None => (String::new(), nothing, PathBuf::new(), Vec::new()),
         Some(path) => {
             let text = crate::load::read_text(path)?;
-            // Tabs are told by the reader of tables, which knows what to do about them.
-            let csv = path.extension().is_some_and(|extension| {
-                ["csv", "tsv", "tab"]
-                    .iter()
-                    .any(|table| extension.eq_ignore_ascii_case(table))
-            });
-            let read = headwater_flow::read_data(
-                &text,
-                if csv {
-                    DataFormat::Csv
-                } else {
-                    DataFormat::Yaml
-                },
-            );
+            let read = headwater_flow::read_data(&text, format_of(path));
             let Some(data_file) = read.value else {
                 return Err(Error::File {
                     file: path.to_owned(),

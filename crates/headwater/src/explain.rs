@@ -1,37 +1,45 @@
 //! Why a task ran, or what it reused: from records to reasons.
 //!
 //! Law: an explanation is read off the records; it opens no workflow file and computes nothing. What a task is
-//! compared with was there before its run began its work: never a product of the same run, never a later one.
+//! compared with was there before its run began its work: never a product of the same run, never a later one. What a
+//! task computes is what it computes itself; a product that it was found to be equal to is named as that and no more.
 //!
 //! | file | noun |
 //! | --- | --- |
 //! | `source` | what a port read, from text to a tree |
+//! | `own` | [`OwnRecords`]: what a recipe computes, also where another product stands for it |
 //! | `change` | [`Change`]: the differences between two records |
 //! | `causes` | [`Cause`]: from a product upstream to what changed first |
+//! | `stale` | [`Stale`]: products that do not fit what they were made from |
 //! | `runs` | [`RunDifference`]: two runs side by side |
 
 mod causes;
 mod change;
+mod own;
 mod runs;
 mod source;
+mod stale;
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_graph::{ProductRecord, Recipe, Records, StoreError};
 use headwater_remember::{FoundRun, RunRecord, RunStatus, RunTask, Store, TaskState, VersionParts};
 
-use crate::runs::find_run;
+pub use crate::notes::Lost;
+use crate::runs::{find_run, runs_before};
 use crate::{Error, notes};
 pub use causes::Cause;
-use causes::{Causes, Memory};
+use causes::{Causes, Found, Memory};
 use change::distance;
 pub use change::{Change, Named};
+pub(crate) use own::OwnRecords;
 pub use runs::{Group, RunDifference, diff_runs};
 pub(crate) use source::Source;
+pub use stale::Stale;
 
 /// Earlier runs of a workflow that are searched for the same address.
 const EARLIER_RUNS: usize = 50;
@@ -60,8 +68,11 @@ pub enum Why {
     Changed {
         /// The remembered product that it was compared with.
         compared: Made,
-        /// Whether that stood at the same address, in an earlier run of the workflow.
-        same_address: bool,
+        /// The latest earlier run of the workflow that has something at this address; `None` where none has, and the
+        /// nearest product of the operation was taken.
+        since: Option<String>,
+        /// What it reads, itself or upstream, that the run before did not read at all.
+        never_read: Vec<Named>,
         /// What changed, the task's own changes first.
         causes: Vec<Cause>,
         /// Some causes may be missing.
@@ -92,13 +103,19 @@ pub enum Why {
         /// Some causes may be missing.
         incomplete: bool,
     },
-    /// It was remembered, but its bytes were gone, and something that had to run needed them.
+    /// It had been made before, but its bytes were not there, and they were needed: it ran again.
     Restored {
+        /// Why they were not there, where that was noted.
+        lost: Option<Lost>,
         /// How it was made before, where that is still known.
         made: Option<Made>,
+        /// Why it ran in the first place, where it was this run that had made it before.
+        because: Option<Box<Why>>,
     },
     /// It ran and failed.
     Failed {
+        /// Why it ran, where that is known.
+        because: Option<Box<Why>>,
         /// What was said about it.
         description: Option<String>,
         /// Where to look.
@@ -124,10 +141,15 @@ pub struct Explanation {
     pub run: String,
     /// The task.
     pub task: RunTask,
+    /// Another address of it, by which it was asked for.
+    pub other_address: Option<String>,
     /// Its operation, where a record tells.
     pub operation: Option<Arc<str>>,
     /// Why.
     pub why: Why,
+    /// What of it, or of what it was made from, was made from bytes that are not there any more: something upstream was
+    /// made again and came out different.
+    pub stale: Vec<Stale>,
 }
 
 /// The tasks of a run; an error if it has left no list of them.
@@ -149,10 +171,10 @@ fn tasks_of(store: &Store, run: &RunRecord) -> Result<Vec<RunTask>, Error> {
     ))
 }
 
-/// The task that a person means: an address, or the beginning of a recipe.
+/// The task that a person means: an address, a part of one that says enough, or the beginning of a recipe.
 fn find_task(
     run: &RunRecord,
-    tasks: Vec<RunTask>,
+    tasks: &[RunTask],
     text: &str,
     is_study: bool,
 ) -> Result<RunTask, Error> {
@@ -165,16 +187,31 @@ fn find_task(
         .filter(|task| is_recipe && task.recipe.hex().starts_with(&text.to_lowercase()))
         .collect();
     found.dedup_by_key(|task| task.recipe);
+    if found.is_empty() {
+        found = tasks
+            .iter()
+            .filter(|task| is_short_for(text, &task.address))
+            .collect();
+    }
     if let [only] = found.as_slice() {
         return Ok((*only).clone());
     }
     let message = if found.is_empty() {
         format!("run `{}` has no task `{text}`", run.id)
     } else {
-        let some: Vec<&str> = found.iter().take(5).map(|task| &*task.address).collect();
-        format!("`{text}` could be any of {}", some.join(", "))
+        let some = found.iter().take(5).map(|task| &task.address);
+        let some: Vec<String> = some.map(|address| format!("`{address}`")).collect();
+        let more = match found.len() > 5 {
+            true => ", …",
+            false => "",
+        };
+        format!("`{text}` could be any of {}{more}", some.join(", "))
     };
-    let hint = match near(text, &tasks).as_slice() {
+    if !found.is_empty() {
+        let hint = "give the address of one task, or no task for all of the run";
+        return Err(Error::usage(message, hint.to_owned()));
+    }
+    let hint = match near(text, tasks).as_slice() {
         [] => format!(
             "`headwater runs show {} --tasks` lists its tasks; helpers, such as reading or splitting an image, are not recorded",
             run.id
@@ -190,6 +227,19 @@ fn find_task(
         false => hint,
     };
     Err(Error::usage(message, hint))
+}
+
+/// Whether a text says enough of an address: its stage, its stage and index, or its name without the index.
+fn is_short_for(text: &str, address: &str) -> bool {
+    let (name, index) = match address.split_once('[') {
+        Some((name, _)) => (name, &address[name.len()..]),
+        None => (address, ""),
+    };
+    let stage = name.split_once('.').map_or(name, |(stage, _)| stage);
+    text == name
+        || text
+            .strip_prefix(stage)
+            .is_some_and(|rest| rest.is_empty() || rest == index)
 }
 
 /// Addresses like this one: those that begin like it, else those that are spelt like it.
@@ -230,6 +280,7 @@ fn near<'a>(text: &str, tasks: &'a [RunTask]) -> Vec<&'a str> {
 struct Remembered<'a> {
     store: &'a Store,
     run: &'a str,
+    own: OwnRecords<'a>,
     addresses: HashMap<Recipe, &'a str>,
     names: RefCell<HashMap<String, HashMap<String, String>>>,
 }
@@ -241,6 +292,7 @@ impl<'a> Remembered<'a> {
         Remembered {
             store,
             run,
+            own: OwnRecords::new(store, Some(run)),
             addresses: tasks.map(|task| (task.recipe, &*task.address)).collect(),
             names: RefCell::default(),
         }
@@ -248,8 +300,8 @@ impl<'a> Remembered<'a> {
 }
 
 impl Memory for Remembered<'_> {
-    fn records(&self, recipes: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError> {
-        self.store.fetch(recipes)
+    fn records(&self, recipes: &[Recipe]) -> Result<Vec<Option<Found>>, StoreError> {
+        self.own.of(recipes)
     }
 
     fn parts(&self, version: &str) -> Result<Option<VersionParts>, StoreError> {
@@ -265,6 +317,16 @@ impl Memory for Remembered<'_> {
                 .or_insert_with(|| notes::externals(self.store, run));
             known.get(identity).cloned()
         })
+    }
+
+    fn was_read(&self, run: &str, identity: &str, name: Option<&str>) -> bool {
+        let mut names = self.names.borrow_mut();
+        let known = names
+            .entry(run.to_owned())
+            .or_insert_with(|| notes::externals(self.store, run));
+        // Where nothing was noted, nobody knows.
+        let has_name = |name: &str| known.values().any(|known| known == name);
+        known.is_empty() || known.contains_key(identity) || name.is_some_and(has_name)
     }
 
     fn address(&self, recipe: &Recipe) -> Option<String> {
@@ -292,7 +354,7 @@ fn fetch(store: &Store, recipe: &Recipe) -> Result<Option<ProductRecord>, Error>
 }
 
 /// Says why a task of a run ran, or what it reused. `run` is an id, the beginning of one or `last`; `task` is an
-/// address or the beginning of a recipe.
+/// address or enough of one, the beginning of a recipe, or a file among the outputs of a run.
 ///
 /// ```no_run
 /// use headwater::StorePlace;
@@ -308,18 +370,125 @@ fn fetch(store: &Store, recipe: &Recipe) -> Result<Option<ProductRecord>, Error>
 pub fn explain(store: &Store, run: &str, task: &str) -> Result<Explanation, Error> {
     let run = find_run(store, run)?;
     let tasks = tasks_of(store, &run)?;
-    let is_study = store
-        .run_folder(&run.id)
-        .join(crate::study::SUMMARY)
-        .is_file();
-    let task = find_task(&run, tasks.clone(), task, is_study)?;
+    let found = task_of(store, &run, &tasks, task)?;
+    let explanation = explain_task(store, &run, &tasks, &found)?;
+    Ok(Explanation {
+        other_address: notes::shared(store, &run.id, task)
+            .filter(|first| *first == found.address)
+            .map(|_| task.to_owned()),
+        ..explanation
+    })
+}
+
+/// The task of a run that a person means, however it is called.
+fn task_of(
+    store: &Store,
+    run: &RunRecord,
+    tasks: &[RunTask],
+    text: &str,
+) -> Result<RunTask, Error> {
+    let folder = store.run_folder(&run.id);
+    let is_study = folder.join(crate::study::SUMMARY).is_file();
+    let error = match find_task(run, tasks, text, is_study) {
+        Ok(task) => return Ok(task),
+        Err(error) => error,
+    };
+    // Equal tasks are one, which goes by the first of its addresses.
+    let other = notes::shared(store, &run.id, text).or_else(|| maker(store, run, text));
+    if let Some(task) = other.and_then(|other| tasks.iter().find(|task| task.address == other)) {
+        return Ok(task.clone());
+    }
+    if let Some(operation) = notes::left(store, &run.id, text) {
+        return Err(Error::usage(
+            format!(
+                "run `{}` did not come to `{text}`, of operation `{operation}`",
+                run.id
+            ),
+            "give its command again: what it finished is remembered".to_owned(),
+        ));
+    }
+    Err(error)
+}
+
+/// The task that a person means where no run is given: of the run whose output the text names as a file, else of the
+/// latest one.
+pub(crate) fn task_anywhere(store: &Store, text: &str) -> Result<RunTask, Error> {
+    let path = Path::new(text).canonicalize().ok();
+    let holds = |run: &RunRecord| {
+        let folder = run.outputs.canonicalize().ok();
+        path.as_ref()
+            .zip(folder)
+            .is_some_and(|(path, folder)| path.starts_with(folder))
+    };
+    let run = match path.is_some() {
+        true => store.runs(1000)?.into_iter().find(holds),
+        false => None,
+    };
+    let run = match run {
+        Some(run) => run,
+        None => find_run(store, "last")?,
+    };
+    let tasks = tasks_of(store, &run)?;
+    task_of(store, &run, &tasks, text)
+}
+
+/// The task that made an output: a file below the folder of outputs, or `output`, or `output[index]`.
+fn maker(store: &Store, run: &RunRecord, text: &str) -> Option<String> {
+    let names = match Path::new(text).canonicalize() {
+        Ok(path) => {
+            let folder = run.outputs.canonicalize().ok()?;
+            outputs_at(path.strip_prefix(folder).ok()?)
+        }
+        Err(_) => vec![text.to_owned()],
+    };
+    let makers = notes::makers(store, &run.id);
+    let find = |name: &String| makers.iter().find(|(output, _)| output == name);
+    if let Some((_, task)) = names.iter().find_map(find) {
+        return Some(task.clone());
+    }
+    // An output of one item has an index nobody has to know.
+    let mut one = makers
+        .iter()
+        .filter(|(output, _)| definition(output) == text);
+    match (one.next(), one.next()) {
+        (Some((_, task)), None) => Some(task.clone()),
+        _ => None,
+    }
+}
+
+/// The outputs that a file below the folder of outputs may belong to.
+fn outputs_at(path: &Path) -> Vec<String> {
+    let part = |part: std::path::Component<'_>| part.as_os_str().to_string_lossy().into_owned();
+    let mut parts = path.components().map(part);
+    let Some(first) = parts.next() else {
+        return Vec::new();
+    };
+    let without = |name: &str| match name.rsplit_once('.') {
+        Some((stem, _)) => stem.to_owned(),
+        None => name.to_owned(),
+    };
+    let mut names = Vec::new();
+    if let Some(second) = parts.next() {
+        names.push(format!("{first}[{}]", without(&second)));
+        names.push(format!("{first}[{second}]"));
+    }
+    names.extend([without(&first), first]);
+    names
+}
+
+fn explain_task(
+    store: &Store,
+    run: &RunRecord,
+    tasks: &[RunTask],
+    task: &RunTask,
+) -> Result<Explanation, Error> {
     let record = fetch(store, &task.recipe)?;
     let impure = notes::impure(store, &run.id, &task.address);
     let question = Question {
         store,
-        run: &run,
-        tasks: &tasks,
-        task: &task,
+        run,
+        task,
+        memory: Remembered::new(store, &run.id, tasks),
     };
     let why = match task.state {
         TaskState::Executed if impure.is_some() => Why::Impure,
@@ -331,12 +500,19 @@ pub fn explain(store: &Store, run: &str, task: &str) -> Result<Explanation, Erro
             None => Why::NotNeeded,
         },
         TaskState::CutOff => question.cut_off(record.as_ref())?,
-        TaskState::Restored => Why::Restored {
-            made: question.made_before(record.as_ref())?,
-        },
+        TaskState::Restored => question.restored(record.as_ref())?,
         TaskState::Failed => {
             let (description, look) = question.failure(&task.address);
-            Why::Failed { description, look }
+            let because = match (impure.is_some(), question.memory.own.one(&task.recipe)?) {
+                (true, _) => Some(Why::Impure),
+                (false, Some(Found { own: Some(own), .. })) => Some(question.changed(&own)?),
+                (false, _) => None,
+            };
+            Why::Failed {
+                because: because.map(Box::new),
+                description,
+                look,
+            }
         }
         TaskState::Blocked => {
             let by = notes::blocked_by(store, &run.id, &task.address);
@@ -348,39 +524,39 @@ pub fn explain(store: &Store, run: &str, task: &str) -> Result<Explanation, Erro
             }
         }
     };
+    let stale = match &record {
+        Some(_) => stale::stale(
+            store,
+            &question.memory.own,
+            &[task.recipe],
+            true,
+            &|recipe| question.memory.address(recipe),
+        )?,
+        None => Vec::new(),
+    };
+    let operation = match (record, impure) {
+        (Some(record), _) => Some(record.operation),
+        (None, Some(impure)) => Some(impure.into()),
+        (None, None) => {
+            let found = question.memory.own.one(&task.recipe)?;
+            found.and_then(|found| Some(found.own?.operation))
+        }
+    };
     Ok(Explanation {
-        operation: record
-            .map(|record| record.operation)
-            .or(impure.map(Into::into)),
-        run: run.id,
-        task,
+        operation,
+        other_address: None,
+        stale,
+        run: run.id.clone(),
+        task: task.clone(),
         why,
     })
-}
-
-/// Where recipes stood, in any of several runs.
-#[derive(Default)]
-struct Addresses {
-    runs: HashSet<String>,
-    of: HashMap<Recipe, String>,
-}
-
-impl Addresses {
-    fn add(&mut self, store: &Store, run: &str) -> Result<(), Error> {
-        if self.runs.insert(run.to_owned()) {
-            for task in store.run_tasks(run)? {
-                self.of.entry(task.recipe).or_insert(task.address);
-            }
-        }
-        Ok(())
-    }
 }
 
 struct Question<'a> {
     store: &'a Store,
     run: &'a RunRecord,
-    tasks: &'a [RunTask],
     task: &'a RunTask,
+    memory: Remembered<'a>,
 }
 
 impl Question<'_> {
@@ -392,35 +568,104 @@ impl Question<'_> {
             // Its record is older than it: it was remembered all the while, or became so while it ran.
             let made = made(self.store, record)?;
             return Ok(if self.ended_before(&record.run)? {
-                Why::Restored { made: Some(made) }
+                Why::Restored {
+                    lost: None,
+                    made: Some(made),
+                    because: None,
+                }
             } else {
                 Why::AtOnce { made }
             });
         }
+        self.changed(record)
+    }
+
+    /// Compares what a task computes with what stood in its place before, or with what is nearest.
+    fn changed(&self, record: &ProductRecord) -> Result<Why, Error> {
         let before = self.before(record)?;
-        let same_address = before.is_some();
-        let nearest = match before {
-            Some(before) => Some(before),
-            None => {
-                let candidates = self.store.products_before(record, CANDIDATES)?;
-                candidates
-                    .into_iter()
-                    .min_by_key(|candidate| distance(candidate, record))
-            }
+        let (since, nearest) = match before {
+            Some((run, before)) => (Some(run), Some(before)),
+            None => (None, self.nearest(record)?),
         };
         let Some(nearest) = nearest else {
             return Ok(Why::First);
         };
         if nearest.recipe == record.recipe {
-            return Ok(Why::Restored { made: None });
+            return Ok(Why::Restored {
+                lost: None,
+                made: None,
+                because: None,
+            });
         }
-        let (causes, incomplete) = self.causes(&[(nearest.recipe, record.recipe)])?;
+        let pair = (nearest.recipe, record.recipe);
+        let (mut causes, mut incomplete) = self.causes(Causes::new(&self.memory), pair)?;
+        if causes.is_empty() {
+            // No contents differ, as far as is known; so it was the recipe.
+            let causes_of_recipe = Causes::through_equals(&self.memory);
+            (causes, incomplete) = self.causes(causes_of_recipe, pair)?;
+        }
+        let never_read = match &since {
+            Some(_) => Vec::new(),
+            None => self.never_read(&causes)?,
+        };
         Ok(Why::Changed {
-            compared: made(self.store, &nearest)?,
-            same_address,
+            compared: self.compared(nearest)?,
+            since,
+            never_read,
             causes,
             incomplete,
         })
+    }
+
+    /// How what a task is compared with came to be: the product that stands for it.
+    fn compared(&self, nearest: ProductRecord) -> Result<Made, Error> {
+        let product = fetch(self.store, &nearest.recipe)?;
+        let made = made(self.store, product.as_ref().unwrap_or(&nearest))?;
+        Ok(made)
+    }
+
+    /// What causes bring in that the run before this one did not read.
+    fn never_read(&self, causes: &[Cause]) -> Result<Vec<Named>, Error> {
+        let Some(before) = runs_before(self.store, self.run)?.into_iter().next() else {
+            return Ok(Vec::new());
+        };
+        let known = notes::externals(self.store, &before.id);
+        let new = causes.iter().filter_map(|cause| match &cause.change {
+            Change::Input { new: Some(new), .. } => Some(new),
+            _ => None,
+        });
+        Ok(new
+            .filter(|new| !known.contains_key(&new.identity))
+            .cloned()
+            .collect())
+    }
+
+    /// The product of its operation that is most like a task whose address is new. Of equals it is one that a neighbour
+    /// was in the latest earlier run of the workflow that has any.
+    fn nearest(&self, record: &ProductRecord) -> Result<Option<ProductRecord>, Error> {
+        let name = definition(&self.task.address);
+        let suits = |other: &ProductRecord| {
+            other.operation == record.operation && *other.run != *self.run.id
+        };
+        let mut candidates: Vec<ProductRecord> = Vec::new();
+        for run in (runs_before(self.store, self.run)?.into_iter()).take(EARLIER_RUNS) {
+            let tasks = self.store.run_tasks(&run.id)?;
+            let neighbours = tasks
+                .iter()
+                .filter(|task| definition(&task.address) == name);
+            let recipes: Vec<Recipe> = neighbours
+                .take(CANDIDATES)
+                .map(|task| task.recipe)
+                .collect();
+            let found = self.memory.own.of(&recipes)?.into_iter().flatten();
+            candidates.extend(found.filter_map(|found| found.own).filter(suits));
+            if !candidates.is_empty() {
+                break;
+            }
+        }
+        candidates.extend(self.store.products_before(record, CANDIDATES)?);
+        let by_distance = |candidate: &ProductRecord| distance(candidate, record);
+        Ok(candidates.into_iter().min_by_key(by_distance))
     }
 
     /// Whether a run had ended when this one began; one that nobody knows any more had.
@@ -434,79 +679,54 @@ impl Question<'_> {
         })
     }
 
-    /// The product that stood at the same address in the latest earlier run that has one.
-    fn before(&self, record: &ProductRecord) -> Result<Option<ProductRecord>, Error> {
+    /// What stood at the same address in the latest earlier run that has something there, and that run.
+    fn before(&self, record: &ProductRecord) -> Result<Option<(String, ProductRecord)>, Error> {
         let earlier = self
             .store
             .tasks_before(&self.run.id, &self.task.address, EARLIER_RUNS)?;
         let recipes: Vec<Recipe> = earlier.iter().map(|(_, task)| task.recipe).collect();
-        let found = self.store.fetch(&recipes)?;
+        let found = self.memory.own.of(&recipes)?;
         // An earlier run may have gone on while this one made its products.
         let suits = |found: &ProductRecord| {
             found.operation == record.operation && *found.run != *self.run.id
         };
-        Ok(found.into_iter().flatten().find(suits))
+        let found = earlier
+            .into_iter()
+            .zip(found)
+            .filter_map(|((run, _), found)| {
+                let own = found?.own.filter(suits)?;
+                Some((run, own))
+            });
+        Ok(found.into_iter().next())
     }
 
-    fn causes(&self, pairs: &[(Recipe, Recipe)]) -> Result<(Vec<Cause>, bool), Error> {
-        let memory = Remembered::new(self.store, &self.run.id, self.tasks);
-        let mut causes = Causes::new(&memory);
-        let mut numbers: Vec<usize> = Vec::new();
-        for found in causes.of(pairs)? {
-            let fresh: Vec<usize> = found
-                .into_iter()
-                .filter(|number| !numbers.contains(number))
-                .collect();
-            numbers.extend(fresh);
-        }
+    fn causes(
+        &self,
+        mut causes: Causes<'_, Remembered<'_>>,
+        pair: (Recipe, Recipe),
+    ) -> Result<(Vec<Cause>, bool), Error> {
+        let numbers = causes.of(&[pair])?.pop().unwrap_or_default();
         let named = numbers
             .into_iter()
             .map(|number| causes.cause(number).clone());
         Ok((named.collect(), causes.incomplete))
     }
 
-    /// The record is that of the product that was taken. The task itself has none, so what it would have read is found
-    /// by address: what now stands where the inputs of the product stood. What was cut off there is followed in turn.
+    /// The record is that of the product that was taken. What made the task new is what its own recipe has that the one
+    /// before it had not, or else the recipe of that product.
     fn cut_off(&self, record: Option<&ProductRecord>) -> Result<Why, Error> {
         let Some(record) = record else {
             return Ok(Why::NoRecord);
         };
-        let now: HashMap<&str, &RunTask> = self
-            .tasks
-            .iter()
-            .map(|task| (&*task.address, task))
-            .collect();
-        let mut addresses = Addresses::default();
-        let earlier = self
-            .store
-            .tasks_before(&self.run.id, &self.task.address, 3)?;
-        for (run, _) in earlier {
-            addresses.add(self.store, &run)?;
-        }
-        let mut pairs = Vec::new();
-        let mut seen = HashSet::new();
-        let mut pending = VecDeque::from([record.clone()]);
-        while let Some(record) = pending.pop_front() {
-            addresses.add(self.store, &record.run)?;
-            let mut cut_off = Vec::new();
-            for (_, source) in &record.inputs {
-                Source::parse(source).for_each_product(&mut |old, _| {
-                    let address = addresses.of.get(&old);
-                    let Some(task) = address.and_then(|address| now.get(address.as_str())) else {
-                        return;
-                    };
-                    if task.recipe == old || !seen.insert(task.recipe) {
-                        return;
-                    }
-                    match task.state {
-                        TaskState::CutOff => cut_off.push(task.recipe),
-                        _ => pairs.push((old, task.recipe)),
-                    }
-                });
+        let found = self.memory.own.one(&self.task.recipe)?;
+        let (causes, incomplete) = match found.and_then(|found| found.own) {
+            None => (Vec::new(), false),
+            Some(own) => {
+                let before = self.before(&own)?.map(|(_, before)| before.recipe);
+                let pair = (before.unwrap_or(record.recipe), own.recipe);
+                self.causes(Causes::through_equals(&self.memory), pair)?
             }
-            pending.extend(self.store.fetch(&cut_off)?.into_iter().flatten());
-        }
-        let (causes, incomplete) = self.causes(&pairs)?;
+        };
         Ok(Why::CutOff {
             made: made(self.store, record)?,
             causes,
@@ -514,11 +734,35 @@ impl Question<'_> {
         })
     }
 
-    fn made_before(&self, record: Option<&ProductRecord>) -> Result<Option<Made>, Error> {
-        match record {
-            Some(record) if *record.run != *self.run.id => made(self.store, record).map(Some),
-            _ => Ok(None),
-        }
+    fn restored(&self, record: Option<&ProductRecord>) -> Result<Why, Error> {
+        let noted = notes::restored(self.store, &self.run.id, &self.task.recipe);
+        let lost = noted.as_ref().map(|noted| noted.reason);
+        let made = match (noted.and_then(|noted| noted.made), record) {
+            (Some((run, time, wall)), _) => {
+                let tasks = self.store.run_tasks(&run)?;
+                let task = tasks
+                    .into_iter()
+                    .find(|task| task.recipe == self.task.recipe);
+                Some(Made {
+                    recipe: self.task.recipe,
+                    run: run.to_string(),
+                    task: task.map(|task| task.address),
+                    time,
+                    wall,
+                })
+            }
+            (None, Some(record)) if *record.run != *self.run.id => Some(made(self.store, record)?),
+            (None, _) => None,
+        };
+        let because = match (lost, self.memory.own.one(&self.task.recipe)?) {
+            (Some(Lost::NotKept), Some(Found { own: Some(own), .. })) => Some(self.changed(&own)?),
+            _ => None,
+        };
+        Ok(Why::Restored {
+            lost,
+            made,
+            because: because.map(Box::new),
+        })
     }
 
     /// What was said about a failed task, and where to look.
@@ -534,6 +778,11 @@ impl Question<'_> {
         look.retain(|path| path.exists());
         (description(&text, address), look)
     }
+}
+
+/// The stage and the name of a task, without its index.
+fn definition(address: &str) -> &str {
+    address.split_once('[').map_or(address, |(name, _)| name)
 }
 
 /// Where runs say what went wrong.
@@ -582,7 +831,7 @@ mod tests {
             task("sum.sum", 0xad),
             task("copy.same", 0xad),
         ];
-        find_task(&run, tasks, text, false)
+        find_task(&run, &tasks, text, false)
             .map(|task| task.address)
             .map_err(|error| (error.to_string(), error.hint().unwrap_or_default()))
     }
@@ -599,15 +848,23 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_an_address_that_says_enough() {
+        assert_eq!(ask("raise[1]"), Ok("raise.add[1]".to_owned()));
+        assert_eq!(ask("sum"), Ok("sum.sum".to_owned()));
+        assert_eq!(ask("copy"), Ok("copy.same".to_owned()));
+        for several in ["raise", "raise.add"] {
+            let (message, _) = ask(several).unwrap_err();
+            let expected = format!("`{several}` could be any of `raise.add[0]`, `raise.add[1]`");
+            assert_eq!(message, expected);
+        }
+    }
+
+    #[test]
     fn a_wrong_one_gets_suggestions() {
         let none = |text: &str| format!("run `r` has no task `{text}`");
         let none_near = "`headwater runs show r --tasks` lists its tasks; helpers, such as reading or splitting an image, are not \
                          recorded";
         let expected = [
-            (
-                "raise.add",
-                "did you mean one of `raise.add[0]`, `raise.add[1]`?",
-            ),
             (
                 "raise.add[7]",
                 "did you mean one of `raise.add[0]`, `raise.add[1]`?",
@@ -623,6 +880,15 @@ mod tests {
         for (text, hint) in expected {
             assert_eq!(ask(text), Err((none(text), hint.to_owned())), "{text}");
         }
+    }
+
+    #[test]
+    fn files_among_outputs() {
+        let names = |path: &str| outputs_at(Path::new(path));
+        assert_eq!(names("scaled/3.dat")[0], "scaled[3]");
+        assert_eq!(names("scaled/3-1/0.dat")[1], "scaled[3-1]");
+        assert!(names("sum.txt").contains(&"sum".to_owned()));
+        assert!(names("report/report.txt").contains(&"report".to_owned()));
     }
 
     #[test]

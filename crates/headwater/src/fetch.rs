@@ -256,7 +256,7 @@ impl Places {
 }
 
 /// What an output of a record is by content.
-fn identity(output: &StoredOutput) -> Option<Identity> {
+pub(crate) fn identity(output: &StoredOutput) -> Option<Identity> {
     Some(match &output.inline {
         Some(bytes) => Identity::of(&decode(bytes).ok()?),
         None => Identity::Value(output.digest),

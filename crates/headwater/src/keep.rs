@@ -4,6 +4,7 @@
 //! never waits for a disk, except to bring something back that is no longer in memory.
 
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
@@ -12,11 +13,12 @@ use headwater_enact::Recall;
 use headwater_execute::{Execution, Fetch, Keeper, KeeperError, Lease, Made};
 use headwater_graph::{
     Digest, FileValue, Handle, Identity, Known, Outputs, Port, ProductRecord, Recipe, Records,
-    Source, StoredOutput, TaskGraph, TaskId, Value, encode, encoded_length, value_digest,
+    Source, StoredOutput, TaskGraph, TaskId, Value, decode, encode, encoded_length, value_digest,
 };
 use headwater_remember::{Alias, Leases, ObjectSource, Pending, PendingObject, Store, Writer};
 
 use crate::fetch::StoreFetcher;
+use crate::notes::{self, Details, Lost, LostProduct};
 use crate::thrift::{Habits, Thrift};
 
 /// Values up to this size live in the record.
@@ -247,9 +249,13 @@ impl Drop for Gone<'_> {
     }
 }
 
-/// A word about a product that was made again and is not what it was.
-fn differs(store: &Store, record: &ProductRecord) -> Option<String> {
-    let before = store.fetch(&[record.recipe]).ok()?.pop()??;
+/// A word about a product that was made again from the same and is not what it was.
+fn differs(before: &ProductRecord, record: &ProductRecord) -> Option<String> {
+    let read = |record: &ProductRecord| record.content.unwrap_or(record.recipe);
+    if read(before) != read(record) {
+        // What it reads is not what it was, so that it may well give something else.
+        return None;
+    }
     let changed: Vec<&str> = before
         .outputs
         .iter()
@@ -260,12 +266,49 @@ fn differs(store: &Store, record: &ProductRecord) -> Option<String> {
     (!changed.is_empty()).then(|| {
         format!(
             "operation `{}` was run again to restore what was gone, and its output `{}` is not what it was: \
-             results that were made from the old one are still reused; if it cannot give the same twice, say \
-             `pure: false`, or `keep: true` for that output",
+             results that were made from the old one are still reused, and `headwater explain` and `headwater runs \
+             diff` name them; if it cannot give the same twice, say `pure: false`, or `keep: true` for that output",
             record.operation,
             changed.join("`, `")
         )
     })
+}
+
+/// Whether bytes of a product were found damaged and set aside after it was made.
+fn was_damaged(store: &Store, product: &ProductRecord) -> bool {
+    let folder = store.root().join("objects").join("damaged");
+    let set_aside = |digest: &Digest| {
+        let found = std::fs::symlink_metadata(folder.join(digest.hex()));
+        found.is_ok_and(|found| found.ctime() >= product.time)
+    };
+    if !folder.is_dir() {
+        return false;
+    }
+    product.outputs.iter().any(|(_, output)| {
+        let mut damaged = output.encoding.as_ref().is_some_and(set_aside);
+        if let Some(value) = output
+            .inline
+            .as_deref()
+            .and_then(|bytes| decode(bytes).ok())
+        {
+            value.for_each_file(&mut |file| damaged |= set_aside(&file.digest));
+        }
+        damaged
+    })
+}
+
+/// Why a product had to be made again.
+fn lost(store: &Store, run: &str, before: Option<ProductRecord>) -> LostProduct {
+    let reason = match &before {
+        None => Lost::NotKept,
+        Some(before) if was_damaged(store, before) => Lost::Damaged,
+        Some(before) if *before.run == *run => Lost::NotKept,
+        Some(_) => Lost::Gone,
+    };
+    LostProduct {
+        reason,
+        made: before.map(|before| (before.run, before.time, before.wall)),
+    }
 }
 
 /// Leases and recipes by the ticket of the product that they are for. They end when it is durable.
@@ -323,6 +366,7 @@ fn keep_all(
     let writer = Writer::start_within(Arc::clone(&store), Box::new(acknowledge), room);
     let mut next_ticket = 0;
     let mut trouble = None;
+    let mut restored = Vec::new();
     for order in receiver {
         match order {
             Order::Keep(message) => {
@@ -335,10 +379,13 @@ fn keep_all(
                 let lease = made.lease.take();
                 let kept = stored_outputs(&mut record, &outputs, &ports, &made, &places);
                 if let Some(mut objects) = kept {
-                    if made.again
-                        && let Some(note) = differs(&store, &record)
-                    {
-                        locked(stash).notes.push(note);
+                    if made.again {
+                        let before = store.fetch(&[record.recipe]);
+                        let before = before.ok().and_then(|mut found| found.pop()?);
+                        let note = before.as_ref().and_then(|before| differs(before, &record));
+                        locked(stash).notes.extend(note);
+                        let reason = lost(&store, &record.run, before);
+                        restored.push((record.recipe, Arc::clone(&record.run), reason));
                     }
                     let flush = || {
                         let _ = writer.flush();
@@ -384,6 +431,7 @@ fn keep_all(
         }
     }
     thrift.close();
+    notes::add_restored(&store, &restored);
     let closed = writer.close().map_err(|error| error.to_string());
     match trouble {
         Some(error) => Err(error),
@@ -500,6 +548,23 @@ pub(crate) fn identity_text(identity: &Identity) -> String {
     }
 }
 
+/// What a task computes and from what, as its record says it.
+pub(crate) fn details(graph: &TaskGraph, task: TaskId) -> Details {
+    let signature = &graph.operation_at(task).signature;
+    let parameters = signature.parameters.iter().zip(graph.parameters(task));
+    let port = |port: u16| Arc::clone(&signature.inputs[usize::from(port)].name);
+    Details {
+        operation: Arc::clone(&signature.name),
+        version: Arc::clone(&signature.version),
+        parameters: parameters
+            .map(|(declared, value)| (Arc::clone(&declared.name), value.clone()))
+            .collect(),
+        inputs: (graph.inputs(task).iter())
+            .map(|(at, source)| (port(*at), describe(graph, source)))
+            .collect(),
+    }
+}
+
 /// A source as text, for the record.
 fn describe(graph: &TaskGraph, source: &Source) -> String {
     match source {
@@ -599,30 +664,16 @@ impl Keeper for StoreKeeper {
             products.insert(graph.recipe(task), Arc::clone(outputs));
             return Ok(());
         }
-        let signature = &graph.operation_at(task).signature;
+        let details = details(graph, task);
         let nanoseconds =
             |duration: std::time::Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let record = ProductRecord {
             recipe: graph.recipe(task),
             content: made.key.filter(|key| *key != graph.recipe(task)),
-            operation: Arc::clone(&signature.name),
-            version: Arc::clone(&signature.version),
-            parameters: signature
-                .parameters
-                .iter()
-                .zip(graph.parameters(task))
-                .map(|(declared, value)| (Arc::clone(&declared.name), value.clone()))
-                .collect(),
-            inputs: graph
-                .inputs(task)
-                .iter()
-                .map(|(port, source)| {
-                    (
-                        Arc::clone(&signature.inputs[usize::from(*port)].name),
-                        describe(graph, source),
-                    )
-                })
-                .collect(),
+            operation: details.operation,
+            version: details.version,
+            parameters: details.parameters,
+            inputs: details.inputs,
             outputs: Vec::new(),
             wall: nanoseconds(execution.elapsed),
             cpu: nanoseconds(execution.usage.cpu),

@@ -95,6 +95,7 @@
 //! | `progress`, `metrics` | how far a run is, for people and for Prometheus |
 //! | `trace` | the file of the trace |
 //! | `deliver` | writes outputs where the user finds them |
+//! | `starter` | writes files to start from: a workflow, a study, a library of operations |
 //! | `notes` | what a run notes for those who ask later |
 //! | `identifier`, `temporary`, `whole`, `text` | names of runs, folders that go with what they are for, files that are whole or not there, text for people |
 //!
@@ -124,6 +125,7 @@ mod run;
 mod run_page;
 pub mod runs;
 pub mod sequence;
+mod starter;
 pub mod study;
 mod temporary;
 pub mod text;
@@ -132,11 +134,17 @@ mod trace;
 mod uses;
 mod whole;
 
-/// The files that people write: what checking one has shown, and the schema of each kind, for editors.
+/// The files that people write: files to start from, what checking one has shown, and the schema of each kind, for
+/// editors.
 pub mod files {
-    pub use headwater_flow::{data_schema, study_schema, workflow_schema};
+    pub use headwater_flow::{
+        data_schema, descriptor_schema, operations_schema, study_schema, workflow_schema,
+    };
 
     pub use crate::load::{Checked, CheckedFile};
+    pub use crate::starter::{
+        NewOperations, new_operations, new_study, new_study_of, new_workflow,
+    };
 }
 
 /// Operations, values, tasks: what a library of operations is written with.

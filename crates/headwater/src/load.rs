@@ -13,14 +13,14 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use headwater_enact::{OpenError, ShapeError};
-use headwater_flow::StudyText;
+use headwater_flow::{DataFormat, StudyText};
 use headwater_graph::{
     CommandTemplate, Diagnostic, Digest, Kind, Operation, Place, Registry, Severity, Span,
     UsedFile, VersionSource, Workflow,
 };
 use headwater_remember::{Store, VersionParts};
 
-use crate::study::{ReadStudy, load_study};
+use crate::study::{ReadStudy, check_study_data, load_study};
 use crate::{Error, uses};
 
 /// A workflow file that can be run.
@@ -141,6 +141,32 @@ pub struct Checked {
     pub summary: Option<String>,
 }
 
+impl Checked {
+    /// Takes in what is wrong besides what its readers have said.
+    fn take_in(&mut self, found: Result<(), Error>) -> Result<(), Error> {
+        match found {
+            Ok(()) => Ok(()),
+            Err(Error::File {
+                file,
+                text,
+                diagnostics,
+            }) => {
+                self.summary = None;
+                match self.files.iter_mut().find(|known| known.file == file) {
+                    Some(known) => known.diagnostics.extend(diagnostics),
+                    None => self.files.push(CheckedFile {
+                        file,
+                        text,
+                        diagnostics,
+                    }),
+                }
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
 /// A file that was looked at.
 #[derive(Debug)]
 pub struct CheckedFile {
@@ -168,10 +194,33 @@ impl From<CheckedFile> for Error {
     }
 }
 
+/// That there is no such file, and what was probably meant.
+fn no_file(path: &Path) -> Error {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let near = fs::read_dir(folder).into_iter().flatten().flatten();
+    let near = near.filter(|entry| entry.path().is_file());
+    let near = near.filter_map(|entry| {
+        let known = entry.file_name().into_string().ok()?;
+        Some((strsim::damerau_levenshtein(&known, &name), known))
+    });
+    // Of equals the first by name.
+    let near = near.min().filter(|(distance, _)| *distance <= 3);
+    let hint = match near {
+        Some((_, known)) => format!("did you mean `{}`?", path.with_file_name(known).display()),
+        None if !folder.is_dir() => format!("there is no folder `{}`", folder.display()),
+        None => "check the path".to_owned(),
+    };
+    Error::usage(format!("there is no file `{}`", path.display()), hint)
+}
+
 /// The text of a file that the user has named.
 pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
     let bytes = fs::read(path).map_err(|source| match source.kind() {
-        ErrorKind::NotFound => Error::usage(format!("there is no file `{}`", path.display()), None),
+        ErrorKind::NotFound => no_file(path),
         ErrorKind::IsADirectory => Error::usage(
             format!("`{}` is a folder, not a file", path.display()),
             None,
@@ -187,7 +236,8 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
     })
 }
 
-/// Reads a workflow file, or a study file with the files that it names, and says everything there is to say.
+/// Reads a file of any kind that Headwater has, a study with the files that it names, and says everything there is to
+/// say.
 ///
 /// ```
 /// use headwater::graph::Registry;
@@ -206,12 +256,31 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
 /// ```
 pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
     let text = read_text(path)?;
+    let format = crate::data::format_of(path);
+    if format == DataFormat::Csv || headwater_flow::is_data(&text) {
+        let read = headwater_flow::read_data(&text, format);
+        let file = CheckedFile {
+            file: path.to_owned(),
+            text,
+            diagnostics: read.diagnostics,
+        };
+        return Ok(Checked {
+            files: vec![file],
+            summary: read.value.map(|data| crate::data::summary(&data, path)),
+        });
+    }
     if headwater_flow::is_study(&text) {
         const NO_SETTINGS: &[String] = &[];
         let text = StudyText::new(text, NO_SETTINGS);
         let ReadStudy { files, study, .. } = load_study(path, &text, libraries);
-        let summary = study.map(|study| study.summary());
-        return Ok(Checked { files, summary });
+        let mut checked = Checked {
+            files,
+            summary: study.map(|study| study.summary()),
+        };
+        if checked.summary.is_some() {
+            checked.take_in(check_study_data(path, libraries))?;
+        }
+        return Ok(checked);
     }
     let count = |number: usize, noun: &str| {
         format!("{number} {noun}{}", if number == 1 { "" } else { "s" })

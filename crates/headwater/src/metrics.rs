@@ -189,6 +189,7 @@ impl Text {
                 ("running", stage.running),
                 ("executed", stage.executed),
                 ("reused", stage.reused()),
+                ("cut-off", stage.cut_off),
                 ("failed", stage.failed),
                 ("blocked", stage.blocked),
             ] {
@@ -240,6 +241,7 @@ mod tests {
             blocked: 0,
             running: 2,
             executed: 2,
+            cut_off: 1,
             spent: Duration::from_millis(1500),
         }
     }
@@ -279,7 +281,8 @@ mod tests {
                 "headwater_tasks{stage=\"blur\",state=\"waiting\"} 1",
                 "headwater_tasks{stage=\"blur\",state=\"running\"} 2",
                 "headwater_tasks{stage=\"blur\",state=\"executed\"} 2",
-                "headwater_tasks{stage=\"blur\",state=\"reused\"} 4",
+                "headwater_tasks{stage=\"blur\",state=\"reused\"} 3",
+                "headwater_tasks{stage=\"blur\",state=\"cut-off\"} 1",
                 "headwater_tasks{stage=\"blur\",state=\"failed\"} 1",
                 "headwater_tasks{stage=\"blur\",state=\"blocked\"} 0",
                 "headwater_task_seconds_total{stage=\"blur\"} 1.5",

@@ -1,5 +1,6 @@
-//! What a run notes for those who ask later: what the things from outside were called, which tasks always run, and
-//! which failure kept which task from running.
+//! What a run notes for those who ask later: which study it is of, what the things from outside were called, which
+//! tasks always run, which failure kept which task from running, and what those tasks compute that have no record of
+//! their own.
 //!
 //! Law: notes are told to people and nothing is decided by them. One that is lost costs a name, never a product.
 
@@ -7,12 +8,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
-use headwater_enact::Enactment;
-use headwater_graph::{Source, TaskGraph, TaskId, Value};
+use headwater_enact::{Enactment, State};
+use headwater_graph::{Recipe, Scalar, Source, TaskGraph, TaskId, Value};
 use headwater_remember::Store;
+use serde::{Deserialize, Serialize};
 
-use crate::keep::identity_text;
+use crate::keep::{details, identity_text};
 
 /// Identities, as records have them, and what they were called.
 const EXTERNALS: &str = "externals.tsv";
@@ -20,21 +23,214 @@ const EXTERNALS: &str = "externals.tsv";
 const BLOCKED: &str = "blocked.tsv";
 /// Addresses of tasks whose operation is not pure, and that operation. They leave no record.
 const IMPURE: &str = "impure.tsv";
+/// What tasks compute that were found to be equal to a product, or failed: a line for each.
+const RECIPES: &str = "recipes.jsonl";
+/// No more than that is noted of them.
+const MOST_RECIPES: usize = 64 << 20;
+/// Addresses at which a task stands that goes by another one, and that one.
+const SHARED: &str = "shared.tsv";
+/// Addresses of tasks that were not come to, and their operations.
+const LEFT: &str = "left.tsv";
+/// Outputs, `name` or `name[index]`, and the tasks that make them.
+const OUTPUTS: &str = "makers.tsv";
+/// No more than that many outputs are noted.
+const MOST_OUTPUTS: usize = 100_000;
+/// Recipes of tasks that had to run again, why, and how they had been made.
+const RESTORED: &str = "restored.tsv";
+/// The name of the study that a run is of.
+const STUDY: &str = "study.txt";
 /// Longer values are cut.
 const LONGEST: usize = 100;
 
-/// Writes the notes of a run: of its parts, each with what tasks are called in it. What it noted before is replaced.
+/// What a task computes and from what, as a record says it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Details {
+    /// Its operation.
+    pub(crate) operation: Arc<str>,
+    /// The version of that.
+    pub(crate) version: Arc<str>,
+    /// Parameter values by name.
+    pub(crate) parameters: Vec<(Arc<str>, Scalar)>,
+    /// What each port reads.
+    pub(crate) inputs: Vec<(Arc<str>, String)>,
+}
+
+/// Why something that had been made had to be made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// The same run had made it, and not kept it.
+    NotKept,
+    /// It was found damaged, and set aside.
+    Damaged,
+    /// It was remembered, but its bytes were not there: never kept, or thrown away since.
+    Gone,
+}
+
+impl Lost {
+    const ALL: [Lost; 3] = [Lost::NotKept, Lost::Damaged, Lost::Gone];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Lost::NotKept => "not-kept",
+            Lost::Damaged => "damaged",
+            Lost::Gone => "gone",
+        }
+    }
+}
+
+/// Something that had to be made again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LostProduct {
+    /// Why.
+    pub(crate) reason: Lost,
+    /// The run that had made it, when (seconds since 1970), and how long that took (nanoseconds).
+    pub(crate) made: Option<(Arc<str>, i64, u64)>,
+}
+
+/// Adds to the notes of runs what had to be made again in them; nothing fails for want of a note.
+pub(crate) fn add_restored(store: &Store, rows: &[(Recipe, Arc<str>, LostProduct)]) {
+    use io::Write as _;
+    for (recipe, run, lost) in rows {
+        let path = store.run_folder(run).join(RESTORED);
+        let made = match &lost.made {
+            Some((run, time, wall)) => format!(" {run} {time} {wall}"),
+            None => String::new(),
+        };
+        let row = format!("{recipe}\t{}{made}\n", lost.reason.name());
+        let file = fs::File::options().create(true).append(true).open(path);
+        let _ = file.and_then(|mut file| file.write_all(row.as_bytes()));
+    }
+}
+
+/// Why a task of a run had to run again, where that was noted. What went wrong counts more than what is usual.
+pub(crate) fn restored(store: &Store, run: &str, recipe: &Recipe) -> Option<LostProduct> {
+    let hex = recipe.hex();
+    let rows = read(&store.run_folder(run).join(RESTORED));
+    let lost = |text: &str| {
+        let mut words = text.split(' ');
+        let name = words.next()?;
+        let reason = Lost::ALL.into_iter().find(|reason| reason.name() == name)?;
+        let made = match (words.next(), words.next(), words.next()) {
+            (Some(run), Some(time), Some(wall)) => {
+                Some((run.into(), time.parse().ok()?, wall.parse().ok()?))
+            }
+            _ => None,
+        };
+        Some(LostProduct { reason, made })
+    };
+    let all: Vec<LostProduct> = rows
+        .iter()
+        .filter(|(found, _)| *found == hex)
+        .filter_map(|(_, text)| lost(text))
+        .collect();
+    let first = all.iter().find(|lost| lost.reason != Lost::NotKept);
+    first.or(all.first()).cloned()
+}
+
+/// A line of [`RECIPES`].
+#[derive(Serialize, Deserialize)]
+struct Line {
+    recipe: String,
+    operation: String,
+    version: String,
+    parameters: Vec<(String, Parameter)>,
+    inputs: Vec<(String, String)>,
+}
+
+/// The value of a parameter.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Parameter {
+    Bool(bool),
+    Int(i64),
+    /// As text, which comes back to the last bit.
+    Float(String),
+    Text(String),
+}
+
+impl Line {
+    fn new(recipe: &Recipe, details: Details) -> Line {
+        let value = |value: Scalar| match value {
+            Scalar::Bool(value) => Parameter::Bool(value),
+            Scalar::Int(value) => Parameter::Int(value),
+            Scalar::Float(value) => Parameter::Float(value.to_string()),
+            Scalar::Text(value) => Parameter::Text(value.to_string()),
+        };
+        let parameters = details.parameters.into_iter();
+        let inputs = details.inputs.into_iter();
+        Line {
+            recipe: recipe.hex(),
+            operation: details.operation.to_string(),
+            version: details.version.to_string(),
+            parameters: parameters
+                .map(|(name, scalar)| (name.to_string(), value(scalar)))
+                .collect(),
+            inputs: inputs
+                .map(|(port, source)| (port.to_string(), source))
+                .collect(),
+        }
+    }
+
+    fn read(self) -> Option<(Recipe, Details)> {
+        let value = |value: Parameter| {
+            Some(match value {
+                Parameter::Bool(value) => Scalar::Bool(value),
+                Parameter::Int(value) => Scalar::Int(value),
+                Parameter::Float(value) => Scalar::Float(value.parse().ok()?),
+                Parameter::Text(value) => Scalar::Text(value.into()),
+            })
+        };
+        let parameters: Option<Vec<_>> = (self.parameters.into_iter())
+            .map(|(name, parameter)| Some((name.into(), value(parameter)?)))
+            .collect();
+        let inputs = self.inputs.into_iter();
+        let details = Details {
+            operation: self.operation.into(),
+            version: self.version.into(),
+            parameters: parameters?,
+            inputs: inputs.map(|(port, source)| (port.into(), source)).collect(),
+        };
+        Some((self.recipe.parse().ok()?, details))
+    }
+}
+
+/// Whoever is shown an address and its task.
+pub(crate) type Visit<'a> = dyn FnMut(String, TaskId) + 'a;
+
+/// A part of a run: all of it, or a round of a study.
+pub(crate) struct Round<'a> {
+    /// Its tasks.
+    pub(crate) enactment: &'a Enactment,
+    /// What a task is called.
+    pub(crate) address: &'a dyn Fn(TaskId) -> String,
+    /// Visits what else tasks are called.
+    pub(crate) others: &'a dyn Fn(&mut Visit<'_>),
+}
+
+/// Writes the notes of a run, of its parts. What it noted before is replaced.
 pub(crate) fn write(
     store: &Store,
     run: &str,
-    rounds: &[(&Enactment, &dyn Fn(TaskId) -> String)],
+    rounds: &[Round<'_>],
     current: &Path,
 ) -> io::Result<()> {
     let folder = store.run_folder(run);
     fs::create_dir_all(&folder)?;
     let mut externals = BTreeMap::new();
     let (mut impure, mut blocked) = (Vec::new(), Vec::new());
-    for (enactment, address) in rounds {
+    let (mut shared, mut left) = (BTreeMap::new(), Vec::new());
+    let mut outputs = Vec::new();
+    let mut recipes = String::new();
+    for Round {
+        enactment,
+        address,
+        others,
+    } in rounds
+    {
+        others(&mut |other, task| {
+            shared.insert(other, address(task));
+        });
         let graph = enactment.graph();
         for task in graph.ids() {
             for (_, source) in graph.inputs(task) {
@@ -44,6 +240,25 @@ pub(crate) fn write(
             if !signature.pure {
                 impure.push((address(task), signature.name.to_string()));
             }
+            if !signature.implicit && !enactment.coordinator().state(task).is_settled() {
+                left.push((address(task), signature.name.to_string()));
+            }
+            if lacks_record(enactment, task) && recipes.len() < MOST_RECIPES {
+                let line = Line::new(&graph.recipe(task), details(graph, task));
+                recipes.push_str(&serde_json::to_string(&line)?);
+                recipes.push('\n');
+            }
+        }
+        for requested in enactment.requested() {
+            if outputs.len() < MOST_OUTPUTS
+                && let Some(task) = maker(graph, &requested.source)
+            {
+                let name = match requested.index.0.is_empty() {
+                    true => requested.output.to_string(),
+                    false => format!("{}[{}]", requested.output, requested.index),
+                };
+                outputs.push((name, address(task)));
+            }
         }
         let pairs = enactment.blocked().iter();
         blocked.extend(pairs.map(|(task, cause)| (address(*task), address(*cause))));
@@ -52,12 +267,76 @@ pub(crate) fn write(
         (EXTERNALS, table(externals)),
         (IMPURE, table(impure)),
         (BLOCKED, table(blocked)),
+        (RECIPES, recipes),
+        (SHARED, table(shared)),
+        (LEFT, table(left)),
+        (OUTPUTS, table(outputs)),
     ] {
-        if !rows.is_empty() {
-            fs::write(folder.join(name), rows)?;
+        let path = folder.join(name);
+        match rows.is_empty() {
+            // What was noted when the run began may hold no longer.
+            true => drop(fs::remove_file(path)),
+            false => fs::write(path, rows)?,
         }
     }
     Ok(())
+}
+
+/// The one task that makes something; what the engine does in between is looked through.
+fn maker(graph: &TaskGraph, source: &Source) -> Option<TaskId> {
+    let mut source = source;
+    loop {
+        let Source::Product { task, .. } = source else {
+            return None;
+        };
+        if !graph.operation_at(*task).signature.implicit {
+            return Some(*task);
+        }
+        let [(_, only)] = graph.inputs(*task) else {
+            return None;
+        };
+        source = only;
+    }
+}
+
+/// The outputs of a run, `name` or `name[index]`, and the tasks that make them.
+pub(crate) fn makers(store: &Store, run: &str) -> Vec<(String, String)> {
+    read(&store.run_folder(run).join(OUTPUTS))
+}
+
+/// Whether a task is remembered under the name of another, or not at all because it failed.
+fn lacks_record(enactment: &Enactment, task: TaskId) -> bool {
+    let signature = &enactment.graph().operation_at(task).signature;
+    let coordinator = enactment.coordinator();
+    signature.pure
+        && !signature.implicit
+        && match coordinator.state(task) {
+            State::Known => coordinator.is_cut_off(task) || coordinator.is_found(task),
+            State::Failed => true,
+            _ => false,
+        }
+}
+
+/// What those tasks of a run compute that have no record of their own.
+pub(crate) fn recipes(store: &Store, run: &str) -> HashMap<Recipe, Details> {
+    let text = fs::read(store.run_folder(run).join(RECIPES)).unwrap_or_default();
+    String::from_utf8_lossy(&text)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Line>(line).ok()?.read())
+        .collect()
+}
+
+/// Notes the study that a run is of, as it begins.
+pub(crate) fn write_study(store: &Store, run: &str, study: &str) -> io::Result<()> {
+    let folder = store.run_folder(run);
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join(STUDY), study)
+}
+
+/// The name of the study that a run is of, if it is of one and that was noted.
+pub fn study_of_run(store: &Store, run: &str) -> Option<String> {
+    let name = fs::read_to_string(store.run_folder(run).join(STUDY)).ok()?;
+    Some(name).filter(|name| !name.is_empty())
 }
 
 /// What the things from outside were called in a run, by identity; nothing where that was not noted.
@@ -75,6 +354,16 @@ pub(crate) fn blocked_by(store: &Store, run: &str, address: &str) -> Option<Stri
 /// The operation of a task of a run, if that is not pure.
 pub(crate) fn impure(store: &Store, run: &str, address: &str) -> Option<String> {
     noted(store, run, IMPURE, address)
+}
+
+/// The address by which a task goes that stands at this one, too.
+pub(crate) fn shared(store: &Store, run: &str, address: &str) -> Option<String> {
+    noted(store, run, SHARED, address)
+}
+
+/// The operation of a task that a run did not come to.
+pub(crate) fn left(store: &Store, run: &str, address: &str) -> Option<String> {
+    noted(store, run, LEFT, address)
 }
 
 fn noted(store: &Store, run: &str, table: &str, address: &str) -> Option<String> {
@@ -148,6 +437,28 @@ fn read(path: &Path) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_says_what_a_task_computes_to_the_last_bit() {
+        let details = Details {
+            operation: "op".into(),
+            version: "1".into(),
+            parameters: vec![
+                ("a".into(), Scalar::Int(-3)),
+                ("b".into(), Scalar::Float(0.1 + 0.2)),
+                ("c".into(), Scalar::Float(2.0)),
+                ("d".into(), Scalar::Text("3\n\t\"é".into())),
+                ("e".into(), Scalar::Bool(true)),
+                ("f".into(), Scalar::Float(f64::INFINITY)),
+            ],
+            inputs: vec![("in".into(), "[file:ab, name:x]".to_owned())],
+        };
+        let recipe = Recipe([7; 32]);
+        let text = serde_json::to_string(&Line::new(&recipe, details.clone())).unwrap();
+        assert_eq!(text.lines().count(), 1);
+        let line: Line = serde_json::from_str(&text).unwrap();
+        assert_eq!(line.read(), Some((recipe, details)));
+    }
 
     #[test]
     fn a_table_is_read_as_it_was_written_but_for_signs_that_would_break_it() {

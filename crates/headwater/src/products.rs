@@ -3,6 +3,7 @@
 //! Law: looking changes nothing. Whether bytes are here is found out by looking for the files, so a product that was
 //! collected, or whose files somebody removed, shows as not here.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use headwater_graph::{
 pub use headwater_remember::{Collected, Verified};
 use headwater_remember::{FoundProduct, ProductFilter, Store};
 
-use crate::explain::{Made, Named, Source, made};
+use crate::explain::{Made, Named, OwnRecords, Source, made, task_anywhere};
 use crate::runs::find_run;
 use crate::{Error, notes};
 
@@ -136,11 +137,13 @@ pub struct ProductInput {
 /// A product and everything about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Product {
-    /// The recipe that was asked for; another than that of the record if the two were found to be equal.
-    pub asked: Recipe,
-    /// Its record.
+    /// What it computes and from what. Its outputs are those of the product that stands for it.
     pub record: ProductRecord,
-    /// Who made it.
+    /// The product whose bytes it has, where it was not made itself but found to be equal to that one.
+    pub equal_to: Option<Recipe>,
+    /// Whether it is known what it reads; else it has neither parameters nor inputs here.
+    pub is_known: bool,
+    /// Who made its bytes.
     pub made: Made,
     /// What its version stands for, where that was noted.
     pub version: Option<Vec<(String, String)>>,
@@ -184,14 +187,37 @@ pub fn list(store: &Store, request: &ProductRequest) -> Result<Vec<(ProductRecor
     Ok(products.into_iter().map(with_bytes).collect())
 }
 
-/// Everything about the product whose recipe begins with these digits.
-pub fn show(store: &Store, recipe: &str) -> Result<Product, Error> {
-    let (asked, record) = match store.find_product(&recipe.to_lowercase())? {
+/// How many products there are of those that a request is for, whatever its limit.
+pub fn count(store: &Store, request: &ProductRequest) -> Result<u64, Error> {
+    let run = match &request.run {
+        Some(run) => Some(find_run(store, run)?.id),
+        None => None,
+    };
+    Ok(store.count_products(&ProductFilter {
+        operation: request.operation.clone(),
+        run,
+        limit: request.limit,
+    })?)
+}
+
+/// Everything about a product: that whose recipe begins with these digits, or that of a task of the latest run, by its
+/// address, or that of a file among the outputs of a run.
+pub fn show(store: &Store, text: &str) -> Result<Product, Error> {
+    let mut found = store.find_product(&text.to_lowercase())?;
+    if found == FoundProduct::None
+        && let Ok(task) = task_anywhere(store, text)
+    {
+        found = store.find_product(&task.recipe.hex())?;
+    }
+    let recipe = text;
+    let (asked, record) = match found {
         FoundProduct::One { asked, record } => (asked, *record),
         FoundProduct::None => {
             return Err(Error::usage(
                 format!("there is no product `{recipe}`"),
-                "give the beginning of a recipe; `headwater products ls` lists them".to_owned(),
+                "give the beginning of a recipe, which `headwater products ls` lists, the address of a task of the latest \
+                 run, or a file among its outputs"
+                    .to_owned(),
             ));
         }
         FoundProduct::Several(recipes) => {
@@ -203,9 +229,21 @@ pub fn show(store: &Store, recipe: &str) -> Result<Product, Error> {
             ));
         }
     };
+    let made = made(store, &record)?;
+    let equal_to = (asked != record.recipe).then_some(record.recipe);
+    let own = OwnRecords::new(store, None).one(&asked)?;
+    let own = own.and_then(|found| found.own);
+    let is_known = own.is_some();
+    let record = own.unwrap_or(ProductRecord {
+        recipe: asked,
+        parameters: Vec::new(),
+        inputs: Vec::new(),
+        ..record
+    });
     Ok(Product {
-        asked,
-        made: made(store, &record)?,
+        equal_to,
+        is_known,
+        made,
         version: store.version_parts(&record.version)?,
         inputs: inputs(store, &record)?,
         outputs: outputs(store, &record, true),
@@ -218,6 +256,62 @@ pub fn show(store: &Store, recipe: &str) -> Result<Product, Error> {
 pub fn verify(store: &Store, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Verified, Error> {
     let threads = crate::limits::machine_cores();
     Ok(store.verify(threads, progress)?)
+}
+
+/// An object, and a product that it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Affected {
+    /// The object.
+    pub digest: Digest,
+    /// The operation of the product.
+    pub operation: Arc<str>,
+    /// The output.
+    pub port: Arc<str>,
+    /// The product.
+    pub made: Made,
+}
+
+/// Of the newest products, so many are searched for objects.
+const MOST_SEARCHED: usize = 200_000;
+
+/// The products that objects belong to, the last one of each, in the order of the objects.
+pub fn of_objects(store: &Store, objects: &[Digest]) -> Result<Vec<Affected>, Error> {
+    if objects.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wanted: BTreeSet<Digest> = objects.iter().copied().collect();
+    let mut found: BTreeMap<Digest, (Arc<str>, ProductRecord)> = BTreeMap::new();
+    let all = ProductFilter {
+        operation: None,
+        run: None,
+        limit: MOST_SEARCHED,
+    };
+    for record in store.products(&all)? {
+        for (port, output) in &record.outputs {
+            let mut digests: Vec<Digest> = output.encoding.into_iter().collect();
+            let value = output
+                .inline
+                .as_deref()
+                .and_then(|bytes| decode(bytes).ok());
+            if let Some(value) = value {
+                value.for_each_file(&mut |file| digests.push(file.digest));
+            }
+            for digest in digests.into_iter().filter(|digest| wanted.contains(digest)) {
+                found
+                    .entry(digest)
+                    .or_insert_with(|| (Arc::clone(port), record.clone()));
+            }
+        }
+    }
+    let affected = |(digest, (port, record)): (Digest, (Arc<str>, ProductRecord))| {
+        Ok(Affected {
+            digest,
+            operation: Arc::clone(&record.operation),
+            port,
+            made: made(store, &record)?,
+        })
+    };
+    found.into_iter().map(affected).collect()
 }
 
 /// Throws away objects until those that are left have at most `max` bytes: first what is cheap to make again for its

@@ -109,6 +109,8 @@ pub struct StageSnapshot {
     pub running: usize,
     /// Tasks that ran and ended well, each counted once.
     pub executed: usize,
+    /// Tasks that were new, but equal to something that was there.
+    pub cut_off: usize,
     /// How long tasks ran, all attempts together.
     pub spent: Duration,
 }
@@ -124,9 +126,9 @@ impl StageSnapshot {
         self.open().saturating_sub(self.running)
     }
 
-    /// Tasks that need not run: they are remembered, or equal to something that is there.
+    /// Tasks that need not run: they are remembered, or only led to what is.
     pub fn reused(&self) -> usize {
-        let others = self.open() + self.executed + self.failed + self.blocked;
+        let others = self.open() + self.executed + self.cut_off + self.failed + self.blocked;
         self.tasks.saturating_sub(others)
     }
 }
@@ -287,14 +289,15 @@ impl Inner {
     }
 
     fn update(&mut self, enactment: &Enactment) {
-        for (stage, (planned, unsettled)) in self
+        for (stage, found) in self
             .snapshot
             .stages
             .iter_mut()
             .zip(enactment.coordinator().stage_progress())
         {
-            stage.planned = planned;
-            stage.ended = planned - unsettled;
+            stage.planned = found.planned;
+            stage.ended = found.planned - found.unsettled;
+            stage.cut_off = found.cut_off;
         }
         // The graph only grows.
         let fresh = self.counted as u32..enactment.graph().len() as u32;
@@ -615,11 +618,15 @@ mod tests {
             blocked: 2,
             running: 3,
             executed: 4,
+            cut_off: 3,
             ..StageSnapshot::default()
         };
-        assert_eq!((stage.waiting(), stage.reused()), (2, 8));
+        assert_eq!((stage.waiting(), stage.reused()), (2, 5));
         let all = stage.waiting() + stage.running + stage.reused() + stage.executed;
-        assert_eq!(all + stage.failed + stage.blocked, stage.tasks);
+        assert_eq!(
+            all + stage.cut_off + stage.failed + stage.blocked,
+            stage.tasks
+        );
     }
 
     #[test]

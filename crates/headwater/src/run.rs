@@ -75,7 +75,7 @@ pub fn run(
     progress: &Progress,
     stop: &Stop,
 ) -> Result<RunReport, Error> {
-    let began = Instant::now();
+    let mut began = Instant::now();
     let run = crate::identifier::new_run();
     let mut prepared = prepare(request, libraries, &request.store, current, Some(&run))?;
     let store = Arc::clone(&prepared.store);
@@ -103,7 +103,10 @@ pub fn run(
         .open(&mut keeper)
         .map_err(|error| prepared.loaded.mistakes(&[error]));
     if let Some(disk) = request.limits.disk {
+        let waits = Instant::now();
         keep_distance(&store, disk);
+        // The run begins when it has waited: so does its record.
+        began += waits.elapsed();
     }
     let opened = opened.and_then(|()| {
         recompute_lost(&mut prepared.enactment, &mut keeper)?;
@@ -218,7 +221,12 @@ fn tell(
 fn note(store: &Store, run: &str, prepared: &Prepared, current: &Path) {
     let enactment = &prepared.enactment;
     let address = |task| address_of(enactment, task);
-    let _ = notes::write(store, run, &[(enactment, &address)], current);
+    let round = notes::Round {
+        enactment,
+        address: &address,
+        others: &|visit| enactment.for_each_other_address(visit),
+    };
+    let _ = notes::write(store, run, &[round], current);
     let definition = |task| {
         let (stage, name) = enactment.definition(task)?;
         Some((stage, &**name))
@@ -347,7 +355,7 @@ pub(crate) fn end_run(
         let counts = RunCounts {
             tasks: counts.tasks as u64,
             executed: counts.executed as u64,
-            reused: (counts.reused() + counts.cut_off) as u64,
+            reused: counts.reused() as u64,
             failed: counts.failed as u64,
         };
         // The products are safe already; a list of runs that is out of date is shown as interrupted.

@@ -18,7 +18,8 @@
 //! ```
 //!
 //! Law: an overview is a function of the list of tasks and of the files that lie where the run left them; what is gone is
-//! left out. Costs are linear in the number of tasks, but for the slowest ones, which are sorted.
+//! left out. A study has counted its tasks itself, over all its rounds, and that counts. Costs are linear in the number
+//! of tasks, but for the slowest ones, which are sorted.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -30,11 +31,13 @@ use headwater_remember::{FoundRun, Store};
 pub use headwater_remember::{RunRecord, RunStatus, RunTask, TaskState};
 
 use crate::Error;
+pub use crate::notes::study_of_run;
 use crate::page;
 pub use crate::plan::StagePlan;
 pub use crate::report::{Delivered, FailedTask, OutputItem};
 pub use crate::run_page::report_run;
 use crate::run_page::{self, Figures};
+use crate::study::{TaskFacts, study_figures};
 
 /// What became of the tasks of a stage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,6 +65,8 @@ pub struct StageOverview {
 /// A run at a glance.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunOverview {
+    /// The study that it is a run of, if it is of one.
+    pub study: Option<String>,
     /// By stage, in the order of the list of tasks.
     pub stages: Vec<StageOverview>,
     /// The tasks that ran longest, longest first, as positions in the list of tasks.
@@ -86,8 +91,38 @@ const FILES: [(&str, &str); 6] = [
     ("failures", "failures.txt"),
 ];
 
-/// The run that a person means: `last`, an id, or the beginning of one.
+/// The runs of the same workflow that began before this one, the last one first.
+pub(crate) fn runs_before(store: &Store, run: &RunRecord) -> Result<Vec<RunRecord>, Error> {
+    let runs = store.runs(usize::MAX)?;
+    let earlier = runs.into_iter().skip_while(|other| other.id != run.id);
+    Ok(earlier
+        .skip(1)
+        .filter(|other| other.workflow == run.workflow)
+        .collect())
+}
+
+/// The run that a person means: `last`, an id, or the beginning of one; with `~1` the one before it of the same
+/// workflow, and so on.
 pub fn find_run(store: &Store, text: &str) -> Result<RunRecord, Error> {
+    if let Some((base, back)) = text.rsplit_once('~')
+        && let Ok(back @ 1..) = back.parse::<usize>()
+    {
+        let run = find_run(store, base)?;
+        let earlier = runs_before(store, &run)?.into_iter().nth(back - 1);
+        return earlier.ok_or_else(|| {
+            let place = match back {
+                1 => "the first",
+                _ => "one of the first",
+            };
+            let (id, workflow) = (&run.id, &run.workflow);
+            Error::usage(
+                format!(
+                    "there is no run `{text}`: `{id}` is {place} of workflow `{workflow}` here"
+                ),
+                "`headwater runs ls` lists them".to_owned(),
+            )
+        });
+    }
     match store.find_run(text)? {
         FoundRun::One(run) => Ok(*run),
         FoundRun::None => Err(Error::usage(
@@ -106,6 +141,11 @@ pub fn overview(store: &Store, run: &RunRecord, tasks: &[RunTask], slowest: usiz
     let mut found = of_tasks(tasks, slowest);
     if let Some(figures) = run_page::figures(store, &run.id) {
         found.add(&figures);
+    }
+    found.study = study_of_run(store, &run.id);
+    if let Some((seconds, tasks)) = study_figures(&store.run_folder(&run.id)) {
+        found.seconds = Some(seconds);
+        found.stages = of_facts(&tasks);
     }
     if !run.outputs.as_os_str().is_empty() {
         found.files.extend(
@@ -186,9 +226,35 @@ fn failures(path: &Path) -> Vec<String> {
     found
 }
 
-/// The stage in an address, `stage.task[index]`.
+/// The stage in an address, `stage.task[index]`. In that of a call, `name[number]`, the name stands for it.
 fn stage(address: &str) -> &str {
-    address.split_once('.').map_or("", |(stage, _)| stage)
+    let name = address.split_once('[').map_or(address, |(name, _)| name);
+    name.split_once('.').map_or(name, |(stage, _)| stage)
+}
+
+/// By stage what a study has counted by task.
+fn of_facts(tasks: &[TaskFacts]) -> Vec<StageOverview> {
+    let mut stages: Vec<StageOverview> = Vec::new();
+    for task in tasks {
+        let place = stages.iter().position(|stage| stage.name == task.stage);
+        let place = place.unwrap_or_else(|| {
+            stages.push(StageOverview {
+                name: task.stage.clone(),
+                ..StageOverview::default()
+            });
+            stages.len() - 1
+        });
+        let stage = &mut stages[place];
+        stage.tasks += task.distinct;
+        stage.executed += task.executed;
+        stage.reused += task.remembered;
+        stage.cut_off += task.cut_off;
+        stage.failed += task.failed;
+        stage.blocked += task.blocked;
+        stage.left += task.left;
+        stage.spent += (task.seconds * 1e9) as u64;
+    }
+    stages
 }
 
 fn of_tasks(tasks: &[RunTask], slowest: usize) -> RunOverview {
@@ -286,6 +352,55 @@ mod tests {
         );
         assert_eq!(of_tasks(&tasks, 100).slowest, [2, 3, 0]);
         assert_eq!(of_tasks(&[], 3), RunOverview::default());
+    }
+
+    #[test]
+    fn a_call_stands_for_its_name() {
+        for (address, name) in [
+            ("segment.watershed[3-1]", "segment"),
+            ("segment.watershed", "segment"),
+            ("square[12]", "square"),
+            ("square", "square"),
+            ("read[v1.5]", "read"),
+        ] {
+            assert_eq!(stage(address), name);
+        }
+    }
+
+    #[test]
+    fn what_a_study_has_counted_by_task_is_told_by_stage() {
+        let facts = |stage: &str, counts: [usize; 7]| TaskFacts {
+            stage: stage.to_owned(),
+            task: "x".to_owned(),
+            planned: 99,
+            distinct: counts[0],
+            executed: counts[1],
+            remembered: counts[2],
+            cut_off: counts[3],
+            failed: counts[4],
+            blocked: counts[5],
+            left: counts[6],
+            unmet: 0,
+            seconds: 0.5,
+            mean_seconds: None,
+        };
+        let found = of_facts(&[
+            facts("a", [10, 4, 3, 2, 1, 0, 0]),
+            facts("b", [5, 0, 0, 0, 0, 2, 3]),
+            facts("a", [1, 1, 0, 0, 0, 0, 0]),
+        ]);
+        let counts = |stage: &StageOverview| {
+            let ended = stage.executed + stage.reused + stage.cut_off;
+            let rest = stage.failed + stage.blocked + stage.left;
+            assert_eq!(ended + rest, stage.tasks);
+            (stage.name.clone(), stage.tasks, stage.left, stage.spent)
+        };
+        let found: Vec<_> = found.iter().map(counts).collect();
+        let expected = [
+            ("a".to_owned(), 11, 0, 1_000_000_000),
+            ("b".to_owned(), 5, 3, 500_000_000),
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub use buckets::AlgorithmPlan;
 pub use costs::CostSource;
 pub(crate) use file::{ReadStudy, load_study};
 pub use live::{LiveAnswer, StudyProgress, StudySnapshot};
-pub(crate) use load::{Studied, studied};
+pub(crate) use load::{Studied, check_study_data, studied};
 pub use phase::{Bucketing, StudyReuse};
 pub use plan::{
     Forecast, LaterPhase, ReferencePlan, Reuse, ReusePlan, StudyPlan, StudyPlanRequest,
@@ -91,4 +91,4 @@ pub use summary::{
     StudyParameter, StudySummary, TaskFacts, Timeline, VbdPair, VbdRow, VbdRows,
 };
 pub use tune::{TuneReport, TuneRequest, TunedOperation, tune_study};
-pub(crate) use write::SUMMARY;
+pub(crate) use write::{SUMMARY, study_figures};

@@ -1,6 +1,8 @@
-//! Text for people: dates, large numbers, and text of others made fit for a terminal.
+//! Text for people: dates, large numbers, and text of others made fit for a terminal or a shell.
 
 use std::borrow::Cow;
+
+pub use headwater_execute::shell_quote;
 
 /// A time in seconds since 1970 as a date and time of day, in UTC: `2026-11-16 08:30:00 UTC`.
 pub fn date(seconds: i64) -> String {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use headwater_graph::{ProductRecord, Recipe, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::aliases::Alias;
 use crate::database::Database;
 use crate::journal::{Batch, VersionRow};
 use crate::rebuild::insert_version;
@@ -78,6 +79,24 @@ pub(crate) fn number(connection: &Connection, text: &str) -> rusqlite::Result<i6
     Ok(number.unwrap_or(-1))
 }
 
+/// A condition for products, with the numbers of the operation and of the run.
+fn condition(
+    connection: &Connection,
+    filter: &ProductFilter,
+) -> rusqlite::Result<(&'static str, i64, i64)> {
+    let id = |text: &Option<String>| match text {
+        Some(text) => number(connection, text),
+        None => Ok(-1),
+    };
+    let condition = match (&filter.operation, &filter.run) {
+        (None, None) => "?1 = ?2",
+        (Some(_), None) => "operation = ?1 AND ?2 = -1",
+        (None, Some(_)) => "?1 = -1 AND run = ?2",
+        (Some(_), Some(_)) => "operation = ?1 AND run = ?2",
+    };
+    Ok((condition, id(&filter.operation)?, id(&filter.run)?))
+}
+
 /// The smallest and largest prefix of recipes that begin with these hexadecimal digits.
 fn range(digits: &str) -> Option<(i64, i64)> {
     let first = digits.get(..digits.len().min(16))?;
@@ -146,21 +165,26 @@ impl Store {
         };
         let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
         database.read(|connection| {
-            let id = |text: &Option<String>| match text {
-                Some(text) => number(connection, text),
-                None => Ok(-1),
-            };
-            let (operation, run) = (id(&filter.operation)?, id(&filter.run)?);
-            let condition = match (&filter.operation, &filter.run) {
-                (None, None) => "?1 = ?2",
-                (Some(_), None) => "operation = ?1 AND ?2 = -1",
-                (None, Some(_)) => "?1 = -1 AND run = ?2",
-                (Some(_), Some(_)) => "operation = ?1 AND run = ?2",
-            };
+            let (condition, operation, run) = condition(connection, filter)?;
             let question = format!(
                 "SELECT {COLUMNS} FROM products WHERE {condition} ORDER BY id DESC LIMIT ?3"
             );
             select(connection, &question, (operation, run, limit))
+        })
+    }
+
+    /// How many products there are, whatever the limit says.
+    pub fn count_products(&self, filter: &ProductFilter) -> Result<u64, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(0);
+        };
+        database.read(|connection| {
+            let (condition, operation, run) = condition(connection, filter)?;
+            let question = format!("SELECT count(*) FROM products WHERE {condition}");
+            let count: i64 = connection
+                .prepare_cached(&question)?
+                .query_row((operation, run), |row| row.get(0))?;
+            Ok(count.cast_unsigned())
         })
     }
 
@@ -229,6 +253,31 @@ impl Store {
                 .into_iter()
                 .filter_map(whole)
                 .collect())
+        })
+    }
+
+    /// What a recipe was found to be equal to, by whom and when; `None` for one that has a product of its own, or nothing.
+    pub fn alias(&self, recipe: &Recipe) -> Result<Option<Alias>, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(None);
+        };
+        database.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT alias.target, names.text, alias.time FROM aliases AS alias
+                 JOIN names ON names.id = alias.run WHERE alias.prefix = ? AND alias.recipe = ?",
+            )?;
+            let mut rows = statement.query((crate::records::prefix(recipe), &recipe.0[..]))?;
+            let Some(row) = rows.next()? else {
+                return Ok(None);
+            };
+            let target = <[u8; 32]>::try_from(row.get_ref(0)?.as_blob()?);
+            let (run, time): (String, i64) = (row.get(1)?, row.get(2)?);
+            Ok(target.ok().map(|target| Alias {
+                recipe: *recipe,
+                target: Recipe(target),
+                run: run.into(),
+                time,
+            }))
         })
     }
 

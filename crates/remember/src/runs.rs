@@ -63,7 +63,7 @@ pub struct RunCounts {
     pub tasks: u64,
     /// Those that ran.
     pub executed: u64,
-    /// Those that were remembered.
+    /// Those that were remembered, without those that were found to be equal to something that was there.
     pub reused: u64,
     /// Those that failed.
     pub failed: u64,
@@ -88,7 +88,7 @@ pub struct RunRecord {
     pub tasks: u64,
     /// Those that ran.
     pub executed: u64,
-    /// Those that were remembered.
+    /// Those that were remembered, without those that were found to be equal to something that was there.
     pub reused: u64,
     /// Those that failed.
     pub failed: u64,

@@ -13,6 +13,7 @@ mod invariants;
 mod leftovers;
 mod licences;
 mod links;
+mod messages;
 mod paths;
 mod purity;
 mod questions;
@@ -75,6 +76,7 @@ const RULES: &[fn(&Workspace) -> Vec<Problem>] = &[
     escaping::check,
     figures::check,
     links::check,
+    messages::check,
     unsafety::check,
     questions::check,
     licences::check,

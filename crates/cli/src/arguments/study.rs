@@ -1,13 +1,73 @@
-//! The arguments of `headwater study run` and `headwater study report`.
+//! The arguments of `headwater study` and `headwater tune`.
 //!
 //! Law: what a flag means is said here, once, as help.
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
+use super::common::{StudyFile, Work};
+use super::values::size;
 use super::watching::Watching;
-use super::{resource, size};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StudyCommand {
+    /// Say what a study would compute, without computing anything
+    ///
+    /// The plan draws the parameter sets, finds the stages and tasks that they share, looks up which products are
+    /// remembered, and cuts the rest into buckets for so many workers. Nothing is executed and nothing is written to
+    /// the store; where there is none, none is made. Times are forecast where tasks of the workflow ran before
+    /// (`headwater tune STUDY` sees to that); otherwise every task counts as one.
+    #[command(after_help = "\
+Examples:
+  headwater study plan moat.yaml                          what is shared, and what is left to do
+  headwater study plan moat.yaml --set seed=7             the same with other random choices
+  headwater study plan moat.yaml --compare --workers 64   all algorithms that cut it into buckets
+  headwater study plan moat.yaml -o samples               and all sets as CSV, Parquet and Dakota")]
+    Plan(Box<StudyPlan>),
+    Run(Box<StudyRun>),
+    Report(StudyReport),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StudyPlan {
+    #[command(flatten)]
+    pub(crate) study: StudyFile,
+    /// Show all algorithms that cut stages into buckets, side by side
+    #[arg(long)]
+    pub(crate) compare: bool,
+    /// For how many workers [default: the cores of this machine]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) workers: Option<u32>,
+    /// What parameter sets share besides whole stages
+    #[arg(long, value_enum, default_value_t = ReuseKind::Graph)]
+    pub(crate) reuse: ReuseKind,
+    /// Compare RTMA and TRTMA exactly as they were published (Barreiros and Teodoro), where Headwater's differ
+    #[arg(long, requires = "compare")]
+    pub(crate) paper: bool,
+    /// At most so many stages in a bucket (naive, smart cut, RTMA) [default: 7]
+    #[arg(long, value_name = "N", requires = "compare", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) bucket_size: Option<u32>,
+    /// At most so many buckets [default: 6 per worker, for TRTMA 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_buckets: Option<u32>,
+    /// How much memory the products of a bucket may take while it runs (cost-balanced), such as 4GiB [default: any]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) bucket_memory: Option<u64>,
+    /// Write the parameter sets there: samples.csv, samples.parquet and samples.dat (Dakota)
+    #[arg(short, long = "output", value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReuseKind {
+    /// Every task that is the same
+    Graph,
+    /// Tasks whose stages begin alike: a task is shared if all before it in its stage are
+    Chain,
+    /// Nothing more
+    Stage,
+}
 
 /// Run a study: which parameters matter, how sure that is, and what sharing saved
 ///
@@ -32,38 +92,19 @@ Examples:
   headwater study run moat.yaml --reuse none                  how long it takes if nothing is shared
 `headwater study plan STUDY` says beforehand how much there is to do.")]
 pub(crate) struct StudyRun {
-    /// The study file (YAML or JSON)
-    pub(crate) study: PathBuf,
-    /// Change a value of the study file, such as method.vbd.samples=2048, seed=7 or 'until={ci: 0.1}'
-    #[arg(long, value_name = "PATH=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// How many cores to use [default: all of this machine]
-    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub(crate) jobs: Option<u32>,
-    /// How much memory running tasks and live products may take, such as 4GiB
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub(crate) memory: Option<u64>,
-    /// How much disk the products in the store may take, such as 50GiB: what no run needs makes room; intermediates take half of it at most and are not kept beyond that
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub(crate) disk: Option<u64>,
-    /// How much there is of another resource that operations ask for, such as gpu=2
-    #[arg(long, value_name = "NAME=N", value_parser = resource)]
-    pub(crate) resource: Vec<(String, u64)>,
-    /// How often a failed task is tried again, unless its operation says otherwise
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) retries: u32,
-    /// Start nothing more after the first failure
-    #[arg(long)]
-    pub(crate) fail_fast: bool,
+    #[command(flatten)]
+    pub(crate) study: StudyFile,
+    #[command(flatten)]
+    pub(crate) work: Work,
     /// What parameter sets share. `chain`, `stage` and `none` are for comparison: with them nothing is remembered or looked up
     #[arg(long, value_enum, default_value_t = RunReuse::Content)]
     pub(crate) reuse: RunReuse,
     /// Cut the work into buckets, each one unit, and share within buckets only: equal tasks, or with --reuse chain common beginnings. For comparison: nothing is remembered or looked up
     #[arg(long, value_enum, value_name = "ALGORITHM")]
     pub(crate) buckets: Option<BucketKind>,
-    /// At most so many stages in a bucket (naive, rtma)
-    #[arg(long, value_name = "N", default_value_t = 7, requires = "buckets", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) bucket_size: u32,
+    /// At most so many stages in a bucket (naive, rtma) [default: 7]
+    #[arg(long, value_name = "N", requires = "buckets", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) bucket_size: Option<u32>,
     /// At most so many buckets (trtma, cost) [default: 6 per core, for trtma 3]
     #[arg(long, value_name = "N", requires = "buckets", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_buckets: Option<u32>,
@@ -118,12 +159,27 @@ Examples:
 pub(crate) struct StudyReport {
     /// The study file (YAML or JSON)
     pub(crate) study: PathBuf,
-    /// Which run: its name, the beginning of it, or `last`, the latest of this study
+    /// The run: its name, the beginning of it, or `last`, the latest of this study
     #[arg(long, value_name = "RUN", default_value = "last")]
     pub(crate) run: String,
     /// Where the report goes [default: report.html in the folder of the run]
     #[arg(short, long = "output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Run one instance of a study, so that its plan knows what tasks cost
+///
+/// The instance has the default parameters and the first item of each input, and runs on one core. Its products are
+/// remembered like those of any run.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  headwater tune moat.yaml && headwater study plan moat.yaml --workers 64")]
+pub(crate) struct Tune {
+    #[command(flatten)]
+    pub(crate) study: StudyFile,
+    #[command(flatten)]
+    pub(crate) watching: Watching,
 }
 
 #[cfg(test)]
@@ -170,15 +226,18 @@ mod tests {
     fn a_run_without_flags_shares_everything() {
         Study::command().debug_assert();
         let run = run("run moat.yaml");
-        assert_eq!(run.study, PathBuf::from("moat.yaml"));
+        assert_eq!(run.study.file, PathBuf::from("moat.yaml"));
         assert_eq!(run.reuse, RunReuse::Content);
         assert_eq!(
             (run.buckets, run.bucket_size, run.max_buckets),
-            (None, 7, None)
+            (None, None, None)
         );
-        assert_eq!((run.retries, run.fail_fast), (0, false));
-        assert_eq!((run.jobs, run.memory, run.disk), (None, None, None));
-        assert!(run.set.is_empty() && run.deliver.is_empty() && run.resource.is_empty());
+        assert_eq!((run.work.retries, run.work.fail_fast), (0, false));
+        assert_eq!(
+            (run.work.cores.jobs, run.work.memory, run.work.disk),
+            (None, None, None)
+        );
+        assert!(run.study.set.is_empty() && run.deliver.is_empty() && run.work.resource.is_empty());
         assert_eq!(run.output, None);
     }
 
@@ -188,13 +247,13 @@ mod tests {
             "run moat.yaml --set method.vbd.samples=64 --set seed=2 -j 2 --memory 1GiB --disk 2KiB --retries 3 \
              --fail-fast --resource gpu=2 --deliver mask --deliver overlay -o results",
         );
-        assert_eq!(run.set, ["method.vbd.samples=64", "seed=2"]);
+        assert_eq!(run.study.set, ["method.vbd.samples=64", "seed=2"]);
         assert_eq!(
-            (run.jobs, run.memory, run.disk),
+            (run.work.cores.jobs, run.work.memory, run.work.disk),
             (Some(2), Some(1 << 30), Some(2048))
         );
-        assert_eq!((run.retries, run.fail_fast), (3, true));
-        assert_eq!(run.resource, [("gpu".to_owned(), 2)]);
+        assert_eq!((run.work.retries, run.work.fail_fast), (3, true));
+        assert_eq!(run.work.resource, [("gpu".to_owned(), 2)]);
         assert_eq!(run.deliver, ["mask", "overlay"]);
         assert_eq!(run.output, Some(PathBuf::from("results")));
     }
@@ -218,7 +277,7 @@ mod tests {
         ] {
             let text = format!("run a --buckets {name} --bucket-size 5 --max-buckets 12");
             let run = run(&text);
-            assert_eq!((run.buckets, run.bucket_size), (Some(kind), 5));
+            assert_eq!((run.buckets, run.bucket_size), (Some(kind), Some(5)));
             assert_eq!(run.max_buckets, Some(12));
         }
         let both = run("run a --buckets rtma --reuse chain");

@@ -32,8 +32,7 @@ pub(super) fn watch(as_json: bool) {
         }
         let message = "stopped: nothing was written";
         if as_json {
-            let object = serde_json::json!({"error": message, "stopped": true});
-            show::line(&object.to_string());
+            show::line(&show::error_object(message, None, None).to_string());
         }
         // A bar leaves the cursor in its line.
         let newline = if io::stderr().is_terminal() { "\n" } else { "" };

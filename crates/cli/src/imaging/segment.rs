@@ -17,7 +17,8 @@ use serde_json::{Map, Value, json};
 
 use super::outputs::{self, Output};
 use super::{open, seconds, settings, tiled, unreadable, wrong_use};
-use crate::arguments::{Common, Segment};
+use crate::arguments::Common;
+use crate::arguments::imaging::Segment;
 use crate::show;
 
 /// More pixels than this are not segmented at once: 32 bytes are needed for each.
@@ -295,7 +296,6 @@ fn as_json(options: &Segment, outcome: &Outcome, total: f64) -> Value {
     for (name, time) in outcome.times.steps(options) {
         times.insert(name.to_owned(), seconds(time));
     }
-    times.insert("total".to_owned(), seconds(total));
     let mut object = json!({
         "status": outcome.status.code(),
         "meaning": outcome.status.meaning(),
@@ -317,7 +317,8 @@ fn as_json(options: &Segment, outcome: &Outcome, total: f64) -> Value {
         object["jaccard"] = json!(agreement.jaccard());
         object["differing"] = json!(agreement.differing());
     }
-    object["seconds"] = Value::Object(times);
+    object["seconds"] = seconds(total);
+    object["step_seconds"] = Value::Object(times);
     object["mask"] = json!(options.output);
     if let Some(overlay) = &options.overlay {
         object["overlay"] = json!(overlay);

@@ -15,7 +15,8 @@ use serde_json::json;
 use super::order::{Plan, in_order};
 use super::outputs::{self, Output, Writing};
 use super::{cores, failed, seconds, wrong_use};
-use crate::arguments::{Common, Synthesis};
+use crate::arguments::Common;
+use crate::arguments::imaging::Synthesis;
 use crate::progress::Steps;
 use crate::show;
 
@@ -141,7 +142,7 @@ pub(super) fn synth(options: &Synthesis, common: &Common) -> Result<ExitCode, Er
 
     let plan = Plan {
         count: height.div_ceil(BAND),
-        threads: options.jobs.map_or_else(cores, |jobs| jobs as usize),
+        threads: options.cores.number().unwrap_or_else(cores),
         reads_in_order: false,
     };
     let mut steps = Steps::new("synth", "band", plan.count, common.json);

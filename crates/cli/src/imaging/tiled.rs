@@ -23,7 +23,8 @@ use super::segment::{
     Found, Job, Outcome, Outputs, STATUSES, Tally, Times, agreement, level, one, same_size, to_mask,
 };
 use super::{cores, open, unreadable, unwritable, wrong_use};
-use crate::arguments::{Common, Segment};
+use crate::arguments::Common;
+use crate::arguments::imaging::Segment;
 use crate::progress::Steps;
 
 /// Bytes of decoded parts of a file that a thread keeps.
@@ -167,7 +168,7 @@ pub(super) fn segment(
     };
     let plan = Plan {
         count: boxes.len(),
-        threads: options.jobs.map_or_else(cores, |jobs| jobs as usize),
+        threads: options.cores.number().unwrap_or_else(cores),
         reads_in_order: image.in_order() || reference.as_ref().is_some_and(Source::in_order),
     };
 

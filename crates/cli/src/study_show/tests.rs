@@ -87,7 +87,7 @@ fn two_phases_and_a_forecast() {
 
     tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
-    forecast of phase 1 from the tuning run 20261116-0829-77aa: 20.5 s for 2,857 tasks, 41.0 s of work; in fact: 13.8 s for 1,904 tasks, 26.0 s of work
+    forecast of the screening from the tuning run 20261116-0829-77aa: 20.5 s for 2,857 tasks, 41.0 s of work; in fact: 13.8 s for 1,904 tasks, 26.0 s of work
     ");
 }
 

@@ -85,6 +85,7 @@ pages! {
     graphs: "graphs.md",
     install: "install.md",
     iteration: "iteration.md",
+    json: "json.md",
     nuclei: "nuclei.md",
     peers: "peers.md",
     programs: "programs.md",

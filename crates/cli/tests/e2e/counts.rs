@@ -149,14 +149,14 @@ fn helpers_are_drawn_and_not_counted() {
         .ended(0)
         .report()
         .0;
-    for (key, of) in [("tasks", "tasks"), ("execute", "execute")] {
+    for (key, of) in [("tasks", "tasks"), ("to_execute", "to_execute")] {
         let stages = dry["stages"].as_array().expect("stages");
         let sum: u64 = stages.iter().map(|stage| number(stage, of)).sum();
         assert_eq!(sum, number(&dry, key), "{dry}");
     }
     assert_eq!(
         dry["to_run"].as_array().map(Vec::len),
-        Some(number(&dry, "execute") as usize)
+        Some(number(&dry, "to_execute") as usize)
     );
     let report = place.headwater(&with(&["--json"])).ended(0).report().0;
     adds_up(&report);

@@ -247,3 +247,78 @@ fn a_killed_run_leaves_its_work_to_others() {
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
     assert_eq!(report["executed"], 8);
 }
+
+/// A number, sorted, and framed by a command that changes on the way.
+const TURNS: &str = r#"
+headwater: 1
+workflow: turns
+inputs: {text: file}
+parameters: {n: {type: int, default: 1}}
+stages:
+  a: [{op: a, in: {text: text}, params: {n: $n}, out: {text: x}}]
+  b: [{op: b, in: {text: x}, out: {text: y}}]
+  c: [{op: c, in: {text: y}, out: {text: z}}]
+outputs: {z: z}
+operations:
+  a:
+    command: [sh, a.sh, "{in.text}", "{param.n}", "{out.text}"]
+    uses: [a.sh]
+    inputs: {text: file}
+    params: {n: int}
+    outputs: {text: {type: file, path: o.txt}}
+  b: {shell: "sort -r {in.text} > {out.text}", inputs: {text: file}, outputs: {text: {type: file, path: o.txt}}}
+  c: {shell: "cat {in.text} > {out.text}", inputs: {text: file}, outputs: {text: {type: file, path: o.txt}}}
+"#;
+
+/// `b` of the last run is equal to what `b` was with another script. That script is no part of how it came to be.
+#[test]
+fn what_is_equal_to_a_product_keeps_its_own_history() {
+    let place = Place::with_flow(TURNS);
+    place.write("data.yaml", "inputs: {text: text.txt}\n");
+    place.write("text.txt", "one\n");
+    let plain = "cp $1 $3; echo $2 >> $3\n";
+    place.write("a.sh", plain);
+    let run = |set: &str| place.run(&["--inputs", "data.yaml", "--set", set], 0);
+    run("n=1");
+    place.write("a.sh", "cp $1 $3; echo 2 >> $3\n");
+    run("n=1");
+    place.write("a.sh", plain);
+    let changed = TURNS.replace("cat {in.text}", "cat -v {in.text}");
+    place.write("flow.yaml", &changed);
+    let before = run("n=1").0["run"].as_str().unwrap().to_owned();
+    let last = run("n=2");
+    assert_eq!(last.ran(), ["a.a", "c.c"], "`b` is cut off");
+
+    let told = |arguments: &[&str]| place.headwater(arguments).ended(0).stdout;
+    for text in [
+        told(&["explain", "last", "c.c"]),
+        told(&["explain", "last", "b.b"]),
+        told(&["runs", "diff", &before, "last"]),
+    ] {
+        assert!(text.contains("parameter `n`: 1 -> 2"), "{text}");
+        assert!(!text.contains("a.sh"), "{text}");
+    }
+
+    // From the output to what it was made from, step by step.
+    let task = |name: &str| {
+        let shown = told(&["explain", "last", name, "--json"]);
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        shown["recipe"].as_str().unwrap().to_owned()
+    };
+    let show = |recipe: &str| told(&["products", "show", recipe]);
+    let (a, b) = (task("a.a"), task("b.b"));
+    assert!(show(&task("c.c")).contains(&b[..12]));
+    let cut_off = show(&b);
+    assert!(
+        cut_off.contains(&format!("output `text` of product {}", &a[..12])),
+        "{cut_off}"
+    );
+    assert!(cut_off.contains("to be equal to product"), "{cut_off}");
+    assert!(show(&a).contains("parameters n = 2"));
+
+    // Also from the side of those that are compared with it later.
+    run("n=3");
+    let text = told(&["explain", "last", "c.c"]);
+    assert!(text.contains("parameter `n`: 2 -> 3"), "{text}");
+    assert!(!text.contains("a.sh"), "{text}");
+}

@@ -28,7 +28,7 @@ pub(crate) fn runs_once(name: &str, flow: &str, tasks: usize) -> (Place, Report)
         dry.push("--dry-run");
         let plan = place.headwater(&dry).ended(0).report();
         assert_eq!(plan.number("tasks"), tasks);
-        assert_eq!(plan.number("execute"), execute);
+        assert_eq!(plan.number("to_execute"), execute);
     };
     plan(tasks);
     assert!(

@@ -223,7 +223,7 @@ operations:
     place.run(&["--inputs", "data.yaml"], 0);
     let arguments = ["--inputs", "data.yaml", "--set", "p=2"];
     let plan = place.run(&[&arguments[..], &["--dry-run"]].concat(), 0);
-    assert_eq!((plan.number("execute"), plan.number("cut_off")), (1, 3));
+    assert_eq!((plan.number("to_execute"), plan.number("cut_off")), (1, 3));
     let report = place.run(&arguments, 0);
     assert_eq!(
         (report.number("executed"), report.number("cut_off")),

@@ -121,6 +121,10 @@ fn once_ends_what_runs_and_keeps_what_is_done() {
         all_gone(&place);
         let runs = place.headwater(&["runs", "ls"]).ended(0).stdout;
         assert!(runs.contains("cancelled"), "{runs}");
+        place
+            .headwater(&["explain", "last", "work.work[5]"])
+            .ended(2)
+            .says(&["did not come to `work.work[5]`"]);
         // Nothing of the work is left behind.
         let work = place.path(".headwater/work");
         assert!(!work.exists() || fs::read_dir(work).expect("a folder").next().is_none());

@@ -238,7 +238,7 @@ fn a_list_of_unknown_length_is_iterated_and_gathered() {
     assert_eq!(delivered(&again.folder()), delivered(&report.folder()));
     // With everything known, the plan is exact from the beginning.
     let plan = place.run(&["--inputs", "data.yaml", "--dry-run"], 0);
-    assert_eq!(plan.number("execute"), 0);
+    assert_eq!(plan.number("to_execute"), 0);
 }
 
 const PATIENTS: &str = r#"

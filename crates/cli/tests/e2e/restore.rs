@@ -59,7 +59,7 @@ fn runs(place: &Place, last: i64, executed: &[&str]) {
         .collect();
     announced.sort_unstable();
     assert_eq!(announced, executed, "announced for {last}");
-    assert_eq!(plan.number("execute"), executed.len());
+    assert_eq!(plan.number("to_execute"), executed.len());
     let report = place.run(&arguments, 0);
     assert_eq!(report.ran(), executed, "executed for {last}");
     assert_eq!(report.number("executed"), executed.len());
@@ -141,6 +141,12 @@ fn what_is_damaged_is_told_and_made_again() {
         report.0["notes"].to_string()
     };
     assert!(noted(1).contains("damaged in the store: object "));
+    // Whoever asks is told so.
+    let lost = ["last.last", "side.add"].map(|task| {
+        let why = place.headwater(&["explain", "last", task, "--json"]);
+        why.ended(0).report().0["lost"].clone()
+    });
+    assert!(lost.iter().any(|lost| *lost == "damaged"), "{lost:?}");
     // The first page of the database.
     let database = place.path(".headwater/records.sqlite");
     let mut pages = fs::read(&database).expect("a database");
@@ -148,4 +154,94 @@ fn what_is_damaged_is_told_and_made_again() {
     fs::write(&database, pages).expect("written");
     assert!(noted(0).contains("damaged in the store: the record database"));
     assert_eq!(output(&place.run(&["--inputs", "data.yaml"], 0)), before);
+}
+
+/// An operation that says that it is pure, and is not: `roll` gives something else each time.
+const ROLL: &str = r#"
+headwater: 1
+workflow: roll
+inputs: {start: int}
+stages:
+  roll: [{op: roll, in: {start: start}, out: {file: rolled}}]
+  use: [{op: use, in: {file: rolled}, out: {file: used}}]
+outputs: [rolled, used]
+operations:
+  roll:
+    shell: head -c 16 /dev/urandom | od -An -tx1 > {out.file}
+    inputs: {start: int}
+    outputs: {file: {path: made}}
+  use:
+    shell: (echo used; cat {in.file}) > {out.file}
+    inputs: {file: file}
+    outputs: {file: {path: made}}
+"#;
+
+/// Products that no longer fit each other are told for as long as they are there; and who is not to blame is not blamed.
+#[test]
+fn what_came_out_different_is_told_again_and_again() {
+    let place = Place::with_flow(ROLL);
+    place.write("data.yaml", "inputs: {start: 1}\n");
+    let run = || place.run(&["--inputs", "data.yaml"], 0);
+    let told = |arguments: &[&str]| place.headwater(arguments).ended(0).stdout;
+    let first = run();
+    let [rolled, used] = ["rolled", "used"].map(|output| first.texts(output).remove(0));
+    for task in ["roll.roll", "use.use"] {
+        let text = told(&["explain", "last", task]);
+        assert!(!text.contains("does not fit"), "{text}");
+    }
+
+    lose(&place, &[&rolled]);
+    let second = run();
+    assert_eq!(second.ran(), ["roll.roll"]);
+    let notes = second.0["notes"].to_string();
+    assert!(notes.contains("operation `roll` was run again"), "{notes}");
+    assert_eq!(second.texts("used"), [used.clone()], "it is reused");
+    // Not only when it happens.
+    run();
+    let text = told(&["explain", "last", "use.use"]);
+    assert!(
+        text.contains("But it does not fit what it was made from"),
+        "{text}"
+    );
+    assert!(
+        text.contains("`use.use` was made from other bytes of `roll.roll`"),
+        "{text}"
+    );
+    let text = told(&["runs", "diff"]);
+    assert!(
+        text.contains("`use.use` was made from other bytes of `roll.roll`"),
+        "{text}"
+    );
+    let text = told(&["explain", "last", "roll.roll"]);
+    assert!(!text.contains("does not fit"), "{text}");
+
+    // Both are made again: `use` reads something else, and so gives something else.
+    let rolled = second.texts("rolled").remove(0);
+    lose(&place, &[&rolled, &used]);
+    let third = run();
+    assert_eq!(third.ran(), ["roll.roll", "use.use"]);
+    let notes = third.0["notes"].to_string();
+    assert!(notes.contains("operation `roll`"), "{notes}");
+    assert!(!notes.contains("operation `use`"), "{notes}");
+    let text = told(&["explain", "last", "use.use"]);
+    assert!(!text.contains("does not fit"), "they fit again: {text}");
+}
+
+/// A check names what it is about, and sets nothing aside that is not there.
+#[test]
+fn a_check_names_the_products_of_what_is_missing() {
+    let place = chain();
+    runs(&place, 1, &ALL);
+    lose(&place, &[THREE]);
+    let checked = place.headwater(&["products", "verify"]).ended(1);
+    let line = checked
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("missing"));
+    let line = line.expect("a missing object");
+    assert!(
+        line.contains("output `file` of product") && line.contains("as `three.add`"),
+        "{line}"
+    );
+    assert!(!checked.stderr.contains("set aside"), "{}", checked.stderr);
 }

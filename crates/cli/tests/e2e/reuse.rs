@@ -92,7 +92,7 @@ fn planned(place: &Place, arguments: &[&str]) -> Vec<String> {
         .as_array()
         .expect("a list of tasks")
         .clone();
-    assert_eq!(list.len(), report.number("execute"));
+    assert_eq!(list.len(), report.number("to_execute"));
     let mut tasks: Vec<String> = list
         .iter()
         .map(|task| task["task"].as_str().expect("an address").to_owned())

@@ -18,6 +18,7 @@ fn place(study: &str) -> Place {
     std::fs::create_dir_all(place.path("flows")).expect("a folder can be made");
     place.write("flows/nuclei.yaml", NUCLEI);
     place.write("study.yaml", study);
+    place.write("tiles/0.png", "");
     place
 }
 
@@ -166,4 +167,11 @@ fn the_schema_of_studies_is_printed() {
         schema["properties"]["method"]["properties"]["vbd"]["required"][0],
         "samples"
     );
+}
+
+#[test]
+fn data_that_is_not_there_is_told_by_check() {
+    let place = place(&MOAT.replace("tiles/*.png", "tiles/*.tif"));
+    let ran = place.headwater(&["check", "study.yaml"]).ended(2);
+    ran.says(&["no file matches `tiles/*.tif`", "study.yaml:4:16"]);
 }

@@ -55,7 +55,7 @@ fn the_plan_of_the_screening_shares_what_its_sets_have_in_common() {
     assert_eq!(number(&plan, "instances"), 640);
     assert_eq!(number(&plan, "stage_instances"), 3 * 640);
     assert_eq!(number(&plan, "tasks"), 9 * 640);
-    assert_eq!(number(&plan, "remembered"), 0);
+    assert_eq!(number(&plan, "reused"), 0);
     assert_eq!(plan["parameters"].as_array().expect("a list").len(), 15);
     let normalize = &plan["stages"][0];
     assert_eq!(normalize["instances"], 640);
@@ -223,7 +223,7 @@ fn what_a_run_has_made_is_remembered_in_the_plan_and_the_store_stays_as_it_is() 
         .collect();
     assert!(changed.is_empty(), "the store stays as it is: {changed:?}");
     assert_eq!(
-        number(&plan, "remembered"),
+        number(&plan, "reused"),
         8,
         "normalization and the seven tasks"
     );
@@ -233,7 +233,7 @@ fn what_a_run_has_made_is_remembered_in_the_plan_and_the_store_stays_as_it_is() 
     );
     assert_eq!(plan["cost_unit"], "seconds");
     let costs = &plan["costs"];
-    assert_eq!(costs["from"], "remembered products");
+    assert_eq!(costs["from"], "products");
     assert_eq!(costs["unknown"], serde_json::json!(["imaging/dice"]));
 }
 
@@ -252,7 +252,7 @@ fn a_tuning_run_makes_forecasts_possible() {
     assert!(operations.iter().all(|tuned| real(&tuned["seconds"]) > 0.0));
 
     let plan = plan(&place, &["nuclei/moat.yaml", "--compare"]);
-    assert_eq!(plan["costs"]["from"], "tuning run");
+    assert_eq!(plan["costs"]["from"], "tuning");
     assert_eq!(plan["costs"]["run"], tuned["run"]);
     assert_eq!(plan["costs"]["unknown"], serde_json::json!([]));
     let forecast = &plan["forecast"];
@@ -260,7 +260,7 @@ fn a_tuning_run_makes_forecasts_possible() {
     assert!(real(&forecast["work_seconds"]) >= real(&forecast["seconds"]));
     assert!(real(&forecast["disk_bytes"]) > 1e6);
     // The reference and what the sets share with it is there already.
-    assert!(number(&plan, "remembered") >= 7);
+    assert!(number(&plan, "reused") >= 7);
 
     let again = place
         .headwater(&["tune", "nuclei/moat.yaml", "--json"])
@@ -427,15 +427,15 @@ fn a_tuning_run_that_fails_says_why() {
     assert!(ran.stderr.contains(".again.sh"), "{}", ran.stderr);
     assert!(
         ran.stdout
-            .contains("2 tasks executed, 0 remembered, 1 failed\n"),
+            .contains("2 tasks executed, 0 reused, 1 failed\n"),
         "{}",
         ran.stdout
     );
     let again = place.headwater(&["tune", "study.yaml", "--json"]).ended(1);
     let again: Value = serde_json::from_str(&again.stdout).expect("JSON");
-    assert_eq!(again["remembered"], 2);
+    assert_eq!(again["reused"], 2);
     assert_eq!(again["failed"], 1);
-    assert_eq!(again["not_run"], 0);
+    assert_eq!(again["left"], 0);
 }
 
 /// Cells are read as their parameters want them, and those that cannot be are told with their places.
@@ -744,7 +744,7 @@ fn a_plan_looks_into_the_store_that_it_is_given() {
         let mut all = vec!["study.yaml"];
         all.extend(arguments);
         let plan = plan(&place, &all);
-        (number(&plan, "remembered"), number(&plan, "to_execute"))
+        (number(&plan, "reused"), number(&plan, "to_execute"))
     };
     assert_eq!(remembered(&["--store", "other"]), (1, 2));
     assert_eq!(remembered(&["--store", "other", "--read-only"]), (1, 2));

@@ -595,7 +595,7 @@ operations:
     // Three sets of two items of three tasks, and one reference of two for both items.
     let told = place.told("log").len();
     assert_eq!((told, count(&apart, "executed")), (20, 20), "{}", apart.0);
-    assert_eq!(count(&apart, "remembered"), 0);
+    assert_eq!(count(&apart, "reused"), 0);
     let shared = run(&place, &[], 0);
     assert_eq!(count(&shared, "executed"), 5);
     assert_eq!(results(&shared.folder()), results(&apart.folder()));

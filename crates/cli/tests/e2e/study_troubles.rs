@@ -142,7 +142,7 @@ fn in_the_middle() -> (Place, Child, usize) {
             let plan = place
                 .headwater(&["study", "plan", "study.yaml", "--json"])
                 .ended(0);
-            let remembered = plan.report().number("remembered");
+            let remembered = plan.report().number("reused");
             if remembered + 2 == place.told("log").len() {
                 return (place, child, remembered);
             }
@@ -156,7 +156,7 @@ fn the_rest(place: &Place, remembered: usize) -> Report {
     fs::write(place.side().join("go"), "").expect("a file");
     let before: BTreeSet<String> = place.told("log").into_iter().collect();
     let rest = run(place, &[], 0);
-    assert_eq!(count(&rest, "remembered"), remembered);
+    assert_eq!(count(&rest, "reused"), remembered);
     assert_eq!(
         count(&rest, "executed"),
         count(&rest, "distinct") - remembered
@@ -183,7 +183,7 @@ fn a_killed_study_goes_on_where_it_was() {
     let rest = the_rest(&place, remembered);
     let again = run(&place, &[], 0);
     assert_eq!(count(&again, "executed"), 0);
-    assert_eq!(count(&again, "remembered"), count(&again, "distinct"));
+    assert_eq!(count(&again, "reused"), count(&again, "distinct"));
     assert_eq!(results(&again.folder()), results(&rest.folder()));
 }
 
@@ -261,7 +261,7 @@ fn a_value_that_is_no_number_is_a_failed_evaluation() {
     }
     assert!(failed > 0);
     assert_eq!(report.number("failed"), failed);
-    let first = report.0["failures"][0]["why"].as_str().expect("a text");
+    let first = report.0["failures"][0]["message"].as_str().expect("a text");
     assert!(first.contains("holds `"), "{first}");
     near(&index(&answer(&report), "mu_star"), &[0.0, 19.0], 1e-9);
 }

@@ -278,7 +278,9 @@ fn every_line_of_progress_is_an_event() {
     );
     let last = *of(&all, "progress").last().expect("progress");
     assert_eq!((&last["planned"], &last["ended"]), (&8.into(), &8.into()));
-    assert!(last["elapsed"].is_f64() && last["rate"].is_f64() && last["left"] == 0.0);
+    assert!(
+        last["elapsed_seconds"].is_f64() && last["rate"].is_f64() && last["left_seconds"] == 0.0
+    );
     let stage = |place: usize, name: &str| last["stages"][place][name].as_u64();
     let names = [
         "tasks", "waiting", "running", "executed", "reused", "failed", "blocked",
@@ -626,7 +628,7 @@ fn a_run_that_was_killed_is_shown_as_interrupted() {
         (&object["executed"], &object["left"]),
         (&Value::Null, &Value::Null)
     );
-    let folder = object["outputs"].as_str().expect("a folder");
+    let folder = object["folder"].as_str().expect("a folder");
     let trace = fs::read_to_string(format!("{folder}/trace.tsv")).expect("a trace");
     assert!(trace.starts_with("task\tstate\t"), "{trace}");
     assert_eq!(object["task_list"].as_array().map(Vec::len), Some(0));

@@ -83,7 +83,10 @@ impl Coordinator {
         let slot = &mut self.slots[task.index()];
         slot.cut_off = true;
         slot.presence = Presence::Stored;
-        self.counts.cut_off += usize::from(!slot.implicit);
+        if !slot.implicit {
+            self.counts.cut_off += 1;
+            self.stages.cut_off(slot.stage, slot.occurrence, true);
+        }
         if let Some(from) = shared {
             slot.presence = Presence::Here;
             slot.memory = memory;

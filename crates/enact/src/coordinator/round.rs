@@ -203,9 +203,13 @@ impl Coordinator {
                     slot.restored |= slot.state == State::Known;
                     // It would be found equal to itself, and its outputs would still be gone.
                     slot.comparable = false;
-                    self.counts.cut_off -= usize::from(slot.cut_off);
+                    // Implicit tasks are not counted as cut off.
+                    if slot.cut_off && !slot.implicit {
+                        self.counts.cut_off -= 1;
+                        self.stages.cut_off(slot.stage, slot.occurrence, false);
+                    }
                     slot.cut_off = false;
-                    self.counts.found -= usize::from(slot.found);
+                    self.counts.found -= usize::from(slot.found && !slot.implicit);
                     slot.found = false;
                 }
                 slot.state = State::Waiting;

@@ -170,6 +170,12 @@ impl Coordinator {
             self.counts.cut_off as u64,
             count(&|slot| slot.cut_off && !slot.implicit),
         );
+        let by_stage = self.stages.progress();
+        expect(
+            "cut off by stage",
+            by_stage.iter().map(|stage| stage.cut_off as u64).sum(),
+            count(&|slot| slot.cut_off && !slot.implicit && slot.occurrence != NONE),
+        );
         expect(
             "found",
             self.counts.found as u64,

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use headwater_graph::TaskId;
 
-use super::{NONE, StageRules};
+use super::{NONE, StageProgress, StageRules};
 use crate::Parallelism;
 
 /// No stage at all.
@@ -28,6 +28,8 @@ struct StageState {
     helpers: u32,
     /// Tasks that had to run, implicit ones left out.
     planned: u32,
+    /// Those of them that turned out to be equal to something that was there.
+    cut_off: u32,
     /// No more instances will come.
     complete: bool,
     ancestors: Vec<usize>,
@@ -139,15 +141,26 @@ impl Stages {
         self.stages[usize::from(stage)].helpers -= 1;
     }
 
-    /// For each stage: (planned, not ended), implicit tasks left out.
-    pub(super) fn progress(&self) -> Vec<(usize, usize)> {
+    /// A task of this stage, not an implicit one, turned out to be equal to something that was there; or has to run
+    /// after all.
+    pub(super) fn cut_off(&mut self, stage: u16, occurrence: u32, is_so: bool) {
+        if occurrence != NONE {
+            let state = &mut self.stages[usize::from(stage)];
+            state.cut_off = match is_so {
+                true => state.cut_off + 1,
+                false => state.cut_off - 1,
+            };
+        }
+    }
+
+    /// Where the tasks of each stage stand, implicit ones left out.
+    pub(super) fn progress(&self) -> Vec<StageProgress> {
         self.stages
             .iter()
-            .map(|stage| {
-                (
-                    stage.planned as usize,
-                    (stage.unsettled - stage.helpers) as usize,
-                )
+            .map(|stage| StageProgress {
+                planned: stage.planned as usize,
+                unsettled: (stage.unsettled - stage.helpers) as usize,
+                cut_off: stage.cut_off as usize,
             })
             .collect()
     }

@@ -48,6 +48,14 @@ impl Expander {
             .map(|made| (made.stage, &made.path))
     }
 
+    /// Visits the tasks of all instances, with the numbers of these.
+    pub fn for_each_task(&self, visit: &mut dyn FnMut(usize, TaskId)) {
+        for (number, made) in self.occurrences.iter().enumerate() {
+            let tasks = made.tasks.iter().filter(|task| **task != super::NO_TASK);
+            tasks.for_each(|task| visit(number, *task));
+        }
+    }
+
     /// The name of a stage.
     pub fn stage_name(&self, stage: usize) -> &Arc<str> {
         &self.stages[stage].name

@@ -220,7 +220,7 @@ fn a_tolerant_synchronisation_goes_on_without_a_list() {
     assert_eq!(ran.reads("M"), ["M <- b-all: (P[1-1])"]);
     assert_eq!(
         ran.enactment.take_notes(),
-        ["`M` goes on without 2 failed of 3 items of `b`"]
+        ["`M` goes on without 2 failed of 3 items of `b`: `b[1-0]`, 1 that never came to be"]
     );
 }
 

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use headwater_graph::{
-    Binding, DataOrigin, Diagnostic, OutputBinding, Parameter, Scalar, ScalarType, Span, Workflow,
+    Diagnostic, OutputBinding, Parameter, Scalar, ScalarType, Span, Type, Workflow,
 };
 
+use super::ancestry::Ancestry;
 use super::{
     Levels, Method, Override, Placed, Setting, Step, StudyFile, StudyInput, StudyValue, Walk,
 };
@@ -171,12 +172,16 @@ impl<'a> Resolver<'a> {
             .map(|input| &*input.name.value)
             .collect();
         let mut given: BTreeMap<&str, &StudyInput> = BTreeMap::new();
+        // Inputs that are named, and have no value.
+        let mut open: BTreeMap<&str, Span> = BTreeMap::new();
         // Inputs that an unknown name was probably meant for; that they are missing is no second mistake.
         let mut misspelt: BTreeSet<&str> = BTreeSet::new();
         for input in &self.study.inputs {
             let name = &input.name.value;
             if known.contains(&**name) {
-                if !is_null(&input.value) {
+                if is_null(&input.value) {
+                    open.insert(name, input.name.span);
+                } else {
                     given.insert(name, input);
                 }
                 continue;
@@ -224,7 +229,14 @@ impl<'a> Resolver<'a> {
         }
         for input in &self.workflow.inputs {
             let name = &input.name;
-            if !input.optional && !given.contains_key(&**name) && !misspelt.contains(&**name) {
+            if input.optional || given.contains_key(&**name) || misspelt.contains(&**name) {
+                continue;
+            }
+            if let Some(span) = open.get(&**name) {
+                let message = format!("input `{name}` has no value, and the workflow needs one");
+                let hint = format!("write {} after `{name}:`", wanted_for(&input.input_type));
+                self.report.error_with(*span, message, hint);
+            } else {
                 let message =
                     format!("the workflow needs input `{name}`, and the study gives none");
                 let hint =
@@ -760,92 +772,25 @@ fn quoted<'v>(parameter: &Parameter, value: &'v Scalar) -> Option<&'v str> {
 }
 
 /// Whether a workflow declares more than one value to try.
-fn is_varied(parameter: &Parameter) -> bool {
+pub(crate) fn is_varied(parameter: &Parameter) -> bool {
     parameter.range.is_some_and(|(low, high)| low < high) || parameter.values.len() > 1
+}
+
+/// What an input may get.
+fn wanted_for(input_type: &Type) -> String {
+    match input_type {
+        Type::List(element) => {
+            let one = wanted_for(element);
+            format!("a list in brackets, each member {one},")
+        }
+        Type::Bool | Type::Int | Type::Float | Type::Text => {
+            format!("a value of type {input_type}, or a list of them,")
+        }
+        Type::Directory => "a folder, a list of them or a pattern such as `data/*`".to_owned(),
+        _ => "a file, a list of them or a pattern such as `\"data/*\"`".to_owned(),
+    }
 }
 
 fn is_null(value: &StudyValue) -> bool {
     matches!(value, StudyValue::Data(DataValue::Single(datum)) if datum.value == DatumValue::Null)
-}
-
-/// Where data comes from.
-struct Ancestry<'a> {
-    workflow: &'a Workflow,
-    origins: BTreeMap<Arc<str>, DataOrigin>,
-    /// Inputs that get an output.
-    references: &'a BTreeMap<Arc<str>, OutputBinding>,
-}
-
-impl<'a> Ancestry<'a> {
-    fn new(
-        workflow: &'a Workflow,
-        references: &'a BTreeMap<Arc<str>, OutputBinding>,
-    ) -> Ancestry<'a> {
-        Ancestry {
-            workflow,
-            origins: workflow.origins(),
-            references,
-        }
-    }
-
-    /// Goes back from a data name; `visit` sees each origin once.
-    fn walk(&self, data: &Arc<str>, mut visit: impl FnMut(DataOrigin)) {
-        let mut seen = BTreeSet::from([Arc::clone(data)]);
-        let mut pending = vec![Arc::clone(data)];
-        let mut tasks = BTreeSet::new();
-        while let Some(name) = pending.pop() {
-            let Some(origin) = self.origins.get(&name).copied() else {
-                continue;
-            };
-            let before: Vec<Arc<str>> = match origin {
-                DataOrigin::Input(position) => {
-                    visit(origin);
-                    let input = &self.workflow.inputs[position];
-                    let output = self.references.get(&input.name);
-                    output
-                        .map(|output| Arc::clone(&output.data))
-                        .into_iter()
-                        .collect()
-                }
-                DataOrigin::Task { stage, task } => {
-                    if !tasks.insert((stage, task)) {
-                        continue;
-                    }
-                    visit(origin);
-                    let definition = &self.workflow.stages[stage].tasks[task];
-                    definition.inputs.values().cloned().collect()
-                }
-            };
-            for name in before {
-                if seen.insert(Arc::clone(&name)) {
-                    pending.push(name);
-                }
-            }
-        }
-    }
-
-    fn inputs_behind(&self, data: &Arc<str>) -> BTreeSet<Arc<str>> {
-        let mut found = BTreeSet::new();
-        self.walk(data, |origin| {
-            if let DataOrigin::Input(position) = origin {
-                found.insert(Arc::clone(&self.workflow.inputs[position].name));
-            }
-        });
-        found
-    }
-
-    fn parameters_behind(&self, data: &Arc<str>) -> BTreeSet<Arc<str>> {
-        let mut found = BTreeSet::new();
-        self.walk(data, |origin| {
-            if let DataOrigin::Task { stage, task } = origin {
-                let definition = &self.workflow.stages[stage].tasks[task];
-                for binding in definition.parameters.values() {
-                    if let Binding::Parameter(name) = binding {
-                        found.insert(Arc::clone(name));
-                    }
-                }
-            }
-        });
-        found
-    }
 }

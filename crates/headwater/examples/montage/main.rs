@@ -9,6 +9,7 @@
 
 mod mosaic;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs, io};
@@ -30,7 +31,7 @@ fn main() -> ExitCode {
         .iter()
         .any(|flag| flag == "--help" || flag == "-h")
     {
-        println!("{USAGE}");
+        say(USAGE);
         return ExitCode::SUCCESS;
     }
     arguments.retain(|argument| argument != "--naive");
@@ -74,7 +75,7 @@ fn make(folder: &Path, naive: bool) -> Result<(), MosaicError> {
     };
     let mosaics = build(&mut sequence, &montage, &field)?;
     let report = sequence.end()?;
-    println!("{report}");
+    say(&report.to_string());
     for (item, name) in [
         (&mosaics.plain.image, "plain.fits"),
         (&mosaics.plain.area, "plain_area.fits"),
@@ -82,9 +83,14 @@ fn make(folder: &Path, naive: bool) -> Result<(), MosaicError> {
         (&mosaics.corrected.area, "corrected_area.fits"),
     ] {
         let path = write(&report.value(item)?, name)?;
-        println!("{}", path.display());
+        say(&path.display().to_string());
     }
     Ok(())
+}
+
+/// Prints a line. That nobody reads it any more, as with `| head`, is no reason to fail.
+fn say(line: &str) {
+    let _ = writeln!(io::stdout(), "{line}");
 }
 
 /// Writes a mosaic to the current folder, unless another file has its name.

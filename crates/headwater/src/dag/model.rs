@@ -89,7 +89,7 @@ fn is_false(flag: &bool) -> bool {
 
 /// How many tasks ended in which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default, rename_all = "kebab-case")]
+#[serde(default)]
 pub struct DiagramCounts {
     /// They ran.
     pub executed: u64,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use headwater_enact::Enactment;
 use headwater_graph::{Source, TaskId, Workflow};
-use headwater_remember::{RunRecord, RunStatus, RunTask, Store, TaskState};
+use headwater_remember::{RunRecord, RunTask, Store, TaskState};
 use serde::{Deserialize, Serialize};
 
 use super::model::{
@@ -378,7 +378,8 @@ pub(crate) fn run_diagram(
     let mut diagram = chosen.unwrap_or(noted.grouped);
     tell(&mut diagram, &recorded, alone);
     let known = std::mem::take(&mut diagram.notes);
-    diagram.notes = notes(run, &recorded, tasks);
+    let study = crate::notes::study_of_run(store, &run.id);
+    diagram.notes = notes(run, study.as_deref(), &recorded, tasks);
     diagram.notes.extend(known);
     if detail == DiagramDetail::Unreduced {
         diagram
@@ -425,7 +426,7 @@ fn count_of(counts: &mut DiagramCounts, state: TaskState) -> &mut u64 {
 }
 
 /// How the run went, in lines.
-fn notes(run: &RunRecord, tasks: &[RunTask], noted: usize) -> Vec<String> {
+fn notes(run: &RunRecord, study: Option<&str>, tasks: &[RunTask], noted: usize) -> Vec<String> {
     let mut all = DiagramNode {
         tasks: Some(noted as u64),
         ..DiagramNode::default()
@@ -438,17 +439,12 @@ fn notes(run: &RunRecord, tasks: &[RunTask], noted: usize) -> Vec<String> {
         all.tasks = Some(all.tasks.unwrap_or(0).max(counts.total()));
         all.counts = Some(counts);
     }
-    let status = match run.status {
-        RunStatus::Running => "running",
-        RunStatus::Done => "done",
-        RunStatus::Failed => "failed",
-        RunStatus::Cancelled => "cancelled",
-        RunStatus::Interrupted => "interrupted",
-    };
+    let (status, study) = (run.status, study.map(|study| format!(" of study {study}")));
     let counts = all.told_counts().map(|counts| format!(": {counts}"));
     vec![format!(
-        "run {}, {status}{}",
+        "run {}{}, {status}{}",
         run.id,
+        study.unwrap_or_default(),
         counts.unwrap_or_default()
     )]
 }

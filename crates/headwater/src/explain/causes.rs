@@ -1,8 +1,9 @@
 //! From a product back to what made it another one: root causes.
 //!
 //! Law: a cause is a parameter, a version or something from outside that changed, at the task where it changed; a
-//! product that only differs because of others is followed, never named. The work is bounded, and it is said when
-//! something was left out.
+//! product that only differs because of others is followed, never named. A task that was found to be equal to a product
+//! is followed by what it reads itself: that product may have come to be in quite another way. The work is bounded, and
+//! it is said when something was left out.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -10,23 +11,37 @@ use std::sync::Arc;
 use headwater_graph::{ProductRecord, Recipe, StoreError};
 use headwater_remember::VersionParts;
 
-use super::change::{Change, differences, version_changes};
+use super::Source;
+use super::change::{Change, Named, differences, version_changes};
 
 /// At most so many pairs of products are compared.
 const MOST_PAIRS: usize = 50_000;
 /// At most so many causes are counted for one task.
 const MOST_CAUSES: usize = 200;
+/// At most so many products are looked at to find what items were made from.
+const MOST_ROOTS: usize = 1000;
 /// At most so many addresses are named for one cause.
 const MOST_TASKS: usize = 5;
 
+/// What is remembered of a recipe.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    /// What it computes and from what: its own record, never that of a product that it was found to be equal to.
+    pub(crate) own: Option<ProductRecord>,
+    /// The product that stands for it: itself, or one that it is equal to.
+    pub(crate) product: Recipe,
+}
+
 /// What is remembered, as far as it matters here.
 pub(crate) trait Memory {
-    /// The records of recipes. A recipe that was found equal to another has that one's record.
-    fn records(&self, recipes: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError>;
+    /// What is remembered of recipes.
+    fn records(&self, recipes: &[Recipe]) -> Result<Vec<Option<Found>>, StoreError>;
     /// What a version stands for.
     fn parts(&self, version: &str) -> Result<Option<VersionParts>, StoreError>;
     /// What something from outside was called in a run.
     fn name(&self, run: &str, identity: &str) -> Option<String>;
+    /// Whether a run has read something from outside, or something else of that name, as far as is known.
+    fn was_read(&self, run: &str, identity: &str, name: Option<&str>) -> bool;
     /// The address of a task in the run that is being explained.
     fn address(&self, recipe: &Recipe) -> Option<String>;
 }
@@ -46,6 +61,8 @@ pub struct Cause {
 
 #[derive(Debug, Default)]
 struct Pair {
+    /// Both have the same contents: whoever reads them does not differ because of it.
+    same: bool,
     own: BTreeSet<usize>,
     upstream: Vec<usize>,
     all: Option<BTreeSet<usize>>,
@@ -59,8 +76,8 @@ pub(crate) struct Causes<'a, M: Memory> {
     found: HashMap<(Arc<str>, Change), usize>,
     causes: Vec<Cause>,
     versions: HashMap<(Arc<str>, Arc<str>), Vec<Change>>,
-    /// Addresses of tasks that another product stands for, by the recipe of that product.
-    equals: HashMap<Recipe, String>,
+    /// What one product stands for is followed all the same: wanted is what made recipes new, not what made contents new.
+    through_equals: bool,
     /// Something was not looked at.
     pub(crate) incomplete: bool,
 }
@@ -74,8 +91,16 @@ impl<'a, M: Memory> Causes<'a, M> {
             found: HashMap::new(),
             causes: Vec::new(),
             versions: HashMap::new(),
-            equals: HashMap::new(),
+            through_equals: false,
             incomplete: false,
+        }
+    }
+
+    /// Finds what made recipes new, also where contents stayed the same.
+    pub(crate) fn through_equals(memory: &'a M) -> Causes<'a, M> {
+        Causes {
+            through_equals: true,
+            ..Causes::new(memory)
         }
     }
 
@@ -147,38 +172,30 @@ impl<'a, M: Memory> Causes<'a, M> {
     fn look_at(
         &mut self,
         pair: (Recipe, Recipe),
-        old: &Option<ProductRecord>,
-        new: &Option<ProductRecord>,
+        old: &Option<Found>,
+        new: &Option<Found>,
         next: &mut Vec<(Recipe, Recipe)>,
     ) -> Result<(), StoreError> {
         let Some(number) = self.numbers.get(&pair).copied() else {
             return Ok(());
         };
-        let address = self
-            .memory
-            .address(&pair.1)
-            .or_else(|| self.equals.get(&pair.1).cloned());
-        let (Some(old), Some(new)) = (old, new) else {
-            let known = old.as_ref().or(new.as_ref());
-            let operation = known.map_or("".into(), |record| Arc::clone(&record.operation));
-            self.add(number, operation, Change::Unknown, address);
+        if let (Some(old), Some(new)) = (old, new)
+            && old.product == new.product
+            && !self.through_equals
+        {
             return Ok(());
+        }
+        let address = self.memory.address(&pair.1);
+        let (old, new) = match (own(old), own(new)) {
+            (Some(old), Some(new)) => (old, new),
+            (old, new) => {
+                let known = old.or(new);
+                let operation = known.map_or("".into(), |record| Arc::clone(&record.operation));
+                self.add(number, operation, Change::Unknown, address);
+                return Ok(());
+            }
         };
-        // Found to be equal.
-        if old.recipe == new.recipe {
-            return Ok(());
-        }
-        // What was found to be equal is looked at under the one name of its product, so that it counts once.
-        let real = (old.recipe, new.recipe);
-        if real != pair {
-            if let Some(address) = address {
-                self.equals.entry(new.recipe).or_insert(address);
-            }
-            if let Some(real) = self.number(real, next) {
-                self.pairs[number].upstream.push(real);
-            }
-            return Ok(());
-        }
+        self.pairs[number].same = have_same_contents(old, new);
         let operation = Arc::clone(&new.operation);
         if old.operation != new.operation {
             let change = Change::Operation {
@@ -188,7 +205,24 @@ impl<'a, M: Memory> Causes<'a, M> {
             self.add(number, operation, change, address);
             return Ok(());
         }
-        let found = differences(old, new);
+        let mut found = differences(old, new);
+        for unpaired in std::mem::take(&mut found.unpaired) {
+            let added = self.roots(&unpaired.came, &new.run, &old.run)?;
+            let removed = self.roots(&unpaired.went, &old.run, &new.run)?;
+            for change in &mut found.changes {
+                if let Change::Items {
+                    port,
+                    added: came,
+                    removed: went,
+                    ..
+                } = change
+                    && *port == unpaired.port
+                {
+                    came.clone_from(&added);
+                    went.clone_from(&removed);
+                }
+            }
+        }
         let mut changes = Vec::new();
         if found.version {
             changes.extend(self.version(old, new)?);
@@ -212,6 +246,44 @@ impl<'a, M: Memory> Causes<'a, M> {
             }
         }
         Ok(())
+    }
+
+    /// The things from outside that items were made from in one run, and that another run did not read.
+    fn roots(
+        &self,
+        (recipes, externals): &(Vec<Recipe>, Vec<String>),
+        run: &str,
+        other: &str,
+    ) -> Result<Vec<Named>, StoreError> {
+        let mut identities: BTreeSet<String> = externals.iter().cloned().collect();
+        let mut seen: BTreeSet<[u8; 32]> = BTreeSet::new();
+        let mut frontier = recipes.clone();
+        while !frontier.is_empty() && seen.len() < MOST_ROOTS {
+            frontier.retain(|recipe| seen.insert(recipe.0));
+            let records = self.memory.records(&frontier)?;
+            frontier.clear();
+            for record in records.into_iter().flatten().filter_map(|found| found.own) {
+                for (_, source) in &record.inputs {
+                    Source::parse(source).for_each(&mut |source| match source {
+                        Source::Product { recipe, .. } => frontier.push(*recipe),
+                        Source::External(identity) => {
+                            identities.insert((*identity).to_owned());
+                        }
+                        _ => {}
+                    });
+                }
+            }
+        }
+        let named = identities.into_iter().map(|identity| Named {
+            name: self.memory.name(run, &identity),
+            identity,
+        });
+        Ok(named
+            .filter(|named| {
+                let name = named.name.as_deref();
+                !self.memory.was_read(other, &named.identity, name)
+            })
+            .collect())
     }
 
     fn version(
@@ -278,7 +350,10 @@ impl<'a, M: Memory> Causes<'a, M> {
             }
             let mut all = self.pairs[top].own.clone();
             for upstream in &self.pairs[top].upstream {
-                all.extend(self.pairs[*upstream].all.iter().flatten());
+                let upstream = &self.pairs[*upstream];
+                if !upstream.same || self.through_equals {
+                    all.extend(upstream.all.iter().flatten());
+                }
             }
             if all.len() > MOST_CAUSES {
                 self.incomplete = true;
@@ -294,6 +369,20 @@ impl<'a, M: Memory> Causes<'a, M> {
     }
 }
 
+fn have_same_contents(old: &ProductRecord, new: &ProductRecord) -> bool {
+    let contents = |record: &ProductRecord| -> Vec<_> {
+        let outputs = record.outputs.iter();
+        outputs
+            .map(|(port, output)| (Arc::clone(port), output.digest))
+            .collect()
+    };
+    !new.outputs.is_empty() && contents(old) == contents(new)
+}
+
+fn own(found: &Option<Found>) -> Option<&ProductRecord> {
+    found.as_ref()?.own.as_ref()
+}
+
 #[cfg(test)]
 mod tests {
     use headwater_graph::Scalar;
@@ -302,7 +391,11 @@ mod tests {
 
     /// Records by number; the run `new` has tasks `task-N`.
     #[derive(Default)]
-    struct Case(HashMap<Recipe, ProductRecord>);
+    struct Case {
+        records: HashMap<Recipe, ProductRecord>,
+        /// Products that stand for others.
+        equal: HashMap<Recipe, Recipe>,
+    }
 
     fn recipe(number: u8) -> Recipe {
         Recipe([number; 32])
@@ -329,7 +422,7 @@ mod tests {
                 run: "run".into(),
                 time: 0,
             };
-            self.0.insert(recipe(number), record);
+            self.records.insert(recipe(number), record);
             self
         }
 
@@ -350,11 +443,14 @@ mod tests {
     }
 
     impl Memory for Case {
-        fn records(&self, recipes: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError> {
-            Ok(recipes
-                .iter()
-                .map(|recipe| self.0.get(recipe).cloned())
-                .collect())
+        fn records(&self, recipes: &[Recipe]) -> Result<Vec<Option<Found>>, StoreError> {
+            let found = |recipe: &Recipe| {
+                Some(Found {
+                    own: Some(self.records.get(recipe)?.clone()),
+                    product: *self.equal.get(recipe).unwrap_or(recipe),
+                })
+            };
+            Ok(recipes.iter().map(found).collect())
         }
 
         fn parts(&self, _: &str) -> Result<Option<VersionParts>, StoreError> {
@@ -363,6 +459,10 @@ mod tests {
 
         fn name(&self, _: &str, _: &str) -> Option<String> {
             None
+        }
+
+        fn was_read(&self, _: &str, _: &str, _: Option<&str>) -> bool {
+            false
         }
 
         fn address(&self, recipe: &Recipe) -> Option<String> {
@@ -428,28 +528,29 @@ mod tests {
     fn an_equal_product_is_no_cause() {
         let mut case = Case::default();
         case.add(1, 5, &[]).add(2, 0, &[1]).add(12, 1, &[11]);
-        let target = case.0[&recipe(1)].clone();
-        case.0.insert(recipe(11), target);
+        case.add(11, 6, &[]).equal.insert(recipe(11), recipe(1));
         assert_eq!(case.told(2, 12), ["1 task-12: parameter `p`: 0 -> 1"]);
+        // What made its recipe new is another question.
+        let mut causes = Causes::through_equals(&case);
+        let found = causes.of(&[(recipe(2), recipe(12))]).unwrap();
+        assert_eq!(found[0].len(), 2);
     }
 
     #[test]
-    fn what_another_product_stands_for_counts_once() {
+    fn a_task_that_another_product_stands_for_is_followed_by_what_it_reads_itself() {
         let mut case = Case::default();
-        case.add(1, 5, &[])
-            .add(2, 0, &[1])
-            .add(11, 6, &[])
-            .add(12, 0, &[11]);
-        // Tasks 21 and 22 were found to be equal to 11 and 12.
-        for number in [11, 12] {
-            let target = case.0[&recipe(number)].clone();
-            case.0.insert(recipe(number + 10), target);
-        }
-        let mut causes = Causes::new(&case);
-        let pairs = [(1, 21), (2, 22)].map(|(old, new)| (recipe(old), recipe(new)));
-        assert_eq!(causes.of(&pairs).unwrap(), [[0], [0]]);
-        assert_eq!(causes.cause(0).count, 1);
-        assert_eq!(causes.cause(0).change.to_string(), "parameter `p`: 5 -> 6");
+        case.add(1, 5, &[]).add(2, 0, &[1]).add(3, 0, &[2]);
+        // 22 was made otherwise; 12 gives the same.
+        case.add(21, 9, &[]).add(22, 0, &[21]);
+        case.add(11, 6, &[]).add(12, 0, &[11]).add(13, 0, &[12]);
+        case.equal.insert(recipe(12), recipe(22));
+        assert_eq!(case.told(3, 13), ["1 task-11: parameter `p`: 5 -> 6"]);
+        case.records.remove(&recipe(12));
+        assert_eq!(
+            case.told(3, 13),
+            ["1 task-12: there is no record of it to compare"],
+            "where it is not known nothing is made up"
+        );
     }
 
     #[test]
@@ -461,7 +562,7 @@ mod tests {
             Recipe(bytes)
         };
         case.add(1, 0, &[]);
-        let plain = case.0[&recipe(1)].clone();
+        let plain = case.records[&recipe(1)].clone();
         for base in [1u8, 2] {
             for number in 0..20_000 {
                 let mut record = plain.clone();
@@ -471,7 +572,7 @@ mod tests {
                 } else {
                     record.inputs = vec![("in".into(), format!("{}:x", name(number - 1, base)))];
                 }
-                case.0.insert(record.recipe, record);
+                case.records.insert(record.recipe, record);
             }
         }
         let mut causes = Causes::new(&case);

@@ -79,6 +79,17 @@ pub enum Change {
         old: usize,
         /// Now.
         new: usize,
+        /// What the items that came were made from, and those before were not; where that is known.
+        added: Vec<Named>,
+        /// What the items that went were made from, and those now are not.
+        removed: Vec<Named>,
+    },
+    /// In which order a list has its items.
+    Order {
+        /// The port that reads it.
+        port: String,
+        /// How many items there are.
+        items: usize,
     },
     /// The port is bound to something of another kind, or to another output.
     Link {
@@ -108,6 +119,7 @@ impl Change {
             Change::Version { .. } => "version",
             Change::Input { .. } => "input",
             Change::Items { .. } => "items",
+            Change::Order { .. } => "order",
             Change::Link { .. } => "link",
             Change::Operation { .. } => "operation",
             Change::Unknown => "unknown",
@@ -236,12 +248,36 @@ impl fmt::Display for Change {
                 )
             }
             Change::Input { port, old, new } => write!(out, "input `{port}`: {}", Arrow(old, new)),
-            Change::Items { port, old, new } => {
+            Change::Items {
+                port,
+                old,
+                new,
+                added,
+                removed,
+            } => {
                 let items = |number: &usize| match number {
                     1 => "1 item".to_owned(),
                     several => format!("{several} items"),
                 };
-                write!(out, "input `{port}`: {} -> {}", items(old), items(new))
+                write!(out, "input `{port}`: {} -> {}", items(old), items(new))?;
+                for (what, things) in [("added", added), ("removed", removed)] {
+                    if things.is_empty() {
+                        continue;
+                    }
+                    let names: Vec<String> = things.iter().take(3).map(Named::to_string).collect();
+                    let more = match things.len() {
+                        0..=3 => String::new(),
+                        all => format!(" and {} more", all - 3),
+                    };
+                    write!(out, "; {what}: {}{more}", names.join(", "))?;
+                }
+                Ok(())
+            }
+            Change::Order { port, items } => {
+                write!(
+                    out,
+                    "input `{port}`: the order of its {items} items changed"
+                )
             }
             Change::Link { port, old, new } => write!(out, "input `{port}`: {}", Arrow(old, new)),
             Change::Operation { old, new } => {
@@ -297,6 +333,31 @@ pub(crate) struct Differences {
     pub(crate) version: bool,
     /// Products that it reads instead of others: before, now.
     pub(crate) upstream: Vec<(Recipe, Recipe)>,
+    /// Of lists that are longer or shorter, what came and what went without a match.
+    pub(crate) unpaired: Vec<Unpaired>,
+}
+
+/// Items that have no match on the other side.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Unpaired {
+    /// The port that reads them.
+    pub(crate) port: String,
+    /// Products and things from outside that came.
+    pub(crate) came: (Vec<Recipe>, Vec<String>),
+    /// Those that went.
+    pub(crate) went: (Vec<Recipe>, Vec<String>),
+}
+
+/// The products and the things from outside of which items consist.
+fn contents<'s>(items: impl Iterator<Item = &'s &'s Source<'s>>) -> (Vec<Recipe>, Vec<String>) {
+    let (mut recipes, mut externals) = (Vec::new(), Vec::new());
+    for item in items {
+        item.for_each_product(&mut |recipe, _| recipes.push(recipe));
+        if let Source::External(identity) = item {
+            externals.push((*identity).to_owned());
+        }
+    }
+    (recipes, externals)
 }
 
 /// How many of version, parameters and inputs differ.
@@ -415,7 +476,8 @@ fn unmatched<'s>(items: &'s [Source<'s>], others: &'s [Source<'s>]) -> Vec<&'s S
 }
 
 impl Differences {
-    fn compare(&mut self, port: &str, old: &Source<'_>, new: &Source<'_>) {
+    fn compare(&mut self, name: &str, old: &Source<'_>, new: &Source<'_>) {
+        let port = name;
         if old == new {
             return;
         }
@@ -452,21 +514,30 @@ impl Differences {
                     new: named(new),
                 });
             }
-            (Source::List(old), Source::List(new)) if old.len() == new.len() => {
-                for (old, new) in old.iter().zip(new) {
-                    self.compare(port, old, new);
-                }
-            }
             (Source::List(old), Source::List(new)) => {
-                self.changes.push(Change::Items {
-                    port: port.to_owned(),
-                    old: old.len(),
-                    new: new.len(),
-                });
                 // What both have in common aside, the rest is compared in order.
                 let (gone, came) = (unmatched(old, new), unmatched(new, old));
+                let port = port.to_owned();
+                if old.len() != new.len() {
+                    let pairs = gone.len().min(came.len());
+                    self.unpaired.push(Unpaired {
+                        port: port.clone(),
+                        came: contents(came.iter().skip(pairs)),
+                        went: contents(gone.iter().skip(pairs)),
+                    });
+                    self.changes.push(Change::Items {
+                        port,
+                        old: old.len(),
+                        new: new.len(),
+                        added: Vec::new(),
+                        removed: Vec::new(),
+                    });
+                } else if came.is_empty() {
+                    let items = new.len();
+                    self.changes.push(Change::Order { port, items });
+                }
                 for (old, new) in gone.into_iter().zip(came) {
-                    self.compare(port, old, new);
+                    self.compare(name, old, new);
                 }
             }
             (
@@ -571,7 +642,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_one_length_pair_up_and_others_are_counted() {
+    fn items_pair_up_whatever_their_order() {
         let list = |numbers: &[u8]| {
             let items: Vec<String> = numbers.iter().map(|number| product(*number, "x")).collect();
             record(
@@ -588,6 +659,15 @@ mod tests {
         assert_eq!(
             told(&list(&[1, 2]), &list(&[1, 5, 2])),
             (counted("2 items -> 3 items"), Vec::new())
+        );
+        assert_eq!(
+            told(&list(&[1, 2, 3]), &list(&[3, 1, 2])),
+            (counted("the order of its 3 items changed"), Vec::new())
+        );
+        assert_eq!(
+            told(&list(&[1, 2, 3]), &list(&[3, 1, 9])),
+            (Vec::new(), vec![(2, 9)]),
+            "what moved is what it was"
         );
         assert_eq!(
             told(&list(&[1, 2]), &list(&[1])),

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use headwater_graph::{Recipe, Records};
 use headwater_remember::{RunTask, Store};
 
-use super::causes::{Cause, Causes};
+use super::causes::{Cause, Causes, Memory};
+use super::stale::{Stale, stale};
 use super::{Remembered, tasks_of};
 use crate::Error;
 use crate::runs::find_run;
@@ -43,6 +44,9 @@ pub struct RunDifference {
     pub groups: Vec<Group>,
     /// Different tasks without a cause that is known.
     pub unexplained: Vec<String>,
+    /// Products of the second that were made from bytes that are not there any more: something that they read was made
+    /// again and came out different.
+    pub stale: Vec<Stale>,
     /// Some causes may be missing.
     pub incomplete: bool,
 }
@@ -79,6 +83,10 @@ pub fn diff_runs(store: &Store, first: &str, second: &str) -> Result<RunDifferen
     let equal = equal_products(store, &pairs)?;
     pairs.retain(|(address, _)| !equal.contains(address));
     let memory = Remembered::new(store, &second.id, &new);
+    let all: Vec<Recipe> = new.iter().map(|task| task.recipe).collect();
+    let stale = stale(store, &memory.own, &all, false, &|recipe| {
+        memory.address(recipe)
+    })?;
     let mut causes = Causes::new(&memory);
     let recipes: Vec<(Recipe, Recipe)> = pairs.iter().map(|(_, pair)| *pair).collect();
     let found = causes.of(&recipes)?;
@@ -112,6 +120,7 @@ pub fn diff_runs(store: &Store, first: &str, second: &str) -> Result<RunDifferen
         different: pairs.len(),
         groups,
         unexplained,
+        stale,
         incomplete: causes.incomplete,
         runs: (first.id, second.id),
         workflows: (first.workflow, second.workflow),

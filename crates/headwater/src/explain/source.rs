@@ -43,13 +43,21 @@ impl<'a> Source<'a> {
 
     /// Visits every product in it.
     pub(crate) fn for_each_product(&self, visit: &mut impl FnMut(Recipe, &str)) {
+        self.for_each(&mut |source| {
+            if let Source::Product { recipe, port } = source {
+                visit(*recipe, port);
+            }
+        });
+    }
+
+    /// Visits everything in it that consists of nothing else.
+    pub(crate) fn for_each(&self, visit: &mut dyn FnMut(&Source<'a>)) {
         match self {
-            Source::Product { recipe, port } => visit(*recipe, port),
-            Source::List(items) => items.iter().for_each(|item| item.for_each_product(visit)),
-            Source::Record { fields, .. } => fields
-                .iter()
-                .for_each(|(_, field)| field.for_each_product(visit)),
-            Source::External(_) | Source::Other(_) => {}
+            Source::List(items) => items.iter().for_each(|item| item.for_each(visit)),
+            Source::Record { fields, .. } => {
+                fields.iter().for_each(|(_, field)| field.for_each(visit));
+            }
+            Source::Product { .. } | Source::External(_) | Source::Other(_) => visit(self),
         }
     }
 

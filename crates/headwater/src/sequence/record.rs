@@ -76,7 +76,12 @@ impl Recording {
             });
         }
         let _ = store.put_run_tasks(&self.run, &rows);
-        let _ = notes::write(store, &self.run, &[(enactment, &told)], engine.current());
+        let round = notes::Round {
+            enactment,
+            address: &told,
+            others: &|_| {},
+        };
+        let _ = notes::write(store, &self.run, &[round], engine.current());
         let failures: Vec<String> = engine.failed().map(|failed| failed.description()).collect();
         if !failures.is_empty() {
             let path = store.run_folder(&self.run).join(FAILURES);

@@ -45,6 +45,9 @@ pub(super) struct Place {
 /// The set of what only references need.
 pub(super) const REFERENCE: u32 = u32::MAX;
 
+/// So many places are noted where tasks stand besides the first one.
+const MOST_SHARED: usize = 100_000;
+
 /// A graph, ready to run.
 pub(super) struct Assembled {
     pub(super) graph: TaskGraph,
@@ -56,6 +59,8 @@ pub(super) struct Assembled {
     pub(super) wanted: Vec<TaskId>,
     /// By task.
     pub(super) places: Vec<Place>,
+    /// Other places where tasks stand, the first [`MOST_SHARED`].
+    pub(super) shared: Vec<(Place, TaskId)>,
     /// By task, how many sets and items ask for it.
     pub(super) asks: Vec<u32>,
     /// By step, the task of the last set; of what only references need there is but this one.
@@ -183,6 +188,7 @@ pub(super) fn assemble(
         cells: Vec::new(),
         wanted: Vec::new(),
         places: Vec::new(),
+        shared: Vec::new(),
         asks: Vec::new(),
         of_steps: Vec::new(),
         rules: Vec::new(),
@@ -266,6 +272,12 @@ pub(super) fn assemble(
                     step: step as u32,
                     set: (first_set + set) as u32,
                 };
+            } else if !of_reference[step] && assembled.shared.len() < MOST_SHARED {
+                let other = Place {
+                    step: step as u32,
+                    set: (first_set + set) as u32,
+                };
+                assembled.shared.push((other, task));
             }
             tasks[step] = task;
         }

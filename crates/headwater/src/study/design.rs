@@ -172,10 +172,13 @@ pub(super) fn in_words(method: &Method, at_most: bool) -> String {
         Method::Moat(moat) => moat_in_words(moat, at_most),
         Method::Vbd(vbd) => vbd_in_words(vbd, at_most),
         Method::TwoPhase { screen, keep, then } => format!(
-            "{}, then {} of the {} parameters with the largest effects",
+            "{}, then {} of the {} with the largest effects",
             moat_in_words(screen, at_most),
             vbd_in_words(then, at_most),
-            keep.value
+            match keep.value {
+                1 => "parameter".to_owned(),
+                several => format!("{several} parameters"),
+            }
         ),
         Method::Table(table) => format!("samples of {}", table.value),
     }

@@ -195,6 +195,8 @@ pub(super) fn examples(
     }
     assembled.requested = picked.iter().map(|(_, _, found)| found.clone()).collect();
     assembled.wanted = products(&assembled.requested);
+    // Who else asks for what is shown was noted when it was asked for.
+    assembled.shared.clear();
     for place in &mut assembled.places {
         let chosen = chosen.get(place.set as usize).and_then(|one| one.set);
         place.set = chosen.map_or(REFERENCE, |(phase, set)| {

@@ -207,6 +207,7 @@ impl Book {
             if let Some(stage) = stages.get_mut(*stage) {
                 stage.tasks += self.rows[*row].distinct;
                 stage.executed += self.rows[*row].executed;
+                stage.cut_off += self.rows[*row].cut_off;
             }
         }
         for (row, why, _) in self.undone.values().flatten() {

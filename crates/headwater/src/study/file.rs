@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_flow::{
-    DataFile, DataFormat, DataShape, Method, ResolvedStudy, StudyFile, StudyText, read_data,
-    read_study_with, resolve,
+    DataFile, DataShape, Method, ResolvedStudy, StudyFile, StudyText, read_data, read_study_with,
+    resolve,
 };
 use headwater_graph::{Diagnostic, Registry, Span};
 
@@ -16,6 +16,7 @@ use super::instances::Varied;
 use super::objective;
 use super::table::SampleTable;
 use crate::Error;
+use crate::data::format_of;
 use crate::load::{CheckedFile, Parsed, parse, read_text};
 
 /// A study that can be planned.
@@ -218,15 +219,7 @@ impl Reader {
             Ok(text) => text,
             Err(error) => return self.unreadable(&error, span),
         };
-        let csv = path
-            .extension()
-            .is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
-        let format = if csv {
-            DataFormat::Csv
-        } else {
-            DataFormat::Yaml
-        };
-        let read = read_data(&text, format);
+        let read = read_data(&text, format_of(&path));
         self.others.push(CheckedFile {
             file: path,
             text,

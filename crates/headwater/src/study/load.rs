@@ -40,6 +40,12 @@ pub(super) struct StudyData {
     pub(super) baseline: BTreeMap<Arc<str>, Scalar>,
 }
 
+/// Looks whether the data that a study names is there.
+pub(crate) fn check_study_data(path: &Path, libraries: &Registry) -> Result<(), Error> {
+    let (study, parsed) = Study::read(path, &[], libraries)?;
+    study.bind(&parsed.workflow, libraries).map(|_| ())
+}
+
 /// The folder that paths in a file are relative to.
 fn folder_of(file: &Path) -> Result<PathBuf, Error> {
     let absolute =

@@ -30,6 +30,8 @@ pub(super) struct Names {
     stages: Vec<Arc<str>>,
     /// By task.
     places: Vec<Place>,
+    /// Other places of tasks.
+    shared: Vec<(Place, TaskId)>,
 }
 
 impl Names {
@@ -56,12 +58,22 @@ impl Names {
             steps,
             stages: stages.map(|stage| Arc::clone(&stage.name)).collect(),
             places: Vec::new(),
+            shared: Vec::new(),
         }
     }
 
-    /// Tasks stand at these places.
-    pub(super) fn at(&mut self, places: Vec<Place>) {
-        self.places = places;
+    /// Tasks stand at these places, and some at others too.
+    pub(super) fn at(&mut self, places: Vec<Place>, shared: Vec<(Place, TaskId)>) {
+        (self.places, self.shared) = (places, shared);
+    }
+
+    /// Visits the other addresses of tasks that several sets or items ask for.
+    pub(super) fn for_each_other_address(&self, visit: &mut dyn FnMut(String, TaskId)) {
+        for (place, task) in &self.shared {
+            if let Some(address) = self.address_at(place) {
+                visit(address, *task);
+            }
+        }
     }
 
     /// The name of a stage.
@@ -82,7 +94,10 @@ impl Names {
     }
 
     fn own(&self, task: TaskId) -> Option<String> {
-        let place = self.places.get(task.index())?;
+        self.address_at(self.places.get(task.index())?)
+    }
+
+    fn address_at(&self, place: &Place) -> Option<String> {
         let step = self.steps[place.step as usize].as_ref()?;
         let set = match place.set {
             REFERENCE => "default".to_owned(),

@@ -384,11 +384,13 @@ fn stage_plans(
 fn about_memory(limit: Option<u64>, chosen: &AlgorithmPlan, costing: &Costing) -> Option<String> {
     let limit = limit?;
     if !costing.is_measured() {
-        return Some("sizes of products are not known yet, so --memory limits nothing".to_owned());
+        return Some(
+            "sizes of products are not known yet, so --bucket-memory limits nothing".to_owned(),
+        );
     }
     (chosen.largest_bytes > limit).then(|| {
         format!(
-            "a stage has {} bytes of products alive at once and does not fit into the {limit} of --memory",
+            "a stage has {} bytes of products alive at once and does not fit into the {limit} of --bucket-memory",
             chosen.largest_bytes
         )
     })

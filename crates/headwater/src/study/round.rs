@@ -319,7 +319,7 @@ impl Ground<'_> {
         cells: &[Cell],
         keeper: Option<&mut StoreKeeper>,
     ) -> Result<Ended, Error> {
-        names.at(assembled.places);
+        names.at(assembled.places, assembled.shared);
         let remembers = keeper.is_some();
         let options = Options {
             remembers,

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headwater_enact::{Capacity, Counts, DataSet, Options};
 use headwater_execute::{Failure, Stop};
@@ -18,6 +18,7 @@ use super::instances::{Instances, Unfit, Varied};
 use super::load::{Study, StudyData};
 use super::open::{Open, open};
 use crate::native::Surroundings;
+use crate::progress::{Clock, Progress, RunFacts};
 use crate::report::FailedTask;
 use crate::run::Places;
 use crate::{Error, StorePlace};
@@ -64,6 +65,17 @@ pub struct TuneReport {
     pub stopped: bool,
 }
 
+impl TuneReport {
+    /// How it ended.
+    pub fn status(&self) -> RunStatus {
+        match (self.stopped, self.failures.is_empty()) {
+            (true, _) => RunStatus::Cancelled,
+            (false, true) => RunStatus::Done,
+            (false, false) => RunStatus::Failed,
+        }
+    }
+}
+
 /// Whether a run was a tuning run.
 pub(super) fn is_tuning(run: &RunRecord) -> bool {
     run.command.get(1).is_some_and(|command| command == COMMAND)
@@ -93,9 +105,11 @@ pub fn tune_study(
     request: &TuneRequest,
     libraries: &Registry,
     current: &Path,
+    progress: &Progress,
     stop: &Stop,
     heard: &(dyn Fn(&Arc<Operation>, Duration) + Send + Sync),
 ) -> Result<TuneReport, Error> {
+    let began = Instant::now();
     if request.store.read_only {
         return Err(Error::usage(
             "a tuning run remembers what it measures, and the store is read-only",
@@ -126,7 +140,18 @@ pub fn tune_study(
         command: command(request),
         ..RunRecord::default()
     };
+    let facts = RunFacts {
+        run: run.clone(),
+        workflow: record.workflow.clone(),
+        study: Some(study.name().to_string()),
+        started: record.started,
+        cores: 1,
+        folder: PathBuf::new(),
+    };
+    progress.about(facts, Clock::start(began, store.written()));
     store.begin_run(&record)?;
+    // A note is for people; a run does not fail for want of one.
+    let _ = crate::notes::write_study(&store, &run, study.name());
     let places = Places::new(&store, &run, false);
     let around = Surroundings {
         stop,
@@ -143,12 +168,6 @@ pub fn tune_study(
     });
     let ended = |status, counts| crate::run::end_run(&store, false, &run, status, counts);
     let ran = ran.inspect_err(|_| ended(RunStatus::Failed, Counts::default()))?;
-    let status = match (stop.is_stopping(), ran.failures.is_empty()) {
-        (true, _) => RunStatus::Cancelled,
-        (false, true) => RunStatus::Done,
-        (false, false) => RunStatus::Failed,
-    };
-    ended(status, ran.counts);
     let failed = |(task, failure): &(TaskId, Failure)| FailedTask {
         address: ran
             .enactment
@@ -162,13 +181,16 @@ pub fn tune_study(
         blocked: 0,
         from: Vec::new(),
     };
-    Ok(TuneReport {
+    let mut report = TuneReport {
+        run: run.clone(),
         counts: ran.counts,
-        operations: measured(&operations, &store)?,
+        operations: Vec::new(),
         failures: ran.failures.iter().map(failed).collect(),
         stopped: stop.is_stopping(),
-        run,
-    })
+    };
+    ended(report.status(), ran.counts);
+    report.operations = measured(&operations, &store)?;
+    Ok(report)
 }
 
 /// The tasks of one instance, with everything at its default; those that are wanted are all of them.

@@ -11,7 +11,7 @@ use headwater_graph::{Index, OutputBinding, Registry};
 use headwater_remember::tables::{self, Table, TableColumn};
 
 use super::phase::EndedPhase;
-use super::summary::StudySummary;
+use super::summary::{StudySummary, TaskFacts};
 use super::{design, report, results};
 use crate::deliver::Deliverer;
 use crate::report::Delivered;
@@ -110,6 +110,22 @@ pub(super) fn remembered(folder: &Path) -> Result<Option<StudySummary>, Error> {
             )
         }),
     }
+}
+
+/// How long a study took, and what became of its tasks, where it came to an end that can be read.
+pub(crate) fn study_figures(folder: &Path) -> Option<(f64, Vec<TaskFacts>)> {
+    #[derive(serde::Deserialize)]
+    struct Summary {
+        facts: Facts,
+    }
+    #[derive(serde::Deserialize)]
+    struct Facts {
+        seconds: f64,
+        tasks: Vec<TaskFacts>,
+    }
+    let bytes = std::fs::read(folder.join(SUMMARY)).ok()?;
+    let summary: Summary = serde_json::from_slice(&bytes).ok()?;
+    Some((summary.facts.seconds, summary.facts.tasks))
 }
 
 /// Writes the outputs that were asked for, of every evaluation: each a file, and those that are values as one table.

@@ -3,8 +3,41 @@
 //! The reader is checked against the same shapes, so only the printing can go wrong; a small evaluator of
 //! the words that are printed is enough to see that.
 
-use headwater_flow::{data_schema, study_schema, workflow_schema};
 use serde_json::{Value, json};
+
+use crate::parse::parse;
+use crate::report::Report;
+use crate::scalar;
+use crate::schema::{
+    data_schema, descriptor_schema, operations_schema, study_schema, workflow_schema,
+};
+use crate::source::Source;
+use crate::starter::{StarterFile, starter_study, starter_workflow};
+use crate::tree::{Kind, Node};
+
+/// A file as other programs see it, which read YAML into JSON.
+fn as_json(text: &str) -> Value {
+    fn value(node: &Node) -> Value {
+        match &node.kind {
+            Kind::Sequence(items) => items.iter().map(value).collect(),
+            Kind::Mapping(entries) => entries
+                .iter()
+                .map(|(key, node)| (key.text().expect("a key").to_string(), value(node)))
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+            Kind::Scalar { text, plain: false } => json!(&**text),
+            Kind::Scalar { text, plain: true } => match scalar::plain(text) {
+                scalar::Plain::Null => Value::Null,
+                scalar::Plain::Value(headwater_graph::Scalar::Bool(flag)) => json!(flag),
+                scalar::Plain::Value(headwater_graph::Scalar::Int(number)) => json!(number),
+                scalar::Plain::Value(headwater_graph::Scalar::Float(number)) => json!(number),
+                _ => json!(&**text),
+            },
+        }
+    }
+    let tree = parse(&Source::new(text), &mut Report::default());
+    value(&tree.root.expect("the file has something in it"))
+}
 
 fn accepts(schema: &Value, value: &Value) -> bool {
     let Value::Object(words) = schema else {
@@ -118,7 +151,14 @@ fn right_files_are_accepted() {
 
 #[test]
 fn patterns_are_read_by_every_validator() {
-    for schema in [workflow_schema(), data_schema(), study_schema()] {
+    let all = [
+        workflow_schema(),
+        data_schema(),
+        study_schema(),
+        operations_schema(),
+        descriptor_schema(),
+    ];
+    for schema in all {
         let text = schema.to_string();
         assert!(text.contains("\\\\x7f"));
         assert!(!text.contains("\\\\p"));
@@ -203,4 +243,133 @@ fn wrong_studies_are_refused() {
     check(|file| file["until"] = json!({"ci": "narrow"}));
     check(|file| file["method"] = json!({"moat": {"levels": 1}}));
     check(|file| file["seed"] = json!(-1));
+}
+
+#[test]
+fn what_comes_with_headwater_is_accepted() {
+    let examples = [
+        (
+            workflow_schema(),
+            include_str!("../../../examples/words/words.yaml"),
+        ),
+        (
+            workflow_schema(),
+            include_str!("../../../examples/contact-sheet/sheet.yaml"),
+        ),
+        (
+            workflow_schema(),
+            include_str!("../../../examples/nuclei/nuclei.yaml"),
+        ),
+        (
+            workflow_schema(),
+            include_str!("../../../examples/nuclei/slide.yaml"),
+        ),
+        (
+            data_schema(),
+            include_str!("../../../examples/words/inputs.yaml"),
+        ),
+        (
+            data_schema(),
+            include_str!("../../../examples/contact-sheet/inputs.yaml"),
+        ),
+        (
+            data_schema(),
+            include_str!("../../../examples/nuclei/inputs.yaml"),
+        ),
+        (
+            study_schema(),
+            include_str!("../../../examples/nuclei/moat.yaml"),
+        ),
+        (
+            study_schema(),
+            include_str!("../../../examples/nuclei/vbd.yaml"),
+        ),
+        (
+            study_schema(),
+            include_str!("../../../examples/nuclei/two-phase.yaml"),
+        ),
+        (workflow_schema(), include_str!("../fixtures/full.yaml")),
+        (
+            operations_schema(),
+            include_str!("../fixtures/programs.yaml"),
+        ),
+        (
+            descriptor_schema(),
+            include_str!("../fixtures/segmentation.json"),
+        ),
+    ];
+    for (schema, text) in examples {
+        let file = as_json(text);
+        assert!(accepts(&schema, &file), "{}: {file}", schema["title"]);
+    }
+    let accepted = |schema: &Value, file: &StarterFile| {
+        assert!(accepts(schema, &as_json(&file.text)), "{}", file.path);
+    };
+    let files = starter_workflow("a").expect("a name");
+    accepted(&workflow_schema(), &files[0]);
+    accepted(&data_schema(), &files[1]);
+    let files = starter_study("a").expect("a name");
+    accepted(&study_schema(), &files[0]);
+    accepted(&workflow_schema(), &files[1]);
+}
+
+#[test]
+fn files_of_another_kind_are_refused() {
+    let kinds = [
+        (
+            workflow_schema(),
+            include_str!("../../../examples/words/words.yaml"),
+        ),
+        (
+            data_schema(),
+            include_str!("../../../examples/words/inputs.yaml"),
+        ),
+        (
+            study_schema(),
+            include_str!("../../../examples/nuclei/moat.yaml"),
+        ),
+        (
+            operations_schema(),
+            include_str!("../fixtures/programs.yaml"),
+        ),
+        (
+            descriptor_schema(),
+            include_str!("../fixtures/segmentation.json"),
+        ),
+    ];
+    for (schema, _) in &kinds {
+        let fitting = kinds
+            .iter()
+            .filter(|(_, text)| accepts(schema, &as_json(text)));
+        assert_eq!(fitting.count(), 1, "{}", schema["title"]);
+    }
+}
+
+#[test]
+fn wrong_operations_and_descriptors_are_refused() {
+    let operations = as_json(include_str!("../fixtures/programs.yaml"));
+    let descriptor = as_json(include_str!("../fixtures/segmentation.json"));
+    let check = |schema: Value, file: &Value, change: fn(&mut Value)| {
+        let mut file = file.clone();
+        change(&mut file);
+        assert!(!accepts(&schema, &file), "{file}");
+    };
+    check(operations_schema(), &operations, |file| {
+        file["stages"] = json!({});
+    });
+    check(operations_schema(), &operations, |file| {
+        file["operations"]["x"] = json!({"inputs": {}});
+    });
+    check(descriptor_schema(), &descriptor, |file| {
+        file["task"] = json!([]);
+    });
+    check(descriptor_schema(), &descriptor, |file| {
+        file["tasks"][0]["call"] = json!(["f"]);
+    });
+    check(descriptor_schema(), &descriptor, |file| {
+        file["dr_args"][0]["io"] = json!("in");
+    });
+    check(descriptor_schema(), &descriptor, |file| {
+        file["dr_args"][0]["type"] = json!("matrix");
+    });
 }
