@@ -5,7 +5,7 @@
 //!
 //! | block | what happens |
 //! | --- | --- |
-//! | `yaml file=NAME` (or any other language) | it is written to that file; if it begins with `headwater:`, `headwater check` finds no mistake in it, unless it is marked `wrong` |
+//! | `yaml file=NAME` (or any other language) | it is written to that file; in workflows, studies and data `headwater check` finds no mistake, unless it is marked `wrong` |
 //! | `yaml part=NAME` | each of its lines stands in that file |
 //! | `yaml`, beginning with `headwater:` or `operations:` | `headwater check` finds no mistake in it |
 //! | `sh` | it is run by `sh -e` and has to succeed |

@@ -47,7 +47,9 @@ pub(super) fn walk(text: &str, elsewhere: bool) -> Vec<Finding> {
                 let path = shell.current().join(&name);
                 fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
                 fs::write(&path, whole(inside)).expect("a file");
-                if inside.iter().any(|line| line.starts_with("headwater:")) {
+                let read = ["headwater:", "inputs:", "rows:"];
+                let begins = |line: &&str| read.iter().any(|word| line.starts_with(word));
+                if name.ends_with(".yaml") && inside.iter().any(begins) {
                     findings.extend(checked(&shell, &name, right, first));
                 }
             }
@@ -209,6 +211,7 @@ export NAME=there
 
 ```console exits=1
 $ headwater run ../greet.yaml
+new store: ~/work/below/.headwater
 run 20261115-221433-2fab: 1 task, 1 executed, 0 reused, 42 ms
   greeting = \"hello\"
 report: …
@@ -235,7 +238,7 @@ $ false
     #[test]
     fn a_page_that_says_something_else_has_some() {
         for (old, new, wanted) in [
-            ("1 executed", "2 executed", "printed:\nrun "),
+            ("1 executed", "2 executed", "printed:\nnew store: "),
             ("there again", "here again", "printed:\nthere again"),
             ("$ false", "$ true", "no command ended with that exit code"),
             ("$ false", "$ exit 3", "ended with Some(3)"),
