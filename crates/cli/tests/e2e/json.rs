@@ -60,7 +60,7 @@ fn fields(value: &Value, path: &[String], out: &mut BTreeSet<(Vec<String>, &'sta
     match value {
         Value::Object(object) => {
             for (name, value) in object {
-                fields(value, &[path, &[name.clone()]].concat(), out);
+                fields(value, &[path, std::slice::from_ref(name)].concat(), out);
             }
         }
         Value::Array(items) => {
@@ -132,7 +132,9 @@ impl Printed {
 }
 
 /// Fields that no command here prints, and why.
-const RARE: [(&str, &str); 2] = [
+const RARE: [(&str, &str); 3] = [
+    // Of tasks that run again because bytes are gone.
+    ("headwater explain", "lost"),
     // Of sequences of calls, which are made by programs.
     ("headwater dag", "nodes[].words"),
     // Records of a kind that is read and no longer written.
@@ -302,6 +304,7 @@ fn images(printed: &mut Printed) {
         0,
         "imaging segment a.png -o s.png --overlay o.png --reference m.png --tile 64",
     );
+    printed.run(&place, 0, "new workflow");
     printed.run(&place, 0, "completions bash");
     printed.run(&place, 0, "man run");
     printed.run(&place, 0, "man -o pages");

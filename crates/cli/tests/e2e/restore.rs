@@ -195,7 +195,11 @@ fn what_came_out_different_is_told_again_and_again() {
     assert_eq!(second.ran(), ["roll.roll"]);
     let notes = second.0["notes"].to_string();
     assert!(notes.contains("operation `roll` was run again"), "{notes}");
-    assert_eq!(second.texts("used"), [used.clone()], "it is reused");
+    assert_eq!(
+        second.texts("used"),
+        std::slice::from_ref(&used),
+        "it is reused"
+    );
     // Not only when it happens.
     run();
     let text = told(&["explain", "last", "use.use"]);

@@ -210,6 +210,7 @@ fn a_picture_that_cannot_be_read_is_named() {
         let path = case.path().join("1.img");
         let expected = format!(
             "task `planes.split[1] (reading)`: {}: not an image: it does not begin with `image`\n  \
+             from:    picture=1.img\n  \
              3 tasks could not run because of it",
             path.display()
         );
@@ -227,6 +228,7 @@ fn an_implicit_operation_that_fails_is_named() {
         .map(|task| task.description())
         .collect();
     let expected = "task `planes.split[1]`: input `image`: 4 pixels are not colours\n  \
+                    from:    picture=1.img\n  \
                     3 tasks could not run because of it";
     assert_eq!(told, [expected]);
     assert_eq!((report.counts.executed, report.counts.blocked), (3, 3));

@@ -30,7 +30,9 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Problem> {
             if message.ends_with('.') {
                 wrong("ends with a full stop", "leave it out");
             }
-            if message.contains("'{") || message.contains("\\\"{") {
+            // Between backticks it is code, and code may have quotes.
+            let words: String = message.split('`').step_by(2).collect();
+            if words.contains("'{") || words.contains("\\\"{") {
                 wrong("has a name in quotes", "put it in backticks");
             }
         }
