@@ -54,6 +54,8 @@ fn apt_get(prefix: &[&str], arguments: &[&str]) -> bool {
     .concat();
     Command::new(line[0])
         .args(&line[1..])
+        // What a command of ours prints may be for a program to read.
+        .stdout(std::io::stderr())
         .status()
         .is_ok_and(|status| status.success())
 }

@@ -23,7 +23,10 @@ impl Figures {
             );
         }
         if !self.jobs.is_empty() {
-            page.push_str("\nThe same jobs in other engines (`cargo xtask bench peers`):\n\n");
+            page.push_str(
+                "\nThe same jobs in other engines (`cargo xtask bench peers`). Starting up counts for the engines that are \
+                 servers where the row says so, and for Headwater always:\n\n",
+            );
             page.push_str(
                 "| job, on two cores | Headwater | the others, the best first |\n| --- | --- | --- |\n",
             );
