@@ -142,6 +142,24 @@ pub struct Checked {
 }
 
 impl Checked {
+    /// What was found in one file, and what it is.
+    fn one(
+        path: &Path,
+        text: String,
+        diagnostics: Vec<Diagnostic>,
+        summary: Option<String>,
+    ) -> Self {
+        let file = CheckedFile {
+            file: path.to_owned(),
+            text,
+            diagnostics,
+        };
+        Checked {
+            files: vec![file],
+            summary,
+        }
+    }
+
     /// Takes in what is wrong besides what its readers have said.
     fn take_in(&mut self, found: Result<(), Error>) -> Result<(), Error> {
         match found {
@@ -259,15 +277,8 @@ pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
     let format = crate::data::format_of(path);
     if format == DataFormat::Csv || headwater_flow::is_data(&text) {
         let read = headwater_flow::read_data(&text, format);
-        let file = CheckedFile {
-            file: path.to_owned(),
-            text,
-            diagnostics: read.diagnostics,
-        };
-        return Ok(Checked {
-            files: vec![file],
-            summary: read.value.map(|data| crate::data::summary(&data, path)),
-        });
+        let summary = read.value.map(|data| crate::data::summary(&data, path));
+        return Ok(Checked::one(path, text, read.diagnostics, summary));
     }
     if headwater_flow::is_study(&text) {
         const NO_SETTINGS: &[String] = &[];
@@ -288,15 +299,8 @@ pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
     let read = headwater_flow::read_workflow(&text, libraries);
     if read.value.is_none() && headwater_flow::is_programs(&text) {
         let read = headwater_flow::read_programs(&text, libraries);
-        let file = CheckedFile {
-            file: path.to_owned(),
-            text,
-            diagnostics: read.diagnostics,
-        };
-        return Ok(Checked {
-            files: vec![file],
-            summary: read.value.map(|all| count(all.len(), "operation")),
-        });
+        let summary = read.value.map(|all| count(all.len(), "operation"));
+        return Ok(Checked::one(path, text, read.diagnostics, summary));
     }
     let mut diagnostics = read.diagnostics;
     if let Some(file) = &read.value {
@@ -315,15 +319,7 @@ pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
             count(tasks, "task"),
         )
     });
-    let file = CheckedFile {
-        file: path.to_owned(),
-        text,
-        diagnostics,
-    };
-    Ok(Checked {
-        files: vec![file],
-        summary,
-    })
+    Ok(Checked::one(path, text, diagnostics, summary))
 }
 
 /// A workflow file without mistakes, before anybody has looked at what its programs are made of.
