@@ -21,34 +21,18 @@ use crate::workspace;
 /// The figures that the documents show.
 pub(crate) const SOURCE: &str = "docs/figures.json";
 
-/// A document, what stands before and behind its part, and what makes the part.
-type Part = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&Figures) -> String,
-);
+/// What stands before and behind the part of a document that is made.
+const BEGIN: &str = "<!-- figures: from here on made by `cargo xtask figures` -->";
+const END: &str = "<!-- figures: up to here -->";
 
-/// All parts.
+/// A document, and what makes its part.
+type Part = (&'static str, fn(&Figures) -> String);
+
+/// All of them.
 const PARTS: [Part; 3] = [
-    (
-        "README.md",
-        "<!-- figures: from here on made by `cargo xtask figures` -->",
-        "<!-- figures: up to here -->",
-        Figures::readme,
-    ),
-    (
-        "docs/figures.md",
-        "<!-- figures: from here on made by `cargo xtask figures` -->",
-        "<!-- figures: up to here -->",
-        Figures::page,
-    ),
-    (
-        "docs/peers.md",
-        "<!-- figures: from here on made by `cargo xtask figures` -->",
-        "<!-- figures: up to here -->",
-        Figures::peers,
-    ),
+    ("README.md", Figures::readme),
+    ("docs/figures.md", Figures::page),
+    ("docs/peers.md", Figures::peers),
 ];
 
 /// Runs the command.
@@ -60,7 +44,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
     }
     let root = workspace::root();
     let figures = parse(&text(&root.join(SOURCE))?)?;
-    for (document, ..) in PARTS {
+    for (document, _) in PARTS {
         let path = root.join(document);
         let old = text(&path)?;
         let new = renewed(document, &old, &figures)?;
@@ -74,7 +58,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
 
 /// The documents that have figures.
 pub(crate) fn documents() -> impl Iterator<Item = &'static str> {
-    PARTS.into_iter().map(|(document, ..)| document)
+    PARTS.into_iter().map(|(document, _)| document)
 }
 
 /// Reads the source of all figures.
@@ -87,20 +71,20 @@ pub(crate) fn parse(text: &str) -> Result<Figures, Failure> {
 
 /// A document with its part made anew.
 pub(crate) fn renewed(document: &str, old: &str, figures: &Figures) -> Result<String, Failure> {
-    let (_, begin, end, make) = PARTS
+    let (_, make) = PARTS
         .into_iter()
-        .find(|(name, ..)| *name == document)
+        .find(|(name, _)| *name == document)
         .ok_or_else(|| Failure::Figures {
             what: format!("`{document}` has no figures"),
         })?;
     let missing = |mark: &str| Failure::Figures {
         what: format!("`{document}` has no line `{mark}`"),
     };
-    let (before, rest) = old.split_once(begin).ok_or_else(|| missing(begin))?;
-    let (_, after) = rest.split_once(end).ok_or_else(|| missing(end))?;
+    let (before, rest) = old.split_once(BEGIN).ok_or_else(|| missing(BEGIN))?;
+    let (_, after) = rest.split_once(END).ok_or_else(|| missing(END))?;
     let part = make(figures);
     Ok(format!(
-        "{before}{begin}\n\n{}\n\n{end}{after}",
+        "{before}{BEGIN}\n\n{}\n\n{END}{after}",
         part.trim()
     ))
 }
