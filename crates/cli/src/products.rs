@@ -490,6 +490,7 @@ fn show_collected(collected: &Collected, max: u64, dry_run: bool, as_json: bool)
         let object = json!({
             "objects": collected.objects,
             "bytes": collected.bytes,
+            "log_bytes": collected.log_bytes,
             "left_bytes": collected.left,
             "protected_bytes": collected.protected,
             "dry_run": dry_run,
@@ -499,13 +500,17 @@ fn show_collected(collected: &Collected, max: u64, dry_run: bool, as_json: bool)
     }
     let objects = show::count(collected.objects as usize, "object");
     let bytes = show::size(collected.bytes);
-    let verb = match (dry_run, collected.objects) {
-        (true, _) => "would go",
-        (false, 1) => "is gone",
-        (false, _) => "are gone",
+    let logs = match collected.log_bytes {
+        0 => String::new(),
+        bytes => format!(" and {} of logs", show::size(bytes)),
+    };
+    let verb = match (dry_run, collected.objects, collected.log_bytes) {
+        (true, ..) => "would go",
+        (false, 1, 0) => "is gone",
+        (false, ..) => "are gone",
     };
     show::line(&format!(
-        "{objects} ({bytes}) {verb}, {} stay; records stay",
+        "{objects} ({bytes}){logs} {verb}, {} stay; records stay",
         show::size(collected.left)
     ));
     if collected.left > max {

@@ -2,11 +2,11 @@
 //!
 //! Law: each attempt has a folder of its own. The folder of a success is removed (in batches), the folder
 //! of a failure is kept, with a script that runs the program again alone. What a program says on standard
-//! output and standard error is kept wherever it said anything.
+//! output and standard error is kept wherever it said anything: all of it up to [`LOG`] bytes of each, and of more
+//! the beginning and the end. A stream that the operation declares as a file is a product, and is kept whole.
 //!
 //! Making a file costs more than starting a small program does, so nothing is made that stays empty: a
-//! folder that is empty again serves the next attempt, and the two streams go to files that are used again
-//! until something is in them.
+//! folder that is empty again serves the next attempt, and a silent program leaves no log.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -61,6 +61,8 @@ pub struct CommandSettings {
     pub staging: PathBuf,
     /// What successful programs said goes here, as `<label>.stdout` and `<label>.stderr`.
     pub logs: PathBuf,
+    /// Counts the bytes that went there.
+    pub logged: Arc<AtomicU64>,
     /// See [`inherited_environment`].
     pub environment: Vec<(OsString, OsString)>,
     /// What lies below this folder is gone after the run; a folder that is kept holds such files itself.
@@ -103,6 +105,9 @@ static STAGED: AtomicU64 = AtomicU64::new(0);
 const BATCH: usize = 32;
 /// So much of standard error is shown.
 const TAIL: u64 = 4096;
+/// So many bytes are kept of standard output, and as many of standard error: half of them from the beginning, half
+/// from the end.
+pub(crate) const LOG: u64 = 2 << 20;
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -177,10 +182,11 @@ impl CommandRunner {
         let number = number.unwrap_or_else(|| self.captures.fetch_add(1, Ordering::Relaxed));
         let capture = |name: &str| self.captures_folder().join(format!("{number}.{name}"));
         let captures = [capture("stdout"), capture("stderr")];
-        let result = self.attempt(attempt, &folder, &captures, cancel, &mut usage);
+        let mut said = [0; 2];
+        let result = self.attempt(attempt, &folder, &captures, cancel, (&mut usage, &mut said));
         let result = match result {
             Ok(outputs) => {
-                self.keep_logs(attempt.label, &captures);
+                self.keep_logs(attempt.label, &captures, said);
                 self.give_back(folder);
                 Ok(outputs)
             }
@@ -188,14 +194,24 @@ impl CommandRunner {
                 if failure.kind == FailureKind::Cancelled {
                     self.discard(folder);
                 } else {
-                    let _ = fs::rename(&captures[0], folder.join(".stdout"));
-                    let _ = fs::rename(&captures[1], folder.join(".stderr"));
+                    for (capture, name) in captures.iter().zip([".stdout", ".stderr"]) {
+                        // One that said nothing has an empty log, for whoever looks for it.
+                        let log = folder.join(name);
+                        let moved = fs::rename(capture, &log);
+                        let _ = moved.or_else(|_| fs::File::create_new(&log).map(drop));
+                    }
                     hold_links(&folder, &self.settings.temporary);
                     failure.folder = Some(folder);
                 }
                 Err(failure)
             }
         };
+        for (capture, said) in captures.iter().zip(said) {
+            if said > 0 && result.is_err() {
+                // Where it is still there, nobody wants it, and the next one must not be taken for it.
+                let _ = fs::remove_file(capture);
+            }
+        }
         locked(&self.free_captures).push(number);
         (result, usage)
     }
@@ -224,15 +240,26 @@ impl CommandRunner {
         }
     }
 
-    fn keep_logs(&self, label: &str, captures: &[PathBuf; 2]) {
-        for (capture, extension) in captures.iter().zip(["stdout", "stderr"]) {
-            if fs::metadata(capture).is_ok_and(|metadata| metadata.len() > 0) {
+    fn keep_logs(&self, label: &str, captures: &[PathBuf; 2], said: [u64; 2]) {
+        for ((capture, extension), said) in captures.iter().zip(["stdout", "stderr"]).zip(said) {
+            if said == 0 {
+                continue;
+            }
+            let log = self.settings.logs.join(format!("{label}.{extension}"));
+            let move_it = || fs::rename(capture, &log);
+            let moved = move_it().or_else(|error| match error.kind() {
+                ErrorKind::NotFound => {
+                    fs::create_dir_all(&self.settings.logs).and_then(|()| move_it())
+                }
+                _ => Err(error),
+            });
+            match moved.and_then(|()| fs::symlink_metadata(&log)) {
+                Ok(kept) => {
+                    let logged = &self.settings.logged;
+                    logged.fetch_add(kept.len(), Ordering::Relaxed);
+                }
                 // A log that cannot be kept is no reason to fail a task that succeeded.
-                let _ = fs::create_dir_all(&self.settings.logs);
-                let _ = fs::rename(
-                    capture,
-                    self.settings.logs.join(format!("{label}.{extension}")),
-                );
+                Err(_) => drop(fs::remove_file(capture)),
             }
         }
     }
@@ -243,7 +270,7 @@ impl CommandRunner {
         folder: &Path,
         captures: &[PathBuf; 2],
         cancel: &Cancel,
-        usage: &mut Usage,
+        (usage, said): (&mut Usage, &mut [u64; 2]),
     ) -> Result<Outputs, Failure> {
         let not_started = |error: FolderError| Failure::new(FailureKind::NotStarted, error.0);
         let reading = self
@@ -256,13 +283,21 @@ impl CommandRunner {
             .request(folder, captures, attempt, &fill, &arguments)
             .map_err(not_started)?;
         let ended = Spawner::global().run(&request, cancel);
+        if let Ok(exit) = &ended {
+            *said = exit.said;
+        }
+        // A file of this name may be left from another program.
+        let has_stderr = ended.is_ok() && (request.most[1].is_none() || said[1] > 0);
         let failed = |failure: Failure| {
             if failure.kind != FailureKind::Cancelled {
                 write_script(folder, &request);
             }
             Failure {
                 command: Some(arguments.clone()),
-                stderr: tail(&request.stderr),
+                stderr: match has_stderr {
+                    true => tail(&request.stderr),
+                    false => String::new(),
+                },
                 ..failure
             }
         };
@@ -327,6 +362,8 @@ impl CommandRunner {
                 .push((OsString::from(&**name), fill.text(text).into()));
         }
         request.timeout = attempt.timeout;
+        let bound = |text: &Option<Text>| text.is_none().then_some(LOG);
+        request.most = [bound(&template.stdout), bound(&template.stderr)];
         if let Some(text) = &template.stdin {
             request.stdin = Some(stdin(
                 folder,

@@ -8,7 +8,7 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -612,8 +612,10 @@ fn directory_value(root: &Path) -> Result<DirectoryValue, FolderError> {
     })
 }
 
-/// Copies a file or directory value to `to`: a clone of the blocks where the file system can, else a copy.
-/// An existing file is replaced, so that a link to an object is never written through.
+/// Copies a file or directory value to `to`: a clone of the blocks where the file system can, else a copy; never
+/// another name for an object, which whoever has the copy could change. An existing file is replaced. The copy has
+/// the mode of any new file of this process: what its umask leaves of read and write for all, and of execute for a
+/// program.
 pub fn copy_value(value: &Value, to: &Path) -> io::Result<()> {
     match value {
         Value::File(file) => copy_file(file, file.executable, to),
@@ -634,20 +636,24 @@ pub fn copy_value(value: &Value, to: &Path) -> io::Result<()> {
 
 fn copy_file(file: &FileValue, executable: bool, to: &Path) -> io::Result<()> {
     let _ = fs::remove_file(to);
-    match &file.handle {
-        // `fs::copy` clones blocks where the file system can.
-        Handle::Path(path) | Handle::Named { path, .. } => fs::copy(path, to).map(drop)?,
-        Handle::Memory(bytes) => fs::File::create(to)?.write_all(bytes)?,
-        Handle::Stored => {
-            return Err(io::Error::new(
-                io::ErrorKind::NotFound,
-                "the contents are not here",
-            ));
-        }
-    }
     // The mode of an object is read-only, and may be that of another file with the same bytes.
-    let mode = if executable { 0o755 } else { 0o644 };
-    fs::set_permissions(to, fs::Permissions::from_mode(mode))
+    let mode = if executable { 0o777 } else { 0o666 };
+    let create = || {
+        let mut options = fs::File::options();
+        options.write(true).create_new(true).mode(mode).open(to)
+    };
+    match &file.handle {
+        // Between two files this has the kernel copy, which clones blocks where the file system can.
+        Handle::Path(path) | Handle::Named { path, .. } => {
+            let mut from = fs::File::open(path)?;
+            io::copy(&mut from, &mut create()?).map(drop)
+        }
+        Handle::Memory(bytes) => create()?.write_all(bytes),
+        Handle::Stored => Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "the contents are not here",
+        )),
+    }
 }
 
 #[cfg(test)]

@@ -19,11 +19,12 @@
 //! peaks are marked unreliable and that programs outlive a killed engine.
 //!
 //! Read `server` for how a program is watched, `start` for how it is started and why it may
-//! not be, `protocol` for what travels.
+//! not be, `capture` for what is kept of what it says, `protocol` for what travels.
 //!
 //! Not promised: a program that leaves its process group on purpose (`setsid`) is not ended; if
 //! the helper alone is killed with SIGKILL, what it was running goes on.
 
+mod capture;
 mod protocol;
 mod server;
 mod start;
@@ -91,6 +92,10 @@ pub struct Request {
     pub stdout: PathBuf,
     /// The file for standard error, made anew; may be the same as `stdout`.
     pub stderr: PathBuf,
+    /// At most so many bytes are kept of standard output and of standard error, half of them from the beginning and
+    /// half from the end, with a line between them; a silent stream leaves no file. Without a bound the file is given
+    /// to the program itself.
+    pub most: [Option<u64>; 2],
     /// How long the program may run before it is ended.
     pub timeout: Option<Duration>,
     /// How long the program may take to end itself, once asked to, before it is killed.
@@ -113,6 +118,7 @@ impl Request {
             stdin: None,
             stdout: stdout.into(),
             stderr: stderr.into(),
+            most: [None; 2],
             timeout: None,
             grace: DEFAULT_GRACE,
         }
@@ -186,6 +192,8 @@ pub struct Exit {
     pub timed_out: bool,
     /// Whether it was asked to end by [`Cancel::cancel`].
     pub cancelled: bool,
+    /// How many bytes it said on standard output and standard error, where these are bounded.
+    pub said: [u64; 2],
     /// From before its start to its end.
     pub wall: Duration,
     /// Processor time in user mode, of the program and the children it waited for.

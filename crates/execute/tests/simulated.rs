@@ -124,6 +124,7 @@ fn pool(folder: &Path, workers: usize) -> Pool {
             work: place("work"),
             staging: place("staging"),
             logs: place("logs"),
+            logged: Arc::default(),
             environment: Vec::new(),
             temporary: place("staging"),
             watched: Arc::default(),

@@ -112,6 +112,45 @@ fn standard_files(scene: &Scene) {
     assert_eq!(scene.read("out"), "one\ntwo\nthree\n");
 }
 
+/// Of a bounded stream the beginning and the end are kept, and never more than that lies on the disk.
+fn bounded_streams(scene: &Scene) {
+    let mut request = scene.script("seq 1000000; echo problem >&2");
+    request.most = [Some(1000), Some(1000)];
+    let exit = scene.run(&request).unwrap();
+    assert_eq!(exit.said, [6_888_896, 8]);
+    let out = scene.read("out");
+    assert!(out.starts_with("1\n2\n3\n"), "{out}");
+    assert!(out.ends_with("999999\n1000000\n"), "{out}");
+    assert!(out.contains("\n[6887896 bytes left out]\n"), "{out}");
+    assert!(out.len() < 1100);
+    assert_eq!(scene.read("err"), "problem\n");
+
+    // What was there before is not what a silent program said.
+    let mut request = scene.request("true", &[]);
+    request.stdout = scene.path("silent");
+    request.most = [Some(1000), None];
+    assert_eq!(scene.run(&request).unwrap().said, [0, 0]);
+    assert!(!scene.path("silent").exists());
+
+    // A program that never stops talking is ended when its time is over, and so is one whose words nobody can keep.
+    for file in ["out", "missing/out"] {
+        let mut request = scene.request("yes", &[]);
+        request.stdout = scene.path(file);
+        request.most = [Some(1000); 2];
+        request.timeout = Some(Duration::from_millis(50));
+        let exit = scene.run(&request).unwrap();
+        assert!(exit.timed_out, "{exit:?}");
+        assert!(exit.said[0] > 0);
+    }
+    assert!(scene.read("out").len() < 1100);
+    // A child that outlives its parent does not hold anything up, and is ended as ever.
+    let mut request = scene.script("yes & echo $! >&2");
+    request.most = [Some(1000), None];
+    assert_eq!(scene.status(&request), ExitStatusKind::Code(0));
+    let child = scene.number("err");
+    assert!(eventually(|| gone(child)));
+}
+
 fn search_path(scene: &Scene) {
     let tool = |place: &str, mode: u32| {
         let path = scene.path(place);
@@ -454,6 +493,7 @@ const WITH_AND_WITHOUT_HELPER: &[Case] = cases![
     environment,
     folder,
     standard_files,
+    bounded_streams,
     search_path,
     refusals,
     time_out_ends_grandchildren,

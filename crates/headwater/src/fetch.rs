@@ -18,6 +18,7 @@ use headwater_graph::{
 use headwater_remember::{Alias, Leases, Store};
 
 use crate::keep::{Order, Stash, locked};
+use crate::room::Needs;
 use crate::thrift::Habits;
 
 /// Encodings up to this size may be lists of files.
@@ -33,6 +34,8 @@ pub(crate) struct StoreFetcher {
     pub(crate) leases: Option<Arc<Leases>>,
     pub(crate) habits: Arc<Habits>,
     pub(crate) run: Arc<str>,
+    /// What the run needs, where disk is limited.
+    pub(crate) needs: Option<Arc<Mutex<Needs>>>,
 }
 
 impl StoreFetcher {
@@ -49,6 +52,7 @@ impl StoreFetcher {
             leases: None,
             habits: Arc::default(),
             run: run.into(),
+            needs: None,
         }
     }
 
@@ -112,8 +116,9 @@ impl StoreFetcher {
         })
     }
 
-    /// For each recipe, whether the outputs that are needed can be brought back. One question for all.
-    pub(crate) fn present(&self, wanted: &[(Recipe, Ports)]) -> Vec<bool> {
+    /// For each recipe, whether the outputs that are needed can be brought back. One question for all. What was asked for
+    /// by name stays to the end of the run.
+    pub(crate) fn present(&self, wanted: &[(Recipe, Ports)], by_name: bool) -> Vec<bool> {
         let resolve = |(recipe, _): &(Recipe, Ports)| match self.stashed(recipe) {
             Ok(_) => (true, *recipe),
             Err(recipe) => (false, recipe),
@@ -145,6 +150,9 @@ impl StoreFetcher {
             .iter()
             .map(Option::is_some)
             .collect();
+        if let Some(needs) = &self.needs {
+            locked(needs).needs(&digests, by_name);
+        }
         let is_present = |(stashed, whole, objects): (bool, bool, std::ops::Range<usize>)| {
             stashed || (whole && here[objects].iter().all(|here| *here))
         };
@@ -157,6 +165,7 @@ impl StoreFetcher {
         let value = match (&output.inline, &output.encoding) {
             (Some(bytes), _) => decode(bytes).ok()?,
             (None, Some(encoding)) if output.size <= LIST => {
+                digests.push(*encoding);
                 decode(&self.store.read(encoding).ok()?).ok()?
             }
             (None, encoding) => {
@@ -197,7 +206,22 @@ impl StoreFetcher {
             .zip(self.store.paths(&digests))
             .map(|(digest, path)| Some((*digest, path?)))
             .collect();
-        Places(paths?).located(value)
+        match self.needs.as_ref().filter(|_| self.sender.is_some()) {
+            None => Places(paths?).located(value),
+            // Its objects may go while it is read.
+            Some(needs) => {
+                let mut needs = locked(needs);
+                needs.needs(&digests, false);
+                let lent = paths?.into_iter().map(|(digest, path)| {
+                    let path = needs.lend(&digest, &path)?;
+                    Some((digest, path))
+                });
+                let lent: Option<HashMap<Digest, PathBuf>> = lent.collect();
+                let value = Places(lent?).located(value)?;
+                needs.watch(&value);
+                Some(value)
+            }
+        }
     }
 }
 

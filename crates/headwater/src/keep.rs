@@ -19,7 +19,8 @@ use headwater_remember::{Alias, Leases, ObjectSource, Pending, PendingObject, St
 
 use crate::fetch::StoreFetcher;
 use crate::notes::{self, Details, Lost, LostProduct};
-use crate::thrift::{Habits, Thrift};
+use crate::room::Needs;
+use crate::thrift::{Habits, Limit, Thrift};
 
 /// Values up to this size live in the record.
 const INLINE: u64 = 16 * 1024;
@@ -127,6 +128,8 @@ pub(crate) struct StoreKeeper {
     leases: Option<Arc<Leases>>,
     stash: Arc<Mutex<Stash>>,
     habits: Arc<Habits>,
+    /// What the run needs, where disk is limited.
+    needs: Option<Arc<Mutex<Needs>>>,
     /// The outputs, by operation.
     ports: Vec<Option<Arc<[Port]>>>,
     time: i64,
@@ -158,10 +161,20 @@ impl StoreKeeper {
         let own_stash = Arc::clone(&stash);
         let habits = Arc::new(Habits::default());
         let own_habits = Arc::clone(&habits);
+        let needs = (disk.is_some() && !read_only).then(|| {
+            let staging = store.staging_folder(run);
+            Arc::new(Mutex::new(Needs::new(staging)))
+        });
+        let limit = disk.zip(needs.clone()).map(|(most, needs)| Limit {
+            most,
+            needs,
+            run: run.into(),
+            room: None,
+        });
         let thread = std::thread::Builder::new().name("headwater-keeper".to_owned());
         let work = move || match read_only {
             true => keep_nothing(&receiver),
-            false => keep_all(own, &receiver, &shared, &own_stash, &own_habits, disk),
+            false => keep_all(own, &receiver, &shared, &own_stash, &own_habits, limit),
         };
         // Without leases two runs may make a product twice; that is all.
         let leases = (!read_only).then(|| Leases::open(&store).ok()).flatten();
@@ -175,6 +188,7 @@ impl StoreKeeper {
             leases: leases.map(Arc::new),
             stash,
             habits,
+            needs,
             ports: Vec::new(),
             time: crate::identifier::now(),
         }
@@ -192,6 +206,16 @@ impl StoreKeeper {
         }
     }
 
+    /// Waits until everything that was handed over is durable; `false` if something could not be kept.
+    pub(crate) fn is_durable(&self) -> bool {
+        let (sender, receiver) = mpsc::channel();
+        let flush = self
+            .sender
+            .as_ref()
+            .map(|orders| orders.send(Order::Flush(sender)));
+        matches!(flush, Some(Ok(()))) && matches!(receiver.recv(), Ok(Ok(())))
+    }
+
     /// Brings back what is durable, or stashed; it does not keep the keeper from closing.
     pub(crate) fn resting_fetcher(&self) -> StoreFetcher {
         StoreFetcher {
@@ -201,6 +225,7 @@ impl StoreKeeper {
             leases: None,
             habits: Arc::clone(&self.habits),
             run: Arc::clone(&self.run),
+            needs: self.needs.clone(),
         }
     }
 
@@ -339,17 +364,21 @@ fn keep_all(
     backlog: &Backlog,
     stash: &Arc<Mutex<Stash>>,
     habits: &Arc<Habits>,
-    disk: Option<u64>,
+    limit: Option<Limit>,
 ) -> Result<(), String> {
     let places = Places {
         objects: store.root().join("objects"),
         staging: store.root().join("staging"),
     };
     let _gone = Gone(backlog);
-    let mut thrift = Thrift::new(Arc::clone(&store), Arc::clone(habits), disk);
+    let needs = limit.as_ref().map(|limit| Arc::clone(&limit.needs));
+    let mut thrift = Thrift::new(Arc::clone(&store), Arc::clone(habits), limit);
     let tickets = Tickets::default();
     let (held, own_stash) = (Arc::clone(&tickets), Arc::clone(stash));
     let acknowledge = move |tickets: &[u64]| {
+        if let Some(needs) = &needs {
+            locked(needs).durable(tickets);
+        }
         let mut held = locked(&held);
         let ended = tickets.iter().filter_map(|ticket| held.remove(ticket));
         let durable: Vec<Recipe> = ended.map(|(_, recipe)| recipe).collect();
@@ -396,11 +425,12 @@ fn keep_all(
                         let products = &mut locked(stash).on_their_way;
                         products.insert(record.recipe, product);
                     }
+                    let stay = thrift.hand_over(next_ticket, &outputs);
                     match chosen {
                         Ok(dropped) if dropped.is_empty() => {}
-                        Ok(dropped) => {
+                        Ok(_) => {
                             let is_small = outputs.iter().all(|value| value.memory() < 4096);
-                            if thrift.let_pass(&outputs, &dropped) && is_small {
+                            if stay && is_small {
                                 // Files that are not kept are still there for this run.
                                 let products = &mut locked(stash).products;
                                 products.insert(record.recipe, Arc::clone(&outputs));
@@ -426,13 +456,17 @@ fn keep_all(
                 let _ = reply.send(());
             }
             Order::Flush(reply) => {
-                let _ = reply.send(writer.flush().map_err(|error| error.to_string()));
+                let flushed = writer.flush().map_err(|error| error.to_string());
+                let _ = reply.send(match &trouble {
+                    Some(error) => Err(error.clone()),
+                    None => flushed,
+                });
             }
         }
     }
+    let closed = writer.close().map_err(|error| error.to_string());
     thrift.close();
     notes::add_restored(&store, &restored);
-    let closed = writer.close().map_err(|error| error.to_string());
     match trouble {
         Some(error) => Err(error),
         None => closed,

@@ -86,7 +86,8 @@
 //! | `load` | reads a workflow file, and finds out the versions of its programs |
 //! | `data` | reads the data of a run: globs, tables, single values |
 //! | `place` | where the store is |
-//! | `keep`, `fetch`, `thrift` | give products to the store and take them back; which bytes are worth their place |
+//! | `keep`, `fetch`, `thrift`, `room` | give products to the store and take them back; which bytes are worth their place, and what makes room |
+//! | `logs` | what programs said |
 //! | `limits`, `budget` | what a run may take; how a limit on memory is shared out |
 //! | `report` | what is asked of a run, and what it comes to |
 //! | `plan` | from a request to a planned run; dry runs |
@@ -112,6 +113,7 @@ mod identifier;
 mod keep;
 mod limits;
 mod load;
+mod logs;
 mod metrics;
 pub mod native;
 mod notes;
@@ -121,6 +123,7 @@ mod plan;
 pub mod products;
 pub mod progress;
 mod report;
+mod room;
 mod run;
 mod run_page;
 pub mod runs;

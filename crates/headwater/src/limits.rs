@@ -29,7 +29,7 @@ pub struct Limits {
     pub cores: Option<usize>,
     /// Bytes for running tasks and live products.
     pub memory: Option<u64>,
-    /// Bytes that the objects of the store may take.
+    /// Bytes that the objects and logs of the store may take.
     pub disk: Option<u64>,
     /// Other counters: gpu, a licence.
     pub resources: BTreeMap<Arc<str>, u64>,

@@ -199,6 +199,7 @@ pub(crate) fn run_graph_in(
                 work: nowhere("work"),
                 staging: nowhere("staging"),
                 logs: nowhere("logs"),
+                logged: Arc::default(),
                 environment: headwater_execute::inherited_environment(),
                 temporary: nowhere("staging"),
                 watched: Arc::default(),

@@ -336,7 +336,7 @@ pub(crate) fn recompute_lost(
     keeper: &mut StoreKeeper,
 ) -> Result<bool, Error> {
     let wanted = wanted_products(enactment);
-    forget_lost(enactment, keeper, wanted)
+    forget_lost(enactment, keeper, wanted, true)
 }
 
 /// The same for what the tasks that have to run read. A run finds out when it gets there; a plan says so
@@ -346,13 +346,14 @@ pub(crate) fn recompute_lost_inputs(
     keeper: &mut StoreKeeper,
 ) -> Result<bool, Error> {
     let read = read_products(enactment);
-    forget_lost(enactment, keeper, read)
+    forget_lost(enactment, keeper, read, false)
 }
 
 fn forget_lost(
     enactment: &mut Enactment,
     keeper: &mut StoreKeeper,
     products: Products,
+    by_name: bool,
 ) -> Result<bool, Error> {
     let is_known = |task: &TaskId| enactment.coordinator().state(*task) == State::Known;
     let (tasks, wanted): (Vec<TaskId>, Vec<(Recipe, Ports)>) = products
@@ -363,7 +364,7 @@ fn forget_lost(
             (task, (enactment.stored_as(task), ports))
         })
         .unzip();
-    let present = keeper.eager_fetcher().present(&wanted);
+    let present = keeper.eager_fetcher().present(&wanted, by_name);
     let mut any = false;
     for (task, present) in tasks.into_iter().zip(present) {
         if !present {

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use headwater_graph::{
     Digest, Objects, ProductRecord, Recipe, Records, Scalar, StoredOutput, Value, decode,
 };
-pub use headwater_remember::{Collected, Verified};
+pub use headwater_remember::Verified;
 use headwater_remember::{FoundProduct, ProductFilter, Store};
 
 use crate::explain::{Made, Named, OwnRecords, Source, made, task_anywhere};
 use crate::runs::find_run;
-use crate::{Error, notes};
+use crate::{Error, logs, notes};
 
 /// Of a list that a port reads, so many items are named.
 const MOST_ITEMS: usize = 20;
@@ -314,10 +314,43 @@ pub fn of_objects(store: &Store, objects: &[Digest]) -> Result<Vec<Affected>, Er
     found.into_iter().map(affected).collect()
 }
 
-/// Throws away objects until those that are left have at most `max` bytes: first what is cheap to make again for its
-/// size, and seldom used. Records stay. With `dry_run` it only says what would go.
+/// What was thrown away, or would be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Collected {
+    /// Objects taken away.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of logs taken away.
+    pub log_bytes: u64,
+    /// The bytes of the objects and logs that are left.
+    pub left: u64,
+    /// The bytes among them that had to stay because of runs that are alive.
+    pub protected: u64,
+}
+
+/// Throws away objects, and logs of runs that have ended, until what is left has at most `max` bytes: of objects first
+/// what is cheap to make again for its size, and seldom used, and of logs the oldest. Logs go before objects if they are
+/// more than an eighth of `max`, else after them. Records stay. With `dry_run` it only says what would go.
 pub fn collect(store: &Store, max: u64, dry_run: bool) -> Result<Collected, Error> {
-    Ok(store.collect(max, dry_run)?)
+    let share = logs::shrink(store, max / logs::SHARE, None, dry_run);
+    let objects = store.collect(max.saturating_sub(share.left), dry_run)?;
+    let rest = match objects.left + share.left > max {
+        true => logs::shrink(store, max.saturating_sub(objects.left), None, dry_run),
+        false => logs::Shrunk { bytes: 0, ..share },
+    };
+    // Where nothing is changed, the logs that went first are found again.
+    let log_bytes = match dry_run {
+        true => share.bytes.max(rest.bytes),
+        false => share.bytes + rest.bytes,
+    };
+    Ok(Collected {
+        objects: objects.objects,
+        bytes: objects.bytes,
+        log_bytes,
+        left: objects.left + rest.left,
+        protected: objects.protected + share.protected,
+    })
 }
 
 fn inputs(store: &Store, record: &ProductRecord) -> Result<Vec<ProductInput>, Error> {

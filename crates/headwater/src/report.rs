@@ -10,6 +10,7 @@ use headwater_execute::{Failure, shell_quote};
 use headwater_graph::{Diagnostic, Index, Value};
 use headwater_remember::RunStatus;
 
+use crate::text::printable;
 use crate::{Limits, StorePlace};
 
 /// What to run, and how.
@@ -87,7 +88,8 @@ impl FailedTask {
     }
 
     /// Everything a person needs: which task, why, its command, the end of what it said, where its folder is
-    /// and how to run it again alone. The first line is the whole in short.
+    /// and how to run it again alone. The first line is the whole in short. Control characters are shown, not given on:
+    /// what a program said must not act on the terminal that it is read on.
     pub fn description(&self) -> String {
         let failure = &self.failure;
         let mut out = format!("task `{}`: {}", self.address, failure.message);
@@ -121,7 +123,7 @@ impl FailedTask {
                 let _ = write!(out, "\n  {several} tasks could not run because of it");
             }
         }
-        out
+        printable(&out).into_owned()
     }
 }
 

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -75,7 +76,7 @@ pub fn run(
     progress: &Progress,
     stop: &Stop,
 ) -> Result<RunReport, Error> {
-    let mut began = Instant::now();
+    let began = Instant::now();
     let run = crate::identifier::new_run();
     let mut prepared = prepare(request, libraries, &request.store, current, Some(&run))?;
     let store = Arc::clone(&prepared.store);
@@ -102,12 +103,6 @@ pub fn run(
         .enactment
         .open(&mut keeper)
         .map_err(|error| prepared.loaded.mistakes(&[error]));
-    if let Some(disk) = request.limits.disk {
-        let waits = Instant::now();
-        keep_distance(&store, disk);
-        // The run begins when it has waited: so does its record.
-        began += waits.elapsed();
-    }
     let opened = opened.and_then(|()| {
         recompute_lost(&mut prepared.enactment, &mut keeper)?;
         // Under a limit on disk what will be needed is said to be in use before room is made.
@@ -239,21 +234,6 @@ fn note(store: &Store, run: &str, prepared: &Prepared, current: &Path) {
     let _ = dag::note(store, run, &prepared.loaded.workflow, &[], &[part]);
 }
 
-/// What was used within a second of the beginning of a run counts as used by it, and cannot make room. So a run
-/// with a limit on disk that may have to make room does not begin on the heels of another.
-fn keep_distance(store: &Store, disk: u64) {
-    if store.object_bytes().unwrap_or(0) < disk / 2 {
-        return;
-    }
-    let latest = store.runs(1).ok().and_then(|runs| runs.into_iter().next());
-    if let Some(ended) = latest.and_then(|run| run.ended) {
-        let since = crate::identifier::now().saturating_sub(ended);
-        if let Ok(left @ 1..) = u64::try_from(3_i64.saturating_sub(since)) {
-            std::thread::sleep(std::time::Duration::from_secs(left.min(3)));
-        }
-    }
-}
-
 /// Folders of failed tasks are kept for so many runs that failed or were stopped.
 const RUNS_KEPT: usize = 10;
 
@@ -291,6 +271,7 @@ pub(crate) struct Places {
     work: PathBuf,
     staging: PathBuf,
     logs: PathBuf,
+    logged: Arc<AtomicU64>,
     temporary: Option<PathBuf>,
 }
 
@@ -303,6 +284,7 @@ impl Places {
                 work: place("work"),
                 staging: place("staging"),
                 logs: place("logs"),
+                logged: Arc::default(),
                 temporary: Some(folder),
             };
         }
@@ -310,6 +292,7 @@ impl Places {
             work: store.work_folder(run),
             staging: store.staging_folder(run),
             logs: store.run_folder(run).join("logs"),
+            logged: store.logged(),
             temporary: None,
         }
     }
@@ -327,6 +310,7 @@ impl Places {
             work: self.work.clone(),
             staging: self.staging.join("files"),
             logs: self.logs.clone(),
+            logged: Arc::clone(&self.logged),
             environment: headwater_execute::inherited_environment(),
             temporary: self.staging.clone(),
             watched,

@@ -48,9 +48,12 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// A text whose control characters a terminal only shows: `\u{1b}` for an escape. Line ends and tabs stay.
+/// A text whose control characters a terminal only shows: `\u{1b}` for an escape. So are the characters that turn the
+/// order of others round. Line ends and tabs stay.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let acts = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    let turns = |letter: char| matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let acts =
+        |letter: char| (letter.is_control() && !matches!(letter, '\n' | '\t')) || turns(letter);
     if !text.contains(acts) {
         return Cow::Borrowed(text);
     }
@@ -87,5 +90,6 @@ mod tests {
             printable("\u{1b}[2Jx\r\u{7}\u{9b}31m\n"),
             "\\u{1b}[2Jx\\r\\u{7}\\u{9b}31m\n"
         );
+        assert_eq!(printable("a\u{202e}b\u{200d}c"), "a\\u{202e}b\u{200d}c");
     }
 }

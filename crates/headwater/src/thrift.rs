@@ -5,14 +5,14 @@
 //! kept; any other is kept if that is expected to save time (see [`Rates`]), and if there is room.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 
 use headwater_execute::Made;
-use headwater_graph::{FileValue, Handle, Outputs, Port, ProductRecord, Value, encoded_length};
+use headwater_graph::{Digest, Outputs, Port, ProductRecord, encoded_length};
 use headwater_remember::{ObjectSource, PendingObject, Rates, Store};
 
 use crate::keep::locked;
+use crate::room::{Needs, Room};
 
 /// Outputs up to this size are kept without a thought: deciding would cost more.
 const SMALL: u64 = 64 * 1024;
@@ -32,74 +32,12 @@ impl Habits {
     }
 }
 
-/// A limit on the bytes of all objects of the store.
-#[derive(Debug)]
-struct Limit {
-    most: u64,
-    used: u64,
-    /// Bytes of intermediates that this run has had kept.
-    intermediates: u64,
-    /// What may go has gone; the rest is needed by runs that are alive.
-    stuck: bool,
-}
-
-impl Limit {
-    fn new(store: &Store, most: u64) -> Limit {
-        let mut limit = Limit {
-            most,
-            used: store.object_bytes().unwrap_or(0),
-            intermediates: 0,
-            stuck: false,
-        };
-        if limit.used > most {
-            limit.collect(store, most);
-        }
-        limit
-    }
-
-    /// Brings the store down to `most`, and a bit further, so that this is not done for each product.
-    fn collect(&mut self, store: &Store, most: u64) {
-        if let Ok(collected) = store.collect(most.min(self.most / 10 * 9), false) {
-            self.stuck = collected.left > most;
-            self.used = collected.left;
-        }
-    }
-
-    /// Makes room for so many bytes, if that is possible. Only what is durable can be counted, so `flush` has to
-    /// make everything so that was handed over before.
-    ///
-    /// What a run has made is not taken away while it is alive, so its intermediates may take half at most: the
-    /// rest is for its outputs.
-    fn admits(&mut self, store: &Store, bytes: u64, is_wanted: bool, flush: &dyn Fn()) -> bool {
-        if !is_wanted && self.intermediates + bytes > self.most / 2 {
-            return false;
-        }
-        if self.used + bytes > self.most && !self.stuck && bytes <= self.most {
-            flush();
-            self.collect(store, self.most - bytes);
-        }
-        let fits = self.used + bytes <= self.most;
-        if fits {
-            self.used += bytes;
-            self.intermediates += if is_wanted { 0 } else { bytes };
-        }
-        fits
-    }
-}
-
 fn bytes_of(object: &PendingObject) -> u64 {
     match &object.source {
         ObjectSource::Staged(path) => std::fs::metadata(path).map_or(0, |found| found.len()),
         ObjectSource::Bytes(bytes) => bytes.len() as u64,
         ObjectSource::Encoding(value) => encoded_length(value),
     }
-}
-
-/// A staged file that is not kept, and is removed when nobody reads it any more.
-#[derive(Debug)]
-struct Passing {
-    value: Weak<FileValue>,
-    path: PathBuf,
 }
 
 /// Decides what is kept.
@@ -110,22 +48,30 @@ pub(crate) struct Thrift {
     rates: Rates,
     /// By operation, how often a product is expected to be brought back.
     expected: HashMap<Arc<str>, f64>,
-    disk: Option<u64>,
-    /// There from the first product on: by then the run is known to be alive, and what it uses is safe.
     limit: Option<Limit>,
-    passing: Vec<Passing>,
+}
+
+/// A limit on disk.
+#[derive(Debug)]
+pub(crate) struct Limit {
+    /// Bytes.
+    pub(crate) most: u64,
+    /// What the run needs.
+    pub(crate) needs: Arc<Mutex<Needs>>,
+    /// The run.
+    pub(crate) run: Arc<str>,
+    /// There from the first product on: a run that makes nothing looks at nothing.
+    pub(crate) room: Option<Room>,
 }
 
 impl Thrift {
-    /// For a store whose objects may take at most `disk` bytes.
-    pub(crate) fn new(store: Arc<Store>, habits: Arc<Habits>, disk: Option<u64>) -> Thrift {
+    /// For a store that may have a limit.
+    pub(crate) fn new(store: Arc<Store>, habits: Arc<Habits>, limit: Option<Limit>) -> Thrift {
         Thrift {
             habits,
             rates: store.rates(),
             expected: HashMap::new(),
-            disk,
-            limit: None,
-            passing: Vec::new(),
+            limit,
             store,
         }
     }
@@ -141,19 +87,23 @@ impl Thrift {
         flush: &dyn Fn(),
     ) -> Result<Vec<usize>, String> {
         self.habits.made(&record.operation);
-        self.begin_limit();
+        if let Some(room) = self.room() {
+            room.keep_to(flush);
+        }
         let mut dropped = Vec::new();
         let mut refused = None;
         for (position, port) in ports.iter().enumerate() {
             let is_wanted = made.wanted.has(position);
-            if !objects.iter().any(|(at, _)| *at == position) {
+            let own = objects.iter().filter(|(at, _)| *at == position);
+            let sizes = own.map(|(_, object)| (object.digest, bytes_of(object)));
+            let sizes: Vec<(Digest, u64)> = sizes.collect();
+            if sizes.is_empty() {
                 continue;
             }
-            let own = objects.iter().filter(|(at, _)| *at == position);
-            let size = own.map(|(_, object)| bytes_of(object)).sum();
+            let size = sizes.iter().map(|(_, size)| size).sum();
             let keep = is_wanted || self.is_worth_keeping(record, port, size);
-            let limit = self.limit.as_mut().filter(|_| keep);
-            let fits = limit.is_none_or(|limit| limit.admits(&self.store, size, is_wanted, flush));
+            let room = self.room().filter(|_| keep);
+            let fits = room.is_none_or(|room| room.admits(&sizes, is_wanted, flush));
             if keep && is_wanted && !fits {
                 refused = refused.or(Some(size));
             }
@@ -165,7 +115,7 @@ impl Thrift {
         match refused {
             None => Ok(dropped),
             Some(size) => {
-                let most = self.limit.as_ref().map_or(0, |limit| limit.most);
+                let most = self.room().map_or(0, |room| room.most());
                 Err(format!(
                     "an output of {size} bytes does not fit into the {most} bytes that --disk allows, \
                      even without everything that may go; raise --disk"
@@ -174,10 +124,22 @@ impl Thrift {
         }
     }
 
-    fn begin_limit(&mut self) {
-        if let (Some(most), None) = (self.disk, &self.limit) {
-            self.limit = Some(Limit::new(&self.store, most));
-        }
+    fn room(&mut self) -> Option<&mut Room> {
+        let Limit {
+            most,
+            needs,
+            run,
+            room,
+        } = self.limit.as_mut()?;
+        let begin = || {
+            Room::new(
+                Arc::clone(&self.store),
+                Arc::clone(needs),
+                Arc::clone(run),
+                *most,
+            )
+        };
+        Some(room.get_or_insert_with(begin))
     }
 
     fn is_worth_keeping(&mut self, record: &ProductRecord, port: &Port, size: u64) -> bool {
@@ -200,52 +162,27 @@ impl Thrift {
         self.rates.worth_keeping(expected, seconds, size)
     }
 
-    /// Says that the outputs at these positions are not kept. Tells whether this run may still count on their
-    /// files: under a limit they go as soon as nobody reads them.
-    pub(crate) fn let_pass(&mut self, outputs: &Outputs, dropped: &[usize]) -> bool {
-        self.sweep();
-        if self.disk.is_none() {
+    /// Says that a product with these outputs is handed over under this ticket. Tells whether this run may still count
+    /// on the files of those that are not kept: under a limit they go as soon as nobody reads them.
+    pub(crate) fn hand_over(&mut self, ticket: u64, outputs: &Outputs) -> bool {
+        let Some(limit) = &self.limit else {
             return true;
-        }
-        let values = dropped.iter().filter_map(|position| outputs.get(*position));
-        values.for_each(|value| self.watch(value));
+        };
+        let mut needs = locked(&limit.needs);
+        needs.hold(ticket, outputs);
+        outputs.iter().for_each(|value| needs.watch(value));
+        needs.sweep(false);
         false
     }
 
-    fn watch(&mut self, value: &Value) {
-        match value {
-            Value::File(file) => {
-                let staging = self.store.root().join("staging");
-                if let Handle::Path(path) = &file.handle
-                    && path.starts_with(staging)
-                {
-                    self.passing.push(Passing {
-                        value: Arc::downgrade(file),
-                        path: path.to_path_buf(),
-                    });
-                }
-            }
-            Value::List(items) => items.iter().for_each(|item| self.watch(item)),
-            Value::Record(fields) => fields.values().for_each(|field| self.watch(field)),
-            _ => {}
-        }
-    }
-
-    fn sweep(&mut self) {
-        self.passing.retain(|passing| {
-            let is_read = passing.value.strong_count() > 0;
-            if !is_read {
-                // It goes with the folder of the run at the latest.
-                let _ = std::fs::remove_file(&passing.path);
-            }
-            is_read
-        });
-    }
-
-    /// Writes down what was learned.
+    /// Writes down what was learned. Everything that was handed over is durable.
     pub(crate) fn close(mut self) {
-        self.begin_limit();
-        self.sweep();
+        if let Some(room) = self.room() {
+            room.keep_to(&|| ());
+        }
+        if let Some(limit) = &self.limit {
+            locked(&limit.needs).sweep(true);
+        }
         let habits: Vec<(Arc<str>, u64, u64)> = locked(&self.habits.0)
             .drain()
             .map(|(operation, (made, read))| (operation, made, read))

@@ -22,9 +22,14 @@
 //!   their rows once more each time.
 //! - *Somebody reads an object without asking for its path.* The file is open or not found; both are fine.
 //!
+//! A run with a limit on disk makes room for what it was asked for, at the cost of its own intermediates if need be
+//! ([`Store::make_room`]). It names what has to stay, since it knows that by digest; what other runs use is known by
+//! time alone. So a run that is the only one is never held up by what a dead one has used a moment before.
+//!
 //! A use that could not be written down, because the disk is full, is not seen. Then a task may find an input missing.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -80,6 +85,40 @@ fn score(rates: &Rates, wall: u64, reads: u64, size: u64) -> f64 {
 }
 
 impl Store {
+    /// Brings the bytes of objects down to `max`, or as near as `needed` and other runs that are alive allow. What the
+    /// runs of this store itself use is not protected unless `needed` says so: they know by digest what they need.
+    /// Gives what went.
+    pub fn make_room(
+        &self,
+        max: u64,
+        needed: &dyn Fn(&Digest) -> bool,
+    ) -> Result<(Collected, Vec<Digest>), StoreError> {
+        let database = self.writable()?;
+        let rates = self.rates();
+        let lock = self.removing()?;
+        let (collected, gone) = database.write(|transaction, _| {
+            Ok(match self.live_since(transaction, Whose::Others)? {
+                Ok(since) => {
+                    let (collected, going) = plan(transaction, &rates, since, max, needed)?;
+                    strike_all(transaction, &going)?;
+                    Ok((collected, going))
+                }
+                Err(error) => Err(error),
+            })
+        })??;
+        drop(lock);
+        self.remove_unlisted(&gone)?;
+        Ok((collected, gone))
+    }
+
+    /// Which of these objects are listed, and so take no more room when they are made once more.
+    pub fn listed_among(&self, digests: &[Digest]) -> HashSet<Digest> {
+        let unlisted = self.unlisted(digests).unwrap_or_else(|_| digests.to_vec());
+        let unlisted: HashSet<Digest> = unlisted.into_iter().collect();
+        let listed = digests.iter().filter(|digest| !unlisted.contains(*digest));
+        listed.copied().collect()
+    }
+
     /// Brings the bytes of objects down to `max`, or as near as live runs allow. With `dry_run` nothing is changed.
     pub fn collect(&self, max: u64, dry_run: bool) -> Result<Collected, StoreError> {
         let Some(database) = self.database() else {
@@ -87,10 +126,9 @@ impl Store {
         };
         let rates = self.rates();
         if dry_run {
-            let since = |connection: &Connection| self.live_since(connection);
             let planned = database.read(|connection| {
-                Ok(match since(connection)? {
-                    Ok(since) => Ok(plan(connection, &rates, since, max)?.0),
+                Ok(match self.live_since(connection, Whose::All)? {
+                    Ok(since) => Ok(plan(connection, &rates, since, max, &|_| false)?.0),
                     Err(error) => Err(error),
                 })
             })?;
@@ -99,15 +137,12 @@ impl Store {
         let database = self.writable()?;
         let lock = self.removing()?;
         let collected = database.write(|transaction, _| {
-            let since = match self.live_since(transaction)? {
+            let since = match self.live_since(transaction, Whose::All)? {
                 Ok(since) => since,
                 Err(error) => return Ok(Err(error)),
             };
-            let (collected, going) = plan(transaction, &rates, since, max)?;
-            let mut remove = transaction.prepare_cached("DELETE FROM objects WHERE digest = ?")?;
-            for digest in going {
-                remove.execute([&digest.0[..]])?;
-            }
+            let (collected, going) = plan(transaction, &rates, since, max, &|_| false)?;
+            strike_all(transaction, &going)?;
             Ok(Ok(collected))
         })??;
         drop(lock);
@@ -131,8 +166,12 @@ impl Store {
         })
     }
 
-    /// When the oldest run that is alive began; `i64::MAX` where there is none.
-    fn live_since(&self, connection: &Connection) -> rusqlite::Result<Result<i64, StoreError>> {
+    /// When the oldest of these runs that is alive began; `i64::MAX` where there is none.
+    fn live_since(
+        &self,
+        connection: &Connection,
+        whose: Whose,
+    ) -> rusqlite::Result<Result<i64, StoreError>> {
         let alive = match claims::alive(self.root()) {
             Ok(alive) => alive,
             Err(error) => return Ok(Err(error)),
@@ -141,6 +180,9 @@ impl Store {
         for (run, claimed) in alive {
             if run.starts_with(INCOMING) {
                 // A writer; what it places is safe by the lock, and what its runs use by theirs.
+                continue;
+            }
+            if whose == Whose::Others && self.has_claimed(&run) {
                 continue;
             }
             let started: Option<i64> = connection
@@ -154,6 +196,16 @@ impl Store {
 
     /// Removes the files that have the name of an object and no row, and those that were set aside.
     fn sweep_objects(&self) -> Result<(), StoreError> {
+        self.sweep_unlisted()?;
+        let damaged = self.root().join("objects").join("damaged");
+        for entry in list(&damaged)? {
+            remove(&entry.path())?;
+        }
+        Ok(())
+    }
+
+    /// Removes the files that have the name of an object and no row: a process that was killed has left them.
+    pub fn sweep_unlisted(&self) -> Result<(), StoreError> {
         let objects = self.root().join("objects");
         for entry in list(&objects)? {
             let name = entry.file_name();
@@ -161,10 +213,6 @@ impl Store {
                 continue;
             };
             self.sweep_folder(&entry.path(), first)?;
-        }
-        let damaged = objects.join("damaged");
-        for entry in list(&damaged)? {
-            remove(&entry.path())?;
         }
         Ok(())
     }
@@ -175,7 +223,12 @@ impl Store {
             format!("{first}{}", name.to_str()?).parse::<Digest>().ok()
         };
         let files: Vec<Digest> = list(folder)?.iter().filter_map(named).collect();
-        for some in self.unlisted(&files)?.chunks(AT_ONCE) {
+        self.remove_unlisted(&files)
+    }
+
+    /// Removes the files of those objects that have no row.
+    fn remove_unlisted(&self, digests: &[Digest]) -> Result<(), StoreError> {
+        for some in self.unlisted(digests)?.chunks(AT_ONCE) {
             let _lock = self.removing()?;
             // Some may have got a row since.
             for digest in self.unlisted(some)? {
@@ -199,12 +252,30 @@ impl Store {
     }
 }
 
-/// What has to go so that no more than `max` bytes are left; objects used at `since` or later stay.
+/// Whose runs protect what they use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    All,
+    /// All but those of this store itself.
+    Others,
+}
+
+fn strike_all(connection: &Connection, going: &[Digest]) -> rusqlite::Result<()> {
+    let mut remove = connection.prepare_cached("DELETE FROM objects WHERE digest = ?")?;
+    for digest in going {
+        remove.execute([&digest.0[..]])?;
+    }
+    Ok(())
+}
+
+/// What has to go so that no more than `max` bytes are left; objects used at `since` or later stay, and those that
+/// are needed.
 fn plan(
     connection: &Connection,
     rates: &Rates,
     since: i64,
     max: u64,
+    needed: &dyn Fn(&Digest) -> bool,
 ) -> rusqlite::Result<(Collected, Vec<Digest>)> {
     let mut collected = Collected::default();
     // Damaged rows may say anything.
@@ -221,12 +292,13 @@ fn plan(
         let Ok(digest) = <[u8; 32]>::try_from(row.get_ref(0)?.as_blob()?) else {
             continue;
         };
-        if used >= since {
+        let digest = Digest(digest);
+        if used >= since || needed(&digest) {
             collected.protected = collected.protected.saturating_add(size);
             continue;
         }
         candidates.push(Candidate {
-            digest: Digest(digest),
+            digest,
             size,
             score: score(rates, wall, reads, size),
             used,

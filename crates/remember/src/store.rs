@@ -45,6 +45,8 @@ pub struct Store {
     meter: Meter,
     /// Bytes of objects that were made durable.
     pub(crate) written: Arc<AtomicU64>,
+    /// Bytes of logs that runs of this process have kept.
+    logged: Arc<AtomicU64>,
 }
 
 impl Store {
@@ -85,6 +87,7 @@ impl Store {
             latest_run: AtomicI64::new(i64::MIN),
             meter: Meter::default(),
             written: Arc::default(),
+            logged: Arc::default(),
         })
     }
 
@@ -97,6 +100,11 @@ impl Store {
     /// How many bytes of objects this process has written to it: a count that goes on.
     pub fn written(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.written)
+    }
+
+    /// For those who keep logs in the folders of its runs to count their bytes: a count that goes on.
+    pub fn logged(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.logged)
     }
 
     /// Its folder.
@@ -181,7 +189,7 @@ impl Store {
     }
 
     /// Whether the process that began a run is still there.
-    pub(crate) fn is_alive(&self, run: &str) -> bool {
+    pub fn is_alive(&self, run: &str) -> bool {
         claims::is_alive(&self.root, run)
     }
 

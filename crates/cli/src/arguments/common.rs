@@ -58,7 +58,7 @@ pub(crate) struct Work {
     /// How much memory tasks, products and the engine may take together, such as 4GiB [default: that of this machine]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// How much disk the products in the store may take, such as 50GiB: what no run needs makes room; intermediates take half of it at most and are not kept beyond that, and an output that does not fit fails the run [default: any]
+    /// How much disk the products and logs in the store may take, such as 50GiB: what no run needs makes room; intermediates take half of it at most and make room for outputs, and an output that does not fit fails the run [default: any]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) disk: Option<u64>,
     /// How much there is of another resource that operations ask for, such as gpu=2; once for each resource

@@ -43,7 +43,8 @@ Example:
     /// Throw bytes away until what is kept is no larger than a given size
     ///
     /// What was cheap to make, large and seldom used goes first. Records stay: a product whose bytes are gone is still
-    /// known, and is made again only when something that has to run needs it.
+    /// known, and is made again only when something that has to run needs it. Logs of runs that have ended go too, the
+    /// oldest first.
     #[command(after_help = "\
 Example:
   headwater products gc --max 50GiB --dry-run")]

@@ -8,6 +8,7 @@ mod book;
 mod counts;
 mod cutoff;
 mod dag;
+mod disk;
 mod docs;
 mod examples;
 mod explain;

@@ -124,7 +124,7 @@ pub(crate) fn rows(report: &Report, name: &str) -> Vec<BTreeMap<String, String>>
 }
 
 /// A screening of nuclei on a small tile: 4 trajectories of 16 sets.
-fn small_nuclei() -> Place {
+pub(crate) fn small_nuclei() -> Place {
     let (place, _) = example("nuclei");
     place
         .headwater(&[

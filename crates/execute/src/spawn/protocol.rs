@@ -139,6 +139,9 @@ impl Message {
         });
         writer.text(request.stdout.as_os_str());
         writer.text(request.stderr.as_os_str());
+        for most in request.most {
+            writer.optional(most, Writer::integer);
+        }
         writer.optional(request.timeout, Writer::duration);
         writer.duration(request.grace);
         writer.finish().ok_or_else(|| SpawnError::Start {
@@ -170,6 +173,9 @@ impl Message {
                 writer.integer(u64::from(number.cast_unsigned()));
                 writer.byte(u8::from(exit.timed_out));
                 writer.byte(u8::from(exit.cancelled));
+                for said in exit.said {
+                    writer.integer(said);
+                }
                 writer.duration(exit.wall);
                 writer.duration(exit.user_cpu);
                 writer.duration(exit.system_cpu);
@@ -221,6 +227,10 @@ pub(super) fn read_order(message: &[u8]) -> io::Result<Order> {
             stdin: reader.optional(Reader::path)?,
             stdout: reader.path()?,
             stderr: reader.path()?,
+            most: [
+                reader.optional(Reader::integer)?,
+                reader.optional(Reader::integer)?,
+            ],
             timeout: reader.optional(Reader::duration)?,
             grace: reader.duration()?,
         }))),
@@ -241,6 +251,7 @@ pub(super) fn read_reply(message: &[u8]) -> io::Result<Reply> {
             },
             timed_out: reader.byte()? != 0,
             cancelled: reader.byte()? != 0,
+            said: [reader.integer()?, reader.integer()?],
             wall: reader.duration()?,
             user_cpu: reader.duration()?,
             system_cpu: reader.duration()?,

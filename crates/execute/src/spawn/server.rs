@@ -16,6 +16,7 @@ use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::capture::Captures;
 use super::protocol::{Inbox, Message, Order, read_order, receive_descriptor, send};
 use super::start::Group;
 use super::{Exit, Request, SpawnError};
@@ -178,8 +179,9 @@ impl Lane {
 
     fn run(&mut self, request: &Request) -> Result<Exit, SpawnError> {
         let began = Instant::now();
-        let group = Group::start(request)?;
-        let (timed_out, cancelled) = self.watch(&group, began, request);
+        let (mut captures, ends) = Captures::open(request)?;
+        let group = Group::start(request, ends)?;
+        let (timed_out, cancelled) = self.watch(&group, &mut captures, began, request);
         let wall = began.elapsed();
         // The leader is dead but not reaped: what it left running in its group ends here.
         group.signal(libc::SIGKILL);
@@ -191,6 +193,7 @@ impl Lane {
             status: usage.status,
             timed_out,
             cancelled,
+            said: captures.finish(is_readable),
             wall,
             user_cpu: usage.user_cpu,
             system_cpu: usage.system_cpu,
@@ -200,7 +203,13 @@ impl Lane {
     }
 
     /// Returns when the leader has ended: whether it ran out of time and whether it was cancelled.
-    fn watch(&mut self, group: &Group, began: Instant, request: &Request) -> (bool, bool) {
+    fn watch(
+        &mut self,
+        group: &Group,
+        captures: &mut Captures,
+        began: Instant,
+        request: &Request,
+    ) -> (bool, bool) {
         // A time too far away for the clock never comes.
         let mut phase = Phase::Running {
             timeout: request.timeout.and_then(|time| began.checked_add(time)),
@@ -220,7 +229,7 @@ impl Lane {
                 Phase::Killed => None,
             };
             let lane = open.then(|| self.stream.as_fd());
-            let event = wait(group, lane, due);
+            let event = wait(group, captures, lane, due);
             phase = match (event, phase) {
                 (Event::Ended, _) => return (timed_out, cancelled),
                 (Event::Lane, phase) => match (self.hear(), phase) {
@@ -275,8 +284,13 @@ enum Event {
 }
 
 /// Waits for whatever happens first. The end of the program goes before all else, so that a program
-/// that made it in time is not reported as late.
-fn wait(group: &Group, lane: Option<BorrowedFd>, due: Option<Instant>) -> Event {
+/// that made it in time is not reported as late. What the program says is taken in meanwhile.
+fn wait(
+    group: &Group,
+    captures: &mut Captures,
+    lane: Option<BorrowedFd>,
+    due: Option<Instant>,
+) -> Event {
     loop {
         let mut left = due.map(|due| due.saturating_duration_since(Instant::now()));
         if group.ended_descriptor().is_none() {
@@ -287,23 +301,43 @@ fn wait(group: &Group, lane: Option<BorrowedFd>, due: Option<Instant>) -> Event 
             let rounded = left.as_nanos().div_ceil(1_000_000);
             libc::c_int::try_from(rounded).unwrap_or(libc::c_int::MAX)
         });
-        let mut watched = [group.ended_descriptor(), lane].map(|descriptor| libc::pollfd {
-            // Negative numbers are passed over.
-            fd: descriptor.map_or(-1, |descriptor| descriptor.as_raw_fd()),
-            events: libc::POLLIN,
-            revents: 0,
-        });
-        // SAFETY: `watched` is a live array of the stated length.
-        let count = unsafe { libc::poll(watched.as_mut_ptr(), 2, milliseconds) };
-        let [ended, heard] = watched.map(|watched| count > 0 && watched.revents != 0);
+        let [output, error] = captures.descriptors();
+        let watched = [group.ended_descriptor(), lane, output, error];
+        let [ended, heard, output, error] = poll(watched, milliseconds);
         if ended || (group.ended_descriptor().is_none() && group.has_ended()) {
             return Event::Ended;
         }
         if heard {
             return Event::Lane;
         }
+        for (stream, said) in [output, error].into_iter().enumerate() {
+            if said {
+                captures.hear(stream);
+            }
+        }
         if due.is_some_and(|due| due <= Instant::now()) {
             return Event::Due;
         }
     }
+}
+
+/// Waits until one of these can be read or so many milliseconds have passed, for ever if that is negative; tells
+/// which can be.
+fn poll<const COUNT: usize>(
+    descriptors: [Option<BorrowedFd>; COUNT],
+    milliseconds: libc::c_int,
+) -> [bool; COUNT] {
+    let mut watched = descriptors.map(|descriptor| libc::pollfd {
+        // Negative numbers are passed over.
+        fd: descriptor.map_or(-1, |descriptor| descriptor.as_raw_fd()),
+        events: libc::POLLIN,
+        revents: 0,
+    });
+    // SAFETY: `watched` is a live array of the stated length.
+    let count = unsafe { libc::poll(watched.as_mut_ptr(), COUNT as libc::nfds_t, milliseconds) };
+    watched.map(|watched| count > 0 && watched.revents != 0)
+}
+
+fn is_readable(descriptor: BorrowedFd) -> bool {
+    poll([Some(descriptor)], 0) == [true]
 }

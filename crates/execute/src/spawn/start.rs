@@ -6,7 +6,7 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, PipeWriter};
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -15,6 +15,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use super::capture::Ends;
 use super::{ExitStatusKind, Request, SpawnError};
 
 /// Where programs are looked for if the request's environment has no `PATH`, as `execvp` does.
@@ -50,8 +51,8 @@ pub(super) struct Usage {
 
 impl Group {
     /// Starts the program of a request as the leader of a new group.
-    pub(super) fn start(request: &Request) -> Result<Group, SpawnError> {
-        let leader = spawn(request).map_err(|error| {
+    pub(super) fn start(request: &Request, ends: Ends) -> Result<Group, SpawnError> {
+        let leader = spawn(request, ends).map_err(|error| {
             // A missing folder shows itself in many ways, for example as an output file that
             // cannot be made, so it is asked about first.
             match check_folder(&request.folder) {
@@ -144,7 +145,7 @@ fn open_process(leader: libc::pid_t) -> Option<OwnedFd> {
     }
 }
 
-fn spawn(request: &Request) -> Result<libc::pid_t, SpawnError> {
+fn spawn(request: &Request, ends: Ends) -> Result<libc::pid_t, SpawnError> {
     // The standard library falls back to a plain `fork` when it has to search a changed `PATH`
     // itself; with a path it starts the child by `posix_spawn`, which copies no page tables.
     let program = locate(request)?;
@@ -165,15 +166,19 @@ fn spawn(request: &Request) -> Result<libc::pid_t, SpawnError> {
         Some(path) => Stdio::from(File::open(path).map_err(|source| file_error(path, source))?),
         None => Stdio::null(),
     });
-    let stdout = create(&request.stdout)?;
-    let stderr = if request.stderr == request.stdout {
-        // One open file has one position; two would overwrite each other.
-        let shared = stdout.try_clone();
-        shared.map_err(|source| file_error(&request.stderr, source))?
-    } else {
-        create(&request.stderr)?
-    };
-    command.stdout(stdout).stderr(stderr);
+    match ends {
+        [None, None] if request.stderr == request.stdout => {
+            // One open file has one position; two would overwrite each other.
+            let stdout = create(&request.stdout)?;
+            let shared = stdout.try_clone();
+            let shared = shared.map_err(|source| file_error(&request.stderr, source))?;
+            command.stdout(stdout).stderr(shared);
+        }
+        [stdout, stderr] => {
+            command.stdout(stream(stdout, &request.stdout)?);
+            command.stderr(stream(stderr, &request.stderr)?);
+        }
+    }
 
     let mut pauses = BUSY_PAUSES.iter();
     loop {
@@ -185,6 +190,14 @@ fn spawn(request: &Request) -> Result<libc::pid_t, SpawnError> {
                 _ => return Err(explain(request, &program, error)),
             },
         }
+    }
+}
+
+/// The end of a pipe, or a file.
+fn stream(end: Option<PipeWriter>, path: &Path) -> Result<Stdio, SpawnError> {
+    match end {
+        Some(end) => Ok(end.into()),
+        None => create(path).map(Stdio::from),
     }
 }
 

@@ -19,7 +19,7 @@ type Job<'a> = &'a (dyn Fn(&Path) + Sync);
 
 pub(crate) fn measure() {
     let direct = Spawner::direct();
-    let ways: [(&str, Job); 6] = [
+    let ways: [(&str, Job); 7] = [
         ("bare posix_spawn and waitpid, no files", &|_| bare(None)),
         ("spawner with helper, no files", &|_| {
             let nowhere = Path::new("/dev/null");
@@ -32,13 +32,19 @@ pub(crate) fn measure() {
         ("spawner with helper, two files", &|path| {
             spawner(Spawner::global(), [&files(path)[0], &files(path)[1]]);
         }),
+        ("spawner with helper, two bounded streams", &|path| {
+            let [out, err] = files(path);
+            let mut request = Request::new("/bin/true", "/tmp", out, err);
+            request.most = [Some(1 << 20); 2];
+            run(Spawner::global(), &request);
+        }),
         ("spawner without helper, two files", &|path| {
             spawner(&direct, [&files(path)[0], &files(path)[1]]);
         }),
     ];
     for callers in [1, 2] {
         println!("{callers} calling threads, best of {ROUNDS} rounds of {JOBS}");
-        let mut best = [0.0_f64; 6];
+        let mut best = [0.0_f64; 7];
         for _ in 0..ROUNDS {
             for ((_, job), best) in ways.iter().zip(&mut best) {
                 *best = best.max(rate(callers, *job));
@@ -125,8 +131,11 @@ fn standard(path: &Path) {
 }
 
 fn spawner(spawner: &Spawner, [out, err]: [&Path; 2]) {
-    let request = Request::new("/bin/true", "/tmp", out, err);
-    assert!(spawner.run(&request, &Cancel::new()).unwrap().success());
+    run(spawner, &Request::new("/bin/true", "/tmp", out, err));
+}
+
+fn run(spawner: &Spawner, request: &Request) {
+    assert!(spawner.run(request, &Cancel::new()).unwrap().success());
 }
 
 fn files(path: &Path) -> [PathBuf; 2] {

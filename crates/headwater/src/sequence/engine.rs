@@ -480,7 +480,7 @@ impl Engine {
         }
         let present = match &self.remembering {
             Some(remembering) if !tasks.is_empty() => {
-                remembering.keeper.eager_fetcher().present(&asked)
+                remembering.keeper.eager_fetcher().present(&asked, true)
             }
             _ => vec![false; tasks.len()],
         };

@@ -114,6 +114,7 @@ impl Executor for Threads {
                 work: round.folders.work.clone(),
                 staging: staging("files"),
                 logs: round.folders.logs.clone(),
+                logged: Arc::default(),
                 environment: headwater_execute::inherited_environment(),
                 temporary: round.folders.staging.clone(),
                 watched: round.watched,

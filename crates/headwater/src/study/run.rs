@@ -269,7 +269,9 @@ pub fn run_study(
         let keeper = keeper.as_mut();
         evaluate(&subject, open, design, &ground, division, &mut book, keeper)
     });
-    let kept = keeper.map_or(Ok(()), StoreKeeper::close);
+    let kept = keeper
+        .map_or(Ok(()), StoreKeeper::close)
+        .map_err(|error| Error::Pool(PoolError::Keeper(error)).to_string());
     progress.finish();
     let ended = |status, counts| crate::run::end_run(&store, read_only, &run, status, counts);
     let failed = |counts| {
@@ -283,12 +285,17 @@ pub fn run_study(
         blank,
         kept: about_kept,
         examples,
-        notes: about_examples,
+        notes: mut about_examples,
+        is_kept,
     } = evaluated.inspect_err(|_| failed(book.counts()))?;
     let counts = book.counts();
-    let mut errors: Vec<String> = kept
-        .err()
-        .map(|error| Error::Pool(PoolError::Keeper(error)).to_string())
+    let mut errors = Vec::new();
+    match kept {
+        // What the answer rests on was durable by then: only what illustrates it could not be kept.
+        Err(error) if is_kept => about_examples = vec![no_examples(&error)],
+        kept => errors.extend(kept.err()),
+    }
+    let mut errors: Vec<String> = errors
         .into_iter()
         .chain(unfit.map(|error| error.to_string()))
         .collect();
@@ -527,6 +534,8 @@ struct Evaluated {
     examples: Vec<StudyExample>,
     /// Things worth telling.
     notes: Vec<String>,
+    /// Whether everything was durable before the examples were made.
+    is_kept: bool,
 }
 
 /// Runs whatever a study needs: what lists are made from, phases, examples.
@@ -575,15 +584,18 @@ fn evaluate(
         [screen, _] => doubt::about_kept(study, &screen.summary),
         _ => None,
     };
-    let mut rounds = phases.iter().flat_map(|phase| &phase.rounds);
-    let shown = match rounds.any(|round| ground.is_over(round)) {
+    let is_over = (phases.iter())
+        .flat_map(|phase| &phase.rounds)
+        .any(|round| ground.is_over(round));
+    let is_kept = !is_over && keeper.as_deref().is_some_and(|keeper| keeper.is_durable());
+    let shown = match is_over {
         true => Ok(Examples::default()),
         false => examples(&site, data_set, &phases, images, book, keeper),
     };
     // The answer is there, whether or not it can be illustrated.
     let Examples { found, notes } = shown.unwrap_or_else(|error| Examples {
         found: Vec::new(),
-        notes: vec![format!("there are no examples: {error}")],
+        notes: vec![no_examples(&error.to_string())],
     });
     Ok(Evaluated {
         open,
@@ -593,7 +605,13 @@ fn evaluate(
         kept,
         examples: found,
         notes,
+        is_kept,
     })
+}
+
+/// Why there is nothing to look at.
+fn no_examples(why: &str) -> String {
+    format!("there are no examples: {why}")
 }
 
 /// Runs the phases of a study; also gives why one that was to follow did not.

@@ -162,6 +162,43 @@ fn what_a_live_run_made_or_used_stays() {
     assert_eq!(files(&case, 4), [0; 0]);
 }
 
+/// A run that makes room says what it needs; what it has merely used may go, and so may what a dead run used a moment
+/// ago. What another run uses may not.
+#[test]
+fn a_run_makes_room_at_its_own_cost() {
+    let case = Case::new();
+    case.keep((0..4).map(|number| pending(2 * number)));
+    let dead = case.open(Mode::ReadWrite);
+    dead.begin_run(&run("dead")).unwrap();
+    assert!(dead.path(&digest(0)).is_some());
+    drop(dead);
+    case.store.begin_run(&run("own")).unwrap();
+    for number in [2, 4] {
+        assert!(case.store.path(&digest(number)).is_some());
+    }
+    let needs = |asked: &Digest| *asked == digest(4);
+    let other = case.open(Mode::ReadWrite);
+    other.begin_run(&run("other")).unwrap();
+    set(&case, 6, 10, 0, i64::MAX);
+    for number in [0, 2, 4] {
+        set(&case, number, 10, 0, 1000);
+    }
+    let (collected, mut gone) = case.store.make_room(0, &needs).unwrap();
+    gone.sort_unstable();
+    let mut expected = [digest(0), digest(2)];
+    expected.sort_unstable();
+    assert_eq!(gone, expected);
+    assert_eq!(collected.left, size(4) + size(6));
+    assert_eq!(files(&case, 4), [4, 6]);
+    other.remove_staging("other").unwrap();
+    // As a dead run leaves it: used this very moment.
+    set(&case, 6, 10, 0, i64::MAX);
+    let (collected, _) = case.store.make_room(0, &needs).unwrap();
+    assert_eq!(collected.left, size(4));
+    let listed = case.store.listed_among(&[digest(2), digest(4)]);
+    assert_eq!(listed.into_iter().collect::<Vec<_>>(), [digest(4)]);
+}
+
 #[test]
 fn a_run_that_is_not_listed_yet_protects_since_its_claim() {
     let case = Case::new();
