@@ -68,6 +68,11 @@ impl Group {
         })
     }
 
+    /// The number of the program itself.
+    pub(super) fn leader(&self) -> libc::pid_t {
+        self.leader
+    }
+
     /// A descriptor that becomes readable when the leader has ended, if the kernel has such.
     pub(super) fn ended_descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.ended.as_ref().map(AsFd::as_fd)
