@@ -421,6 +421,7 @@ fn play(role: &str) {
         }
         "comet" => runaways::run_away(1),
         "bomb" => runaways::run_away(2),
+        "hydra" => runaways::grow_again(),
         "plain" => assert!(!run("exit 5").unwrap().peak_reliable),
         _ => panic!("unknown role {role}"),
     }

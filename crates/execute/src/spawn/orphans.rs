@@ -4,16 +4,17 @@
 //! descends from it can get away, whatever it does to its group, its session or its environment: when all children
 //! have been killed and reaped, and that again until there are none, no descendant is left.
 //!
-//! Only children of this process are signalled, and only before they are reaped. Until then the kernel does not give
-//! their numbers to anybody else, so a signal can never reach a stranger. This module is for processes with one
-//! thread that have no other children than the ones they know.
+//! A signal can never reach a stranger. Children of this process are signalled before they are reaped, and until then
+//! the kernel does not give their numbers to anybody else; processes further down are signalled through a descriptor
+//! that holds on to the process. This module is for processes with one thread that know their other children.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::thread;
 use std::time::Duration;
 
-use super::start::Group;
+use super::start::{Group, open_process};
 
 /// How often the kernel may say that there are children and list none before we believe the list.
 const EMPTY_LISTS: u32 = 1000;
@@ -46,7 +47,7 @@ pub(super) fn reap_ended(group: &Group) {
     }
 }
 
-/// Kills all children but the ones given, and what they leave behind, and waits for their end.
+/// Kills all children but the ones given, and whatever descends from them, and waits for their end.
 pub(super) fn end_all_but(spared: &[libc::pid_t]) {
     // The usual case costs one system call.
     if spared.is_empty() && look() == Children::None {
@@ -57,30 +58,40 @@ pub(super) fn end_all_but(spared: &[libc::pid_t]) {
     let mut immortal = BTreeSet::new();
     let mut empty_lists = 0;
     loop {
-        let runs = |&child: &libc::pid_t| reap(child, libc::WNOHANG) == 0;
-        killed.retain(runs);
-        immortal.retain(runs);
+        let mut listed = children(Of::ThisProcess);
+        listed.retain(|child| !spared.contains(child));
         let mut found = false;
         // The youngest first: what runs away by starting itself anew stands at the end.
-        for child in children().into_iter().rev() {
-            if spared.contains(&child) || killed.contains(&child) || immortal.contains(&child) {
+        for &child in listed.iter().rev() {
+            if killed.contains(&child) || immortal.contains(&child) {
                 continue;
             }
             found = true;
-            if kill(child) {
-                killed.insert(child);
-            } else {
+            if !kill(child) {
                 immortal.insert(child);
+            } else if reap(child, libc::WNOHANG) == 0 {
+                killed.insert(child);
+                kill_below(child, &mut killed);
             }
         }
         if found {
-            // At once, before what was started in the meantime gets far.
+            // Again, before anything that was killed is reaped: it forks no more, and until it is reaped it holds its
+            // place in the table of processes, so a program that forks without end runs out of places.
             continue;
         }
-        if let Some(child) = killed.pop_first() {
-            wait_for(child);
+        // A number further down may have been given anew since it was killed. Here all of them are children.
+        let stays = |&child: &libc::pid_t| immortal.contains(&child) || !kill(child);
+        let (staying, ending): (Vec<_>, Vec<_>) = listed.into_iter().partition(stays);
+        immortal.extend(staying);
+        if let Some(&first) = ending.first() {
+            wait_for(first);
+            for child in ending {
+                reap(child, libc::WNOHANG);
+            }
+            killed.clear();
             continue;
         }
+        immortal.retain(|&child| reap(child, libc::WNOHANG) == 0);
         if !spared.is_empty() || !immortal.is_empty() || look() == Children::None {
             return;
         }
@@ -91,6 +102,42 @@ pub(super) fn end_all_but(spared: &[libc::pid_t]) {
         }
         thread::sleep(PAUSE);
     }
+}
+
+/// Kills what descends from a child of this process. It would be enough to kill children, since those of a killed
+/// process become ours; but what forks faster than its parents die has to be killed where it is.
+fn kill_below(child: libc::pid_t, killed: &mut BTreeSet<libc::pid_t>) {
+    let mut seen = BTreeSet::from([child]);
+    let mut parents = vec![child];
+    while let Some(parent) = parents.pop() {
+        for below in children(Of::Process(parent)) {
+            // A parent may reap its child at any time, and the number is then free for somebody else. So the process
+            // is held on to first, and its parent is asked for after that.
+            let Some(process) = open_process(below) else {
+                continue;
+            };
+            let is_ours = parent_of(below).is_some_and(|parent| seen.contains(&parent));
+            if is_ours && seen.insert(below) {
+                kill_process(&process);
+                killed.insert(below);
+                parents.push(below);
+            }
+        }
+    }
+}
+
+/// Kills a process that is held by a descriptor, if it has not ended.
+fn kill_process(process: &OwnedFd) {
+    // SAFETY: a plain system call; a null pointer stands for a signal without more to say.
+    unsafe {
+        libc::syscall(
+            libc::SYS_pidfd_send_signal,
+            process.as_raw_fd(),
+            libc::SIGKILL,
+            std::ptr::null::<libc::siginfo_t>(),
+            0,
+        )
+    };
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -136,30 +183,48 @@ fn kill(child: libc::pid_t) -> bool {
     }
 }
 
-/// The children of this process, ended ones included, the youngest last.
-fn children() -> Vec<libc::pid_t> {
-    match fs::read_to_string("/proc/thread-self/children") {
-        Ok(list) => list
-            .split_ascii_whitespace()
-            .filter_map(|number| number.parse().ok())
-            .collect(),
-        // Some kernels are built without this list.
-        Err(_) => children_by_search(),
+/// Whose children are wanted.
+#[derive(Clone, Copy)]
+enum Of {
+    ThisProcess,
+    Process(libc::pid_t),
+}
+
+/// The children of a process, ended ones included, the youngest of a thread last.
+fn children(of: Of) -> Vec<libc::pid_t> {
+    let numbers = |list: &str| -> Vec<libc::pid_t> {
+        let numbers = list.split_ascii_whitespace();
+        numbers.filter_map(|number| number.parse().ok()).collect()
+    };
+    match of {
+        Of::ThisProcess => match fs::read_to_string("/proc/thread-self/children") {
+            Ok(list) => numbers(&list),
+            // Some kernels are built without this list.
+            Err(_) => children_by_search(),
+        },
+        Of::Process(process) => {
+            let threads = fs::read_dir(format!("/proc/{process}/task"));
+            let threads = threads.into_iter().flatten().flatten();
+            let lists = threads.map(|thread| fs::read_to_string(thread.path().join("children")));
+            lists.flatten().flat_map(|list| numbers(&list)).collect()
+        }
     }
 }
 
 fn children_by_search() -> Vec<libc::pid_t> {
-    let parent = std::process::id();
+    let parent = std::process::id().cast_signed();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
-        .filter_map(|entry| {
-            let child = entry.file_name().to_str()?.parse().ok()?;
-            let text = fs::read_to_string(entry.path().join("stat")).ok()?;
-            // The name of the program, in brackets, may hold anything.
-            let mut fields = text.rsplit_once(')')?.1.split_ascii_whitespace();
-            (fields.nth(1)?.parse() == Ok(parent)).then_some(child)
-        })
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|child| parent_of(*child) == Some(parent))
         .collect()
+}
+
+fn parent_of(process: libc::pid_t) -> Option<libc::pid_t> {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name of the program, in brackets, may hold anything.
+    let mut fields = text.rsplit_once(')')?.1.split_ascii_whitespace();
+    fields.nth(1)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -176,7 +241,7 @@ mod tests {
             .spawn()
             .unwrap();
         let number = child.id().cast_signed();
-        let (listed, searched) = (children(), children_by_search());
+        let (listed, searched) = (children(Of::ThisProcess), children_by_search());
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(listed.contains(&number));

@@ -115,7 +115,12 @@ pub(crate) fn other_jobs_keep_their_runaways(scene: &Scene) {
 /// What starts itself anew for ever, each time in a new session, is caught.
 pub(crate) fn comets_are_caught(scene: &Scene) {
     let this = std::env::current_exe().unwrap();
-    for (role, ends) in [("comet", true), ("bomb", true), ("bomb", false)] {
+    for (role, ends) in [
+        ("comet", true),
+        ("bomb", true),
+        ("bomb", false),
+        ("hydra", false),
+    ] {
         let mut request = Request::new(
             &this,
             scene.folder.path(),
@@ -159,6 +164,28 @@ pub(crate) fn run_away(children: u32) {
     }
     loop {
         thread::park();
+    }
+}
+
+/// A tree of processes, each in a session of its own, that start again whatever is missing below them.
+pub(crate) fn grow_again() {
+    let (mut generation, mut children) = (0, 0);
+    loop {
+        if generation == 6 {
+            thread::park();
+        } else if children < 2 {
+            children += 1;
+            // SAFETY: this process has one thread; its copy makes plain system calls only.
+            if unsafe { libc::fork() } == 0 {
+                // SAFETY: a plain system call.
+                unsafe { libc::setsid() };
+                (generation, children) = (generation + 1, 0);
+            }
+        } else {
+            // SAFETY: a null pointer stands for a status that nobody wants.
+            unsafe { libc::wait(std::ptr::null_mut()) };
+            children -= 1;
+        }
     }
 }
 
