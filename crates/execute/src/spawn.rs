@@ -4,27 +4,31 @@
 //! kernel counts what the parent had resident as the child's own peak, and a large parent is slow
 //! to fork; a helper that never grows avoids both. Whatever happens, every started program ends
 //! before its [`Spawner::run`] returns or soon after this process is gone, and with it everything
-//! that stayed in its process group.
+//! that descends from it, also what has left its process group, its session or its parent.
 //!
 //! ```text
-//! run ─Request→ lane ─→ server thread ─→ process group
+//! run ─Request→ lane ─→ process of the lane ─→ process group, orphans
 //!  ↑                        │
 //!  └────────── Exit ────────┘
 //! ```
 //!
 //! A lane is a pair of connected sockets. Its near end belongs to the thread that is in
-//! [`Spawner::run`], and the far end to a thread of the helper; idle lanes are kept for the next
+//! [`Spawner::run`], and the far end to a child of the helper; idle lanes are kept for the next
 //! caller, so there are as many lanes as there have been programs at a time. Without a helper the
 //! far ends belong to threads of this process, and everything else stays the same, except that
-//! peaks are marked unreliable and that programs outlive a killed engine.
+//! peaks are marked unreliable, that programs outlive a killed engine, and that what leaves its
+//! process group is not ended: adopting orphans would change the program that this is part of.
 //!
-//! Read `server` for how a program is watched, `start` for how it is started and why it may
-//! not be, `capture` for what is kept of what it says, `protocol` for what travels.
+//! Read `server` for how a program is watched, `orphans` for what becomes of the processes it
+//! leaves behind, `start` for how it is started and why it may not be, `capture` for what is kept of
+//! what it says, `protocol` for what travels.
 //!
-//! Not promised: a program that leaves its process group on purpose (`setsid`) is not ended; if
-//! the helper alone is killed with SIGKILL, what it was running goes on.
+//! Not promised: what runs as another user (`sudo`) cannot be ended; what another service starts
+//! because it was asked to (`systemd-run`, `at`, `docker`) does not descend from the program; if
+//! the helper and its lanes are all killed with SIGKILL at once, what they were running goes on.
 
 mod capture;
+mod orphans;
 mod protocol;
 mod server;
 mod start;
@@ -278,7 +282,8 @@ pub enum SpawnError {
     /// Cancelled before the program was started.
     #[error("cancelled before the start")]
     Cancelled,
-    /// The helper process has ended, so the fate of the program is unknown.
+    /// The helper process has ended, or the part of it that watched the program; the program was
+    /// killed for that, or its fate is unknown.
     #[error("the helper process that starts programs has died")]
     HelperDied,
     /// No connection to the helper could be made.
@@ -431,8 +436,8 @@ impl Spawner {
     /// Runs a program and waits for its end.
     ///
     /// The program leads a process group of its own. On time-out or cancellation the group gets
-    /// SIGTERM and, after the grace, SIGKILL; what is left of the group when the program has ended
-    /// is killed.
+    /// SIGTERM and, after the grace, SIGKILL. What is left of the group when the program has ended
+    /// is killed and, with a helper, so is everything else that descends from the program.
     pub fn run(&self, request: &Request, cancel: &Cancel) -> Result<Exit, SpawnError> {
         request.check()?;
         let message = Message::start(&request.absolute()?)?;
@@ -465,7 +470,7 @@ impl Spawner {
             Host::ThisProcess => None,
         };
         let Some(control) = control else {
-            server::serve_lane(far, false).map_err(unreachable)?;
+            server::serve_in_thread(far).map_err(unreachable)?;
             return Lane::new(near).map_err(unreachable);
         };
         let sent = send_descriptor(&control, far.as_fd());

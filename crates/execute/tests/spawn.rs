@@ -6,6 +6,8 @@
 
 #[path = "spawn/measure.rs"]
 mod measure;
+#[path = "spawn/runaways.rs"]
+mod runaways;
 #[path = "spawn/scene.rs"]
 mod scene;
 
@@ -20,6 +22,11 @@ use std::thread;
 use std::time::Duration;
 
 use headwater_execute::spawn::{self, Cancel, ExitStatusKind, Request, SpawnError, Spawner};
+use runaways::{
+    a_killed_lane_leaves_nothing, a_program_that_detaches_itself, comets_are_caught,
+    nothing_gets_away, nothing_outlives_engine_and_helper, orphans_are_reaped_in_time,
+    other_jobs_keep_their_runaways,
+};
 use scene::{PATIENCE, Scene, eventually, gone, process, process_group, zombies_of};
 
 /// Says which part a copy of this program plays; see `play`.
@@ -424,7 +431,8 @@ fn play(role: &str) {
             spawn::init();
             let helper = Spawner::global().helper_process().unwrap();
             fs::write("helper", format!("{helper}\n")).unwrap();
-            run("trap '' TERM HUP; sleep 1000 & echo $! > second; echo $$ > first; wait").unwrap();
+            let script = "sleep 1000 & echo $! > second; echo $$ > first; wait";
+            run(&format!("{} {script}", runaways::RUNAWAYS)).unwrap();
         }
         // Kills its own helper.
         "widow" => {
@@ -450,6 +458,9 @@ fn play(role: &str) {
             assert_eq!(exit.status, ExitStatusKind::Code(5));
             assert!(!exit.peak_reliable);
         }
+        "comet" => runaways::run_away(1),
+        "bomb" => runaways::run_away(2),
+        "hydra" => runaways::grow_again(),
         "plain" => assert!(!run("exit 5").unwrap().peak_reliable),
         _ => panic!("unknown role {role}"),
     }
@@ -512,6 +523,13 @@ const WITH_HELPER: &[Case] = cases![
     peak_of_a_small_program,
     programs_die_with_a_killed_engine,
     other_lives,
+    nothing_gets_away,
+    a_program_that_detaches_itself,
+    other_jobs_keep_their_runaways,
+    comets_are_caught,
+    orphans_are_reaped_in_time,
+    a_killed_lane_leaves_nothing,
+    nothing_outlives_engine_and_helper,
 ];
 
 fn main() {

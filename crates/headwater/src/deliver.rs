@@ -23,7 +23,6 @@ use crate::Error;
 use crate::fetch::StoreFetcher;
 use crate::plan::Prepared;
 use crate::report::{Delivered, OutputItem};
-use crate::text::printable;
 
 /// Writes outputs below a folder.
 pub(crate) struct Deliverer<'a> {
@@ -500,11 +499,10 @@ pub(crate) fn table(outputs: &BTreeMap<Arc<str>, Vec<OutputItem>>, folder: &Path
 }
 
 fn quoted(text: &str) -> String {
-    let text = printable(text);
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
-        text.into_owned()
+        text.to_owned()
     }
 }
 

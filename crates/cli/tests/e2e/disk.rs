@@ -410,7 +410,6 @@ operations:
     let folder = place.last();
     for name in [
         "failures.txt",
-        "outputs.csv",
         "trace.tsv",
         "inputs.yaml",
         "report.html",
@@ -418,6 +417,9 @@ operations:
         let text = read(&folder.join(name));
         assert!(!text.contains(acts), "{name}: {text:?}");
     }
+    // A table of values has the values as they are.
+    let table = read(&folder.join("outputs.csv"));
+    assert!(table.contains("plain\u{1b}[31m"), "{table:?}");
     let failures = read(&folder.join("failures.txt"));
     assert!(
         failures.contains("\\u{1b}[2J\\u{1b}]0;owned\\u{7} gone"),

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crate::place::{Place, Ran};
 
-/// Two quick items and two that would never end; each tells its process number when it runs.
+/// Two quick items and two that would never end, with processes that have left their group; each tells its process
+/// number when it runs.
 const FLOW: &str = r#"
 headwater: 1
 workflow: slow
@@ -20,6 +21,8 @@ operations:
     shell: |
       echo {in.item} $$ >> "$TMPDIR/log"
       if test {in.item} -ge 2 -a ! -e "$TMPDIR/quick"; then
+        setsid sh -c 'echo away $$ >> "$TMPDIR/log"; exec sleep 1000' &
+        (env -i TMPDIR="$TMPDIR" setsid sh -c 'echo away $$ >> "$TMPDIR/log"; exec sleep 1000' &)
         sleep 1000 &
         echo child $! >> "$TMPDIR/log"
         trap "$TRAP" TERM
@@ -69,13 +72,11 @@ fn in_the_middle(flow: &str) -> (Place, Child) {
     let place = Place::with_flow(flow);
     place.write("data.yaml", "inputs: {item: [0, 1, 2, 3, 4, 5]}\n");
     let mut child = place.start(&COMMAND);
-    while place
-        .told("log")
-        .iter()
-        .filter(|line| line.starts_with("child "))
-        .count()
-        < 2
-    {
+    let running = |word: &str| {
+        let told = place.told("log");
+        told.iter().filter(|line| line.starts_with(word)).count()
+    };
+    while running("child ") < 2 || running("away ") < 4 {
         assert!(
             child.try_wait().expect("it can be waited for").is_none(),
             "the run ended"

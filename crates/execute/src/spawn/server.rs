@@ -1,12 +1,17 @@
 //! The side that starts and watches programs.
 //!
-//! Law: one thread serves one lane, and at most one job runs on it; the thread waits for the end of
-//! the program, for the client and for the clock at the same time. There is no table of jobs and no
-//! lock. A closed lane means that nobody wants the result any more, so its group is killed at once:
-//! programs never outlive the process that asked for them.
+//! Law: a lane is served by a process of its own, a child of the helper, and at most one job runs on it; the
+//! process waits for the end of the program, for the client, for the helper and for the clock at the same time.
+//! There is no table of jobs and no lock. A closed lane means that nobody wants the result any more, so its job
+//! is killed at once: programs never outlive the process that asked for them.
 //!
-//! The same code runs in the helper process and, where there is no helper, in threads of the
-//! program itself. It therefore waits only for processes it started, each by its number.
+//! Because the process of a lane adopts whatever its job leaves behind, each orphan has exactly one job that it
+//! can belong to; see `orphans`. A lane and the helper hold the two ends of a socket, the tie, so that each
+//! notices the end of the other: what a killed lane ran is adopted and ended by the helper, and a lane whose
+//! helper was killed ends its job.
+//!
+//! Where there is no helper the same code runs in threads of the program itself. It then waits only for processes
+//! it started, each by its number, and ends only their groups: the other children are none of its business.
 
 use std::fs::File;
 use std::io;
@@ -19,7 +24,7 @@ use std::time::{Duration, Instant};
 use super::capture::Captures;
 use super::protocol::{Inbox, Message, Order, read_order, receive_descriptor, send};
 use super::start::Group;
-use super::{Exit, Request, SpawnError};
+use super::{Exit, Request, SpawnError, orphans};
 
 /// A lane's thread needs little, and there may be hundreds of lanes.
 const STACK: usize = 256 << 10;
@@ -32,27 +37,86 @@ const OUTLIVED: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, l
 /// The life of the helper process: serves the lanes that arrive on the descriptor `control` until
 /// the main process has gone.
 pub(super) fn serve(control: RawFd) -> ! {
-    let result = prepare(control).and_then(|control| {
-        let mut lanes = Vec::new();
-        while let Some(lane) = receive_descriptor(&control)? {
-            // Without a thread the lane is dropped, which tells the client.
-            lanes.extend(serve_lane(UnixStream::from(lane), true));
-        }
-        Ok(lanes)
-    });
-    match result {
-        Ok(lanes) => {
-            // Every lane is closed now; their threads end once their groups are dead.
-            for lane in lanes {
-                let _ = lane.join();
-            }
-            process::exit(0)
-        }
+    match prepare(control).and_then(attend) {
+        Ok(()) => process::exit(0),
         Err(error) => {
             eprintln!("headwater: the spawner cannot serve: {error}");
             process::exit(2)
         }
     }
+}
+
+/// A process that serves a lane, seen from the helper.
+struct LaneProcess {
+    number: libc::pid_t,
+    /// Hangs up when the process has ended.
+    tie: UnixStream,
+}
+
+/// Starts a process for each lane that arrives, and clears away after those that end.
+fn attend(control: UnixStream) -> io::Result<()> {
+    let mut lanes: Vec<LaneProcess> = Vec::new();
+    loop {
+        let ties = lanes.iter().map(|lane| Some(lane.tie.as_fd()));
+        let mut watched: Vec<_> = ties.map(readable).collect();
+        watched.push(readable(Some(control.as_fd())));
+        poll(&mut watched, -1);
+        let arrived = watched.pop().is_some_and(|control| control.revents != 0);
+        if watched.iter().any(|tie| tie.revents != 0) {
+            let mut ties = watched.iter();
+            lanes.retain(|lane| {
+                let ended = ties.next().is_some_and(|tie| tie.revents != 0);
+                if ended {
+                    orphans::wait_for(lane.number);
+                }
+                !ended
+            });
+            // A lane that ended in good order has left nothing; one that was killed may have.
+            let numbers: Vec<_> = lanes.iter().map(|lane| lane.number).collect();
+            orphans::end_all_but(&numbers);
+        }
+        if !arrived {
+            continue;
+        }
+        let Some(lane) = receive_descriptor(&control)? else {
+            break;
+        };
+        // Without a process the lane is dropped, which tells the client.
+        let Ok((near, far)) = UnixStream::pair() else {
+            continue;
+        };
+        // SAFETY: this process has one thread, so its copy may go on as any process does.
+        match unsafe { libc::fork() } {
+            0 => {
+                // Whoever holds the other end of a tie or of the control socket counts as alive.
+                drop((lanes, control, near));
+                serve_alone(UnixStream::from(lane), far)
+            }
+            number if number > 0 => lanes.push(LaneProcess { number, tie: near }),
+            _ => {}
+        }
+    }
+    // Every lane is closed now; their processes end once their jobs are dead.
+    for lane in lanes {
+        orphans::wait_for(lane.number);
+    }
+    orphans::end_all_but(&[]);
+    Ok(())
+}
+
+/// The life of a process that serves one lane.
+fn serve_alone(stream: UnixStream, helper: UnixStream) -> ! {
+    orphans::adopt();
+    let mut lane = Lane {
+        stream,
+        inbox: Inbox::default(),
+        helper: Some(helper),
+        forsaken: false,
+    };
+    // An error here is a lane that the client has closed or filled with nonsense. Leaving closes our end, which is
+    // all the client needs to know.
+    let _ = lane.serve();
+    process::exit(0)
 }
 
 /// Makes this process a helper: deaf to the terminal and without any inherited descriptor but
@@ -82,6 +146,9 @@ fn prepare(control: RawFd) -> io::Result<UnixStream> {
     // status of every program.
     // SAFETY: setting a default disposition has no precondition.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+    // Caught, it interrupts waiting, so that an orphan that has ended is noticed.
+    outlive(libc::SIGCHLD)?;
+    orphans::adopt();
     Ok(control)
 }
 
@@ -126,29 +193,31 @@ fn outlive(signal: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// Starts the thread that serves a lane until the client closes it.
-pub(super) fn serve_lane(
-    stream: UnixStream,
-    peak_reliable: bool,
-) -> io::Result<thread::JoinHandle<()>> {
+/// Starts a thread of this process that serves a lane until the client closes it.
+pub(super) fn serve_in_thread(stream: UnixStream) -> io::Result<()> {
     let builder = thread::Builder::new().name("lane".to_owned());
-    builder.stack_size(STACK).spawn(move || {
+    let thread = builder.stack_size(STACK).spawn(move || {
         let mut lane = Lane {
             stream,
             inbox: Inbox::default(),
-            peak_reliable,
+            helper: None,
+            forsaken: false,
         };
-        // An error here is a lane that the client has closed or filled with nonsense. Leaving
-        // closes our end, which is all the client needs to know.
+        // As for a process of its own.
         let _ = lane.serve();
-    })
+    });
+    thread.map(drop)
 }
 
 /// The server's end of a lane.
 struct Lane {
     stream: UnixStream,
     inbox: Inbox,
-    peak_reliable: bool,
+    /// The tie to the helper, which hangs up when that has ended. With one, this process serves the lane and does
+    /// nothing else, so all its children belong to the job; without one, it is the process of somebody else.
+    helper: Option<UnixStream>,
+    /// The helper has ended, and nobody would clear away after this process if it were killed as well.
+    forsaken: bool,
 }
 
 /// Where a job is on its way to the end.
@@ -164,10 +233,14 @@ enum Phase {
 impl Lane {
     fn serve(&mut self) -> io::Result<()> {
         send(&self.stream, &Message::ready())?;
-        while let Some(message) = self.inbox.next(&self.stream)? {
+        while let Some(message) = self.next_order()? {
             match read_order(&message)? {
                 Order::Start(request) => {
                     let outcome = self.run(&request);
+                    if self.forsaken {
+                        // The job was killed for that, which is no result of its program.
+                        return Ok(());
+                    }
                     send(&self.stream, &Message::done(&outcome))?;
                 }
                 // Meant for a job that had ended before the order came.
@@ -175,6 +248,24 @@ impl Lane {
             }
         }
         Ok(())
+    }
+
+    /// Waits for the next order; `None` when it will never come.
+    fn next_order(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let Some(helper) = &self.helper else {
+            return self.inbox.next(&self.stream);
+        };
+        loop {
+            if let Some(message) = self.inbox.take()? {
+                return Ok(Some(message));
+            }
+            let mut watched = [&self.stream, helper].map(|stream| readable(Some(stream.as_fd())));
+            poll(&mut watched, -1);
+            let [heard, forsaken] = watched.map(|watched| watched.revents != 0);
+            if forsaken || (heard && !self.inbox.fill(&self.stream)?) {
+                return Ok(None);
+            }
+        }
     }
 
     fn run(&mut self, request: &Request) -> Result<Exit, SpawnError> {
@@ -189,6 +280,10 @@ impl Lane {
             program: request.program.clone(),
             source,
         })?;
+        // And so does what has left the group.
+        if self.helper.is_some() {
+            orphans::end_all_but(&[]);
+        }
         Ok(Exit {
             status: usage.status,
             timed_out,
@@ -198,7 +293,7 @@ impl Lane {
             user_cpu: usage.user_cpu,
             system_cpu: usage.system_cpu,
             peak_memory: usage.peak_memory,
-            peak_reliable: self.peak_reliable,
+            peak_reliable: self.helper.is_some(),
         })
     }
 
@@ -228,8 +323,7 @@ impl Lane {
                 Phase::Asked { grace } => grace,
                 Phase::Killed => None,
             };
-            let lane = open.then(|| self.stream.as_fd());
-            let event = wait(group, captures, lane, due);
+            let event = self.wait(group, captures, open, due);
             phase = match (event, phase) {
                 (Event::Ended, _) => return (timed_out, cancelled),
                 (Event::Lane, phase) => match (self.hear(), phase) {
@@ -244,6 +338,11 @@ impl Lane {
                         Phase::Killed
                     }
                 },
+                (Event::Forsaken, _) => {
+                    (open, self.forsaken) = (false, true);
+                    group.signal(libc::SIGKILL);
+                    Phase::Killed
+                }
                 (Event::Due, Phase::Running { .. }) => {
                     timed_out = true;
                     ask()
@@ -253,6 +352,57 @@ impl Lane {
                     Phase::Killed
                 }
             };
+        }
+    }
+
+    /// Waits for whatever happens first. The end of the program goes before all else, so that a program
+    /// that made it in time is not reported as late. What the program says is taken in meanwhile.
+    fn wait(
+        &self,
+        group: &Group,
+        captures: &mut Captures,
+        open: bool,
+        due: Option<Instant>,
+    ) -> Event {
+        let lane = open.then(|| self.stream.as_fd());
+        let helper = self.helper.as_ref().filter(|_| open);
+        let helper = helper.map(|helper| helper.as_fd());
+        loop {
+            let mut left = due.map(|due| due.saturating_duration_since(Instant::now()));
+            if group.ended_descriptor().is_none() {
+                left = Some(left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN)));
+            }
+            // Rounded up: rounding down would spin through the last millisecond.
+            let milliseconds = left.map_or(-1, |left| {
+                let rounded = left.as_nanos().div_ceil(1_000_000);
+                libc::c_int::try_from(rounded).unwrap_or(libc::c_int::MAX)
+            });
+            let [output, error] = captures.descriptors();
+            let mut watched =
+                [group.ended_descriptor(), lane, helper, output, error].map(readable);
+            let interrupted = !poll(&mut watched, milliseconds);
+            let [ended, heard, forsaken, output, error] =
+                watched.map(|watched| watched.revents != 0);
+            if ended || (group.ended_descriptor().is_none() && group.has_ended()) {
+                return Event::Ended;
+            }
+            if forsaken {
+                return Event::Forsaken;
+            }
+            if heard {
+                return Event::Lane;
+            }
+            for (stream, said) in [output, error].into_iter().enumerate() {
+                if said {
+                    captures.hear(stream);
+                }
+            }
+            if due.is_some_and(|due| due <= Instant::now()) {
+                return Event::Due;
+            }
+            if interrupted && self.helper.is_some() {
+                orphans::reap_ended(group);
+            }
         }
     }
 
@@ -280,64 +430,36 @@ enum Heard {
 enum Event {
     Ended,
     Lane,
+    /// The helper has ended.
+    Forsaken,
     Due,
 }
 
-/// Waits for whatever happens first. The end of the program goes before all else, so that a program
-/// that made it in time is not reported as late. What the program says is taken in meanwhile.
-fn wait(
-    group: &Group,
-    captures: &mut Captures,
-    lane: Option<BorrowedFd>,
-    due: Option<Instant>,
-) -> Event {
-    loop {
-        let mut left = due.map(|due| due.saturating_duration_since(Instant::now()));
-        if group.ended_descriptor().is_none() {
-            left = Some(left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN)));
-        }
-        // Rounded up: rounding down would spin through the last millisecond.
-        let milliseconds = left.map_or(-1, |left| {
-            let rounded = left.as_nanos().div_ceil(1_000_000);
-            libc::c_int::try_from(rounded).unwrap_or(libc::c_int::MAX)
-        });
-        let [output, error] = captures.descriptors();
-        let watched = [group.ended_descriptor(), lane, output, error];
-        let [ended, heard, output, error] = poll(watched, milliseconds);
-        if ended || (group.ended_descriptor().is_none() && group.has_ended()) {
-            return Event::Ended;
-        }
-        if heard {
-            return Event::Lane;
-        }
-        for (stream, said) in [output, error].into_iter().enumerate() {
-            if said {
-                captures.hear(stream);
-            }
-        }
-        if due.is_some_and(|due| due <= Instant::now()) {
-            return Event::Due;
-        }
-    }
-}
-
-/// Waits until one of these can be read or so many milliseconds have passed, for ever if that is negative; tells
-/// which can be.
-fn poll<const COUNT: usize>(
-    descriptors: [Option<BorrowedFd>; COUNT],
-    milliseconds: libc::c_int,
-) -> [bool; COUNT] {
-    let mut watched = descriptors.map(|descriptor| libc::pollfd {
+/// An entry for [`poll`] that waits until a descriptor can be read or is hung up.
+fn readable(descriptor: Option<BorrowedFd>) -> libc::pollfd {
+    libc::pollfd {
         // Negative numbers are passed over.
         fd: descriptor.map_or(-1, |descriptor| descriptor.as_raw_fd()),
         events: libc::POLLIN,
         revents: 0,
-    });
-    // SAFETY: `watched` is a live array of the stated length.
-    let count = unsafe { libc::poll(watched.as_mut_ptr(), COUNT as libc::nfds_t, milliseconds) };
-    watched.map(|watched| count > 0 && watched.revents != 0)
+    }
+}
+
+/// Waits until something is ready or the time is over, for ever if it is negative; `false` when a signal came
+/// first, and then nothing is marked as ready.
+fn poll(watched: &mut [libc::pollfd], milliseconds: libc::c_int) -> bool {
+    // SAFETY: `watched` is a live slice of the stated length.
+    let count = unsafe {
+        libc::poll(
+            watched.as_mut_ptr(),
+            watched.len() as libc::nfds_t,
+            milliseconds,
+        )
+    };
+    count >= 0
 }
 
 fn is_readable(descriptor: BorrowedFd) -> bool {
-    poll([Some(descriptor)], 0) == [true]
+    let mut watched = [readable(Some(descriptor))];
+    poll(&mut watched, 0) && watched[0].revents != 0
 }

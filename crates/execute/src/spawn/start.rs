@@ -69,6 +69,11 @@ impl Group {
         })
     }
 
+    /// The number of the program itself.
+    pub(super) fn leader(&self) -> libc::pid_t {
+        self.leader
+    }
+
     /// A descriptor that becomes readable when the leader has ended, if the kernel has such.
     pub(super) fn ended_descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.ended.as_ref().map(AsFd::as_fd)
@@ -136,7 +141,8 @@ fn duration_of(time: libc::timeval) -> Duration {
     Duration::from_secs(seconds) + Duration::from_micros(microseconds)
 }
 
-fn open_process(leader: libc::pid_t) -> Option<OwnedFd> {
+/// A descriptor that stands for a process, whatever becomes of its number.
+pub(super) fn open_process(leader: libc::pid_t) -> Option<OwnedFd> {
     // SAFETY: a plain system call; it returns a new descriptor, closed on exec, or -1.
     unsafe {
         let descriptor = libc::syscall(libc::SYS_pidfd_open, leader, 0);

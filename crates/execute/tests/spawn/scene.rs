@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -87,11 +87,28 @@ pub(crate) fn gone(number: u32) -> bool {
 }
 
 pub(crate) fn zombies_of(parent: u32) -> usize {
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    entries
-        .filter_map(|entry| process(entry.file_name().to_str()?.parse().ok()?))
+    processes()
+        .filter_map(process)
         .filter(|&found| found == ('Z', parent))
         .count()
+}
+
+pub(crate) fn children_of(parent: u32) -> usize {
+    let found = processes().filter_map(process);
+    found.filter(|found| found.1 == parent).count()
+}
+
+/// How many processes run in a folder.
+pub(crate) fn working_in(folder: &Path) -> usize {
+    let folder = folder.canonicalize().unwrap();
+    let place = |number| fs::read_link(format!("/proc/{number}/cwd")).ok();
+    let found = processes().filter_map(place);
+    found.filter(|found| *found == folder).count()
+}
+
+fn processes() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 pub(crate) fn process_group(number: u32) -> i32 {
