@@ -199,8 +199,7 @@ fn tell(
 ) {
     let summary = run_page::summary(prepared, request, report, listener, started);
     if !request.store.read_only {
-        let folder = prepared.store.run_folder(&report.run);
-        let kept = run_page::remember(&summary, &folder);
+        let kept = run_page::remember(&summary, &prepared.store, &report.run);
         let told = kept.err().map(|error| error.to_string());
         report.notes.extend(told);
     }
@@ -269,19 +268,18 @@ fn with_work(runs: &[RunRecord]) -> BTreeSet<&str> {
 
 /// Removes the work folders of runs that nobody will look into any more.
 pub(crate) fn tidy_work(store: &Store) {
-    let Ok(entries) = fs::read_dir(store.root().join("work")) else {
-        return;
-    };
     // All of it before the runs are read: a run is listed before its folder is made, not after.
-    let entries: Vec<fs::DirEntry> = entries.flatten().collect();
+    let folders = store.work_folders();
+    if folders.is_empty() {
+        return;
+    }
     let Ok(runs) = store.runs(usize::MAX >> 1) else {
         return;
     };
     let kept = with_work(&runs);
-    for entry in entries {
-        let name = entry.file_name().to_string_lossy().into_owned();
+    for name in folders {
         if !kept.contains(&*name) {
-            let _ = fs::remove_dir_all(entry.path());
+            let _ = store.remove_work_folder(&name);
         }
     }
 }

@@ -27,6 +27,7 @@ mod new;
 mod nuclei;
 mod outputs;
 mod place;
+mod planted;
 mod protect;
 mod report;
 mod restore;

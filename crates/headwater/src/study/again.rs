@@ -52,7 +52,7 @@ pub fn report_study(
             record
         }
         None => latest(store.runs(usize::MAX >> 1)?, &file, |run| {
-            store.run_folder(run).join(write::SUMMARY).exists()
+            store.has_run_file(run, write::SUMMARY)
         })
         .ok_or_else(|| {
             Error::usage(
@@ -64,7 +64,7 @@ pub fn report_study(
             )
         })?,
     };
-    let summary = write::remembered(&store.run_folder(&record.id))?.ok_or_else(|| {
+    let summary = write::remembered(&store, &record.id)?.ok_or_else(|| {
         Error::usage(
             format!(
                 "run `{}` is no run of a study, or has not come to an end",

@@ -364,7 +364,7 @@ pub fn run_study(
         let mut files = write::results(&summary, &phases, &folder)?;
         files.extend(delivered);
         if !read_only {
-            write::remember(&summary, &store.run_folder(&run))?;
+            write::remember(&summary, &store, &run)?;
         }
         Ok((summary, files))
     };
