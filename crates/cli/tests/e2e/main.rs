@@ -25,6 +25,7 @@ mod modes;
 mod names;
 mod new;
 mod nuclei;
+mod numbers;
 mod outputs;
 mod place;
 mod planted;
