@@ -121,6 +121,7 @@ mod plan;
 pub mod products;
 pub mod progress;
 mod report;
+mod results_folder;
 mod run;
 mod run_page;
 pub mod runs;

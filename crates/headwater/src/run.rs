@@ -20,6 +20,7 @@ use crate::keep::StoreKeeper;
 use crate::plan::{Prepared, prepare, recompute_lost, recompute_lost_inputs};
 use crate::progress::{Clock, Listener, RunFacts, TraceRow, address_of};
 use crate::report::FailedTask;
+use crate::results_folder::ResultsFolder;
 use crate::trace::Trace;
 use crate::{Error, Progress, RunReport, RunRequest};
 use crate::{budget, dag, notes, page, run_page};
@@ -82,18 +83,15 @@ pub fn run(
     if !request.store.read_only {
         tidy_work(&store);
     }
-    let folder = match &request.outputs {
-        Some(folder) => current.join(folder),
+    // One that was named may be named twice; held until everything is written.
+    let named = match &request.outputs {
+        Some(folder) => Some(ResultsFolder::take_empty(&current.join(folder))?),
+        None => None,
+    };
+    let folder = match &named {
+        Some(named) => named.path().to_owned(),
         None => current.join("outputs").join(&run),
     };
-    if request.outputs.is_some()
-        && fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some())
-    {
-        return Err(Error::usage(
-            format!("the folder `{}` is not empty", folder.display()),
-            Some("give a new one with -o, or leave -o out".to_owned()),
-        ));
-    }
     budget::keep_to(request.limits.memory);
     let room = budget::for_store(request.limits.memory);
     let mut keeper = StoreKeeper::within(Arc::clone(&store), &run, request.limits.disk, room);

@@ -8,6 +8,7 @@ use headwater_remember::{RunRecord, Store};
 
 use super::gather::link;
 use super::summary::RunSummary;
+use crate::results_folder::ResultsFolder;
 use crate::{Error, page, whole};
 
 /// What a run leaves in the store, for whoever wants its report later.
@@ -37,6 +38,7 @@ pub fn report_run(
     let mut summary = remembered(store, run)?;
     let path = page::destination(output, &run.outputs, current)?;
     let folder = path.parent().unwrap_or(current);
+    let _folder = ResultsFolder::visit(folder)?;
     summary.links = prefix(folder, &run.outputs);
     write_page(&summary, &path)?;
     Ok(path)

@@ -8,6 +8,7 @@ use headwater_remember::RunRecord;
 
 use super::summary::StudySummary;
 use super::{report, write};
+use crate::results_folder::ResultsFolder;
 use crate::{Error, StorePlace, page, whole};
 
 /// Which report is wanted.
@@ -74,6 +75,7 @@ pub fn report_study(
         )
     })?;
     let path = page::destination(request.output.as_deref(), &record.outputs, current)?;
+    let _folder = path.parent().map(ResultsFolder::visit).transpose()?;
     whole::write(&path, report::study_report_html(&summary).as_bytes())?;
     Ok((summary, path))
 }
