@@ -699,6 +699,9 @@ impl<'a> Shared<'a> {
                 }
             }
         };
+        // Who reads a product now gets what those get who read it from the store.
+        let result: Result<Outputs, Failure> =
+            result.map(|outputs| outputs.into_iter().map(Value::plain).collect());
         let elapsed = began.elapsed();
         if matches!(operation.kind, Kind::Native(_)) {
             usage.cpu = elapsed;

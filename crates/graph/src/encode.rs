@@ -271,16 +271,18 @@ fn put_bytes(out: &mut impl Sink, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Values may hold NaN (parameters may not), so there is one NaN, and one zero.
 fn put_float(out: &mut impl Sink, number: f64) {
-    let bits = if number.is_nan() {
-        NOT_A_NUMBER
-    } else if number == 0.0 {
-        0
+    out.extend_from_slice(&plain_float(number).to_le_bytes());
+}
+
+/// Values may hold NaN (parameters may not), so there is one NaN, and one zero.
+pub(crate) fn plain_float(number: f64) -> f64 {
+    if number.is_nan() {
+        f64::from_bits(NOT_A_NUMBER)
     } else {
-        number.to_bits()
-    };
-    out.extend_from_slice(&bits.to_le_bytes());
+        // The sum of −0.0 and 0.0 is 0.0, and no other number changes.
+        number + 0.0
+    }
 }
 
 /// The bits of the one float that is not a number.
@@ -389,9 +391,7 @@ impl<'a> Reader<'a> {
     fn float(&mut self) -> Result<f64, DecodeError> {
         let at = self.at;
         let number = f64::from_bits(u64::from_le_bytes(self.eight()?));
-        let canonical = (!number.is_nan() || number.to_bits() == NOT_A_NUMBER)
-            && (number != 0.0 || number.to_bits() == 0);
-        if canonical {
+        if number.to_bits() == plain_float(number).to_bits() {
             Ok(number)
         } else {
             Err(DecodeError::NotCanonical {

@@ -291,7 +291,10 @@ impl TaskGraph {
 
     /// Adds something from outside.
     pub fn external(&mut self, external: External) -> Source {
-        self.externals.push(external);
+        self.externals.push(External {
+            value: external.value.plain(),
+            ..external
+        });
         Source::External((self.externals.len() - 1) as u32)
     }
 
@@ -354,7 +357,9 @@ impl TaskGraph {
             input_count: new.inputs.len() as u16,
         });
         self.inputs.extend_from_slice(new.inputs);
-        self.parameters.extend_from_slice(new.parameters);
+        // What the recipe says is what the task is given.
+        self.parameters
+            .extend(new.parameters.iter().map(Scalar::plain));
         Ok((id, true))
     }
 

@@ -11,6 +11,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::Digest;
+use crate::encode::plain_float;
 
 /// A parameter value or any other single number, truth value or text.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,8 +76,7 @@ impl Scalar {
         match self {
             Scalar::Bool(value) => ScalarKey::Bool(*value),
             Scalar::Int(number) => ScalarKey::Int(*number),
-            // The sum of −0.0 and 0.0 is 0.0.
-            Scalar::Float(number) => ScalarKey::Float((number + 0.0).to_bits()),
+            Scalar::Float(number) => ScalarKey::Float(plain_float(*number).to_bits()),
             Scalar::Text(text) => ScalarKey::Text(Arc::clone(text)),
         }
     }
@@ -96,7 +96,7 @@ impl Scalar {
     pub fn coerce(&self, wanted: ScalarType, truncate: bool) -> Option<Scalar> {
         match (self, wanted) {
             (Scalar::Float(number), ScalarType::Float) if number.is_finite() => {
-                Some(Scalar::Float(if *number == 0.0 { 0.0 } else { *number }))
+                Some(Scalar::Float(plain_float(*number)))
             }
             (Scalar::Float(_), ScalarType::Float) => None,
             (Scalar::Int(number), ScalarType::Float) => {
@@ -112,7 +112,15 @@ impl Scalar {
         }
     }
 
-    /// Reads a text typed by a person as `wanted`.
+    /// As a task is given it: −0.0 is 0.0, as in recipes.
+    pub fn plain(&self) -> Scalar {
+        match self {
+            Scalar::Float(number) => Scalar::Float(plain_float(*number)),
+            other => other.clone(),
+        }
+    }
+
+    /// Reads a text typed by a person as `wanted`; −0 is 0.
     pub fn parse(text: &str, wanted: ScalarType) -> Option<Scalar> {
         match wanted {
             ScalarType::Bool => match text {
@@ -125,7 +133,7 @@ impl Scalar {
                 .parse::<f64>()
                 .ok()
                 .filter(|number| number.is_finite())
-                .map(Scalar::Float),
+                .map(|number| Scalar::Float(plain_float(number))),
             ScalarType::Text => Some(Scalar::Text(text.into())),
         }
     }
@@ -747,6 +755,42 @@ impl Value {
         }
     }
 
+    /// As tasks are given it and as it comes back from a store: a number by itself, also in lists and records, has one
+    /// zero and one value that is not a number, as its encoding has. What would read another number would share the
+    /// recipe of this one. Arrays and images keep their bits.
+    pub fn plain(self) -> Value {
+        match self {
+            Value::Float(number) => Value::Float(plain_float(number)),
+            Value::Region(region) if !region.resolution.into_iter().all(is_plain) => {
+                let resolution = region.resolution.map(plain_float);
+                let region = Arc::unwrap_or_clone(region);
+                Value::Region(Arc::new(Region {
+                    resolution,
+                    ..region
+                }))
+            }
+            Value::List(items) if !items.iter().all(Value::is_plain) => {
+                Value::List(items.iter().cloned().map(Value::plain).collect())
+            }
+            Value::Record(fields) if !fields.values().all(Value::is_plain) => {
+                let plain =
+                    |(key, value): (&Arc<str>, &Value)| (Arc::clone(key), value.clone().plain());
+                Value::Record(Arc::new(fields.iter().map(plain).collect()))
+            }
+            other => other,
+        }
+    }
+
+    fn is_plain(&self) -> bool {
+        match self {
+            Value::Float(number) => is_plain(*number),
+            Value::Region(region) => region.resolution.into_iter().all(is_plain),
+            Value::List(items) => items.iter().all(Value::is_plain),
+            Value::Record(fields) => fields.values().all(Value::is_plain),
+            _ => true,
+        }
+    }
+
     /// The scalar, where it is one.
     pub fn as_scalar(&self) -> Option<Scalar> {
         match self {
@@ -757,6 +801,11 @@ impl Value {
             _ => None,
         }
     }
+}
+
+/// Whether a number is the one that its encoding stands for.
+fn is_plain(number: f64) -> bool {
+    number.to_bits() == plain_float(number).to_bits()
 }
 
 impl From<Scalar> for Value {

@@ -387,8 +387,7 @@ fn task_of(
     tasks: &[RunTask],
     text: &str,
 ) -> Result<RunTask, Error> {
-    let folder = store.run_folder(&run.id);
-    let is_study = folder.join(crate::study::SUMMARY).is_file();
+    let is_study = store.has_run_file(&run.id, crate::study::SUMMARY);
     let error = match find_task(run, tasks, text, is_study) {
         Ok(task) => return Ok(task),
         Err(error) => error,

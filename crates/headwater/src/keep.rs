@@ -4,7 +4,6 @@
 //! never waits for a disk, except to bring something back that is no longer in memory.
 
 use std::collections::HashMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
@@ -301,14 +300,10 @@ fn differs(before: &ProductRecord, record: &ProductRecord) -> Option<String> {
 
 /// Whether bytes of a product were found damaged and set aside after it was made.
 fn was_damaged(store: &Store, product: &ProductRecord) -> bool {
-    let folder = store.root().join("objects").join("damaged");
     let set_aside = |digest: &Digest| {
-        let found = std::fs::symlink_metadata(folder.join(digest.hex()));
-        found.is_ok_and(|found| found.ctime() >= product.time)
+        let at = store.set_aside_at(digest);
+        at.is_some_and(|at| at >= product.time)
     };
-    if !folder.is_dir() {
-        return false;
-    }
     product.outputs.iter().any(|(_, output)| {
         let mut damaged = output.encoding.as_ref().is_some_and(set_aside);
         if let Some(value) = output

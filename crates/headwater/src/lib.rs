@@ -123,6 +123,7 @@ mod plan;
 pub mod products;
 pub mod progress;
 mod report;
+mod results_folder;
 mod room;
 mod run;
 mod run_page;

@@ -5,7 +5,6 @@
 //! Law: notes are told to people and nothing is decided by them. One that is lost costs a name, never a product.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -90,23 +89,20 @@ pub(crate) struct LostProduct {
 
 /// Adds to the notes of runs what had to be made again in them; nothing fails for want of a note.
 pub(crate) fn add_restored(store: &Store, rows: &[(Recipe, Arc<str>, LostProduct)]) {
-    use io::Write as _;
     for (recipe, run, lost) in rows {
-        let path = store.run_folder(run).join(RESTORED);
         let made = match &lost.made {
             Some((run, time, wall)) => format!(" {run} {time} {wall}"),
             None => String::new(),
         };
         let row = format!("{recipe}\t{}{made}\n", lost.reason.name());
-        let file = fs::File::options().create(true).append(true).open(path);
-        let _ = file.and_then(|mut file| file.write_all(row.as_bytes()));
+        let _ = store.add_to_run_file(run, RESTORED, row.as_bytes());
     }
 }
 
 /// Why a task of a run had to run again, where that was noted. What went wrong counts more than what is usual.
 pub(crate) fn restored(store: &Store, run: &str, recipe: &Recipe) -> Option<LostProduct> {
     let hex = recipe.hex();
-    let rows = read(&store.run_folder(run).join(RESTORED));
+    let rows = read(store, run, RESTORED);
     let lost = |text: &str| {
         let mut words = text.split(' ');
         let name = words.next()?;
@@ -215,8 +211,6 @@ pub(crate) fn write(
     rounds: &[Round<'_>],
     current: &Path,
 ) -> io::Result<()> {
-    let folder = store.run_folder(run);
-    fs::create_dir_all(&folder)?;
     let mut externals = BTreeMap::new();
     let (mut impure, mut blocked) = (Vec::new(), Vec::new());
     let (mut shared, mut left) = (BTreeMap::new(), Vec::new());
@@ -272,11 +266,10 @@ pub(crate) fn write(
         (LEFT, table(left)),
         (OUTPUTS, table(outputs)),
     ] {
-        let path = folder.join(name);
         match rows.is_empty() {
             // What was noted when the run began may hold no longer.
-            true => drop(fs::remove_file(path)),
-            false => fs::write(path, rows)?,
+            true => drop(store.remove_run_file(run, name)),
+            false => store.write_run_file(run, name, rows.as_bytes())?,
         }
     }
     Ok(())
@@ -301,7 +294,7 @@ fn maker(graph: &TaskGraph, source: &Source) -> Option<TaskId> {
 
 /// The outputs of a run, `name` or `name[index]`, and the tasks that make them.
 pub(crate) fn makers(store: &Store, run: &str) -> Vec<(String, String)> {
-    read(&store.run_folder(run).join(OUTPUTS))
+    read(store, run, OUTPUTS)
 }
 
 /// Whether a task is remembered under the name of another, or not at all because it failed.
@@ -319,7 +312,7 @@ fn lacks_record(enactment: &Enactment, task: TaskId) -> bool {
 
 /// What those tasks of a run compute that have no record of their own.
 pub(crate) fn recipes(store: &Store, run: &str) -> HashMap<Recipe, Details> {
-    let text = fs::read(store.run_folder(run).join(RECIPES)).unwrap_or_default();
+    let text = store.run_file(run, RECIPES).unwrap_or_default();
     String::from_utf8_lossy(&text)
         .lines()
         .filter_map(|line| serde_json::from_str::<Line>(line).ok()?.read())
@@ -328,22 +321,18 @@ pub(crate) fn recipes(store: &Store, run: &str) -> HashMap<Recipe, Details> {
 
 /// Notes the study that a run is of, as it begins.
 pub(crate) fn write_study(store: &Store, run: &str, study: &str) -> io::Result<()> {
-    let folder = store.run_folder(run);
-    fs::create_dir_all(&folder)?;
-    fs::write(folder.join(STUDY), study)
+    store.write_run_file(run, STUDY, study.as_bytes())
 }
 
 /// The name of the study that a run is of, if it is of one and that was noted.
 pub fn study_of_run(store: &Store, run: &str) -> Option<String> {
-    let name = fs::read_to_string(store.run_folder(run).join(STUDY)).ok()?;
-    Some(name).filter(|name| !name.is_empty())
+    let name = store.run_file(run, STUDY).ok()?;
+    String::from_utf8(name).ok().filter(|name| !name.is_empty())
 }
 
 /// What the things from outside were called in a run, by identity; nothing where that was not noted.
 pub(crate) fn externals(store: &Store, run: &str) -> HashMap<String, String> {
-    read(&store.run_folder(run).join(EXTERNALS))
-        .into_iter()
-        .collect()
+    read(store, run, EXTERNALS).into_iter().collect()
 }
 
 /// The failed task that kept a task of a run from running.
@@ -367,7 +356,7 @@ pub(crate) fn left(store: &Store, run: &str, address: &str) -> Option<String> {
 }
 
 fn noted(store: &Store, run: &str, table: &str, address: &str) -> Option<String> {
-    let rows = read(&store.run_folder(run).join(table));
+    let rows = read(store, run, table);
     let mut found = rows.into_iter().filter(|(task, _)| task == address);
     found.next().map(|(_, text)| text)
 }
@@ -424,9 +413,12 @@ fn table(rows: impl IntoIterator<Item = (String, String)>) -> String {
         .collect()
 }
 
-fn read(path: &Path) -> Vec<(String, String)> {
-    let text = fs::read(path).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
+fn read(store: &Store, run: &str, name: &str) -> Vec<(String, String)> {
+    pairs(&store.run_file(run, name).unwrap_or_default())
+}
+
+fn pairs(text: &[u8]) -> Vec<(String, String)> {
+    let text = String::from_utf8_lossy(text);
     let pair = |line: &str| {
         let (left, right) = line.split_once('\t')?;
         Some((left.to_owned(), right.to_owned()))
@@ -462,21 +454,17 @@ mod tests {
 
     #[test]
     fn a_table_is_read_as_it_was_written_but_for_signs_that_would_break_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("table");
         let pair = |left: &str, right: &str| (left.to_owned(), right.to_owned());
         let rows = vec![
             pair("file:ab", "data/é.png"),
             pair("x", "two\nlines\tand a tab"),
         ];
-        fs::write(&path, table(rows)).unwrap();
         assert_eq!(
-            read(&path),
+            pairs(table(rows).as_bytes()),
             [
                 pair("file:ab", "data/é.png"),
                 pair("x", "two lines and a tab")
             ]
         );
-        assert_eq!(read(&folder.path().join("absent")), []);
     }
 }

@@ -21,6 +21,7 @@ use crate::keep::StoreKeeper;
 use crate::plan::{Prepared, prepare, recompute_lost, recompute_lost_inputs};
 use crate::progress::{Clock, Listener, RunFacts, TraceRow, address_of};
 use crate::report::FailedTask;
+use crate::results_folder::ResultsFolder;
 use crate::trace::Trace;
 use crate::{Error, Progress, RunReport, RunRequest};
 use crate::{budget, dag, notes, page, run_page};
@@ -83,18 +84,15 @@ pub fn run(
     if !request.store.read_only {
         tidy_work(&store);
     }
-    let folder = match &request.outputs {
-        Some(folder) => current.join(folder),
+    // One that was named may be named twice; held until everything is written.
+    let named = match &request.outputs {
+        Some(folder) => Some(ResultsFolder::take_empty(&current.join(folder))?),
+        None => None,
+    };
+    let folder = match &named {
+        Some(named) => named.path().to_owned(),
         None => current.join("outputs").join(&run),
     };
-    if request.outputs.is_some()
-        && fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some())
-    {
-        return Err(Error::usage(
-            format!("the folder `{}` is not empty", folder.display()),
-            Some("give a new one with -o, or leave -o out".to_owned()),
-        ));
-    }
     budget::keep_to(request.limits.memory);
     let room = budget::for_store(request.limits.memory);
     let mut keeper = StoreKeeper::within(Arc::clone(&store), &run, request.limits.disk, room);
@@ -194,8 +192,7 @@ fn tell(
 ) {
     let summary = run_page::summary(prepared, request, report, listener, started);
     if !request.store.read_only {
-        let folder = prepared.store.run_folder(&report.run);
-        let kept = run_page::remember(&summary, &folder);
+        let kept = run_page::remember(&summary, &prepared.store, &report.run);
         let told = kept.err().map(|error| error.to_string());
         report.notes.extend(told);
     }
@@ -249,19 +246,18 @@ fn with_work(runs: &[RunRecord]) -> BTreeSet<&str> {
 
 /// Removes the work folders of runs that nobody will look into any more.
 pub(crate) fn tidy_work(store: &Store) {
-    let Ok(entries) = fs::read_dir(store.root().join("work")) else {
-        return;
-    };
     // All of it before the runs are read: a run is listed before its folder is made, not after.
-    let entries: Vec<fs::DirEntry> = entries.flatten().collect();
+    let folders = store.work_folders();
+    if folders.is_empty() {
+        return;
+    }
     let Ok(runs) = store.runs(usize::MAX >> 1) else {
         return;
     };
     let kept = with_work(&runs);
-    for entry in entries {
-        let name = entry.file_name().to_string_lossy().into_owned();
+    for name in folders {
         if !kept.contains(&*name) {
-            let _ = fs::remove_dir_all(entry.path());
+            let _ = store.remove_work_folder(&name);
         }
     }
 }

@@ -143,7 +143,7 @@ pub fn overview(store: &Store, run: &RunRecord, tasks: &[RunTask], slowest: usiz
         found.add(&figures);
     }
     found.study = study_of_run(store, &run.id);
-    if let Some((seconds, tasks)) = study_figures(&store.run_folder(&run.id)) {
+    if let Some((seconds, tasks)) = study_figures(store, &run.id) {
         found.seconds = Some(seconds);
         found.stages = of_facts(&tasks);
     }
@@ -162,7 +162,7 @@ pub fn overview(store: &Store, run: &RunRecord, tasks: &[RunTask], slowest: usiz
     ];
     found
         .files
-        .extend(kept.into_iter().filter(|(_, path)| has_entries(path)));
+        .extend(kept.into_iter().filter(|(_, path)| store.has_entries(path)));
     found
 }
 
@@ -199,10 +199,6 @@ impl RunOverview {
             stage.tasks += stage.left;
         }
     }
-}
-
-fn has_entries(folder: &Path) -> bool {
-    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// The parts of `failures.txt`: each begins at the margin, and what belongs to it is set in.

@@ -5,52 +5,54 @@
 //! process numbers, which may be given to others or belong to another container. Claims are made and swept only while
 //! the gate, the file `lock` of the store, is held: a claim being made is never taken for a dead one.
 
-use std::fs::{self, File, TryLockError};
+use std::ffi::OsString;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use headwater_graph::StoreError;
 
-use crate::disk::cannot;
+use crate::beneath::{Access, Kind, Root, is_planted};
+use crate::disk::{cannot, wait_for};
 
 /// A folder that belongs to somebody who is alive.
 #[derive(Debug)]
 pub(crate) struct Claim {
-    folder: PathBuf,
-    lock_path: PathBuf,
+    root: Arc<Root>,
+    name: String,
     _lock: File,
 }
 
 impl Claim {
     /// Claims a name, with an empty or existing folder.
-    pub(crate) fn take(root: &Path, name: &str) -> Result<Claim, StoreError> {
+    pub(crate) fn take(root: &Arc<Root>, name: &str) -> Result<Claim, StoreError> {
         let _gate = gate(root)?;
-        let staging = root.join("staging");
-        let folder = staging.join(name);
-        let lock_path = lock_path(root, name);
-        fs::create_dir_all(&staging).map_err(cannot("make", &staging))?;
-        let lock = File::create(&lock_path).map_err(cannot("make", &lock_path))?;
-        hold(&lock).map_err(cannot("lock", &lock_path))?;
-        fs::create_dir_all(&folder).map_err(cannot("make", &folder))?;
+        let (folder, lock_name) = (folder_name(name), lock_name(name));
+        root.make_folder("staging")
+            .map_err(cannot("make", &root.at("staging")))?;
+        let lock =
+            (root.file(&lock_name, Access::Lock)).map_err(cannot("make", &root.at(&lock_name)))?;
+        hold(&lock).map_err(cannot("lock", &root.at(&lock_name)))?;
+        root.make_folder(&folder)
+            .map_err(cannot("make", &root.at(&folder)))?;
         Ok(Claim {
-            folder,
-            lock_path,
+            root: Arc::clone(root),
+            name: name.to_owned(),
             _lock: lock,
         })
     }
 
-    /// Its folder.
-    pub(crate) fn folder(&self) -> &Path {
-        &self.folder
+    /// Its folder, as it is called beneath that of the store.
+    pub(crate) fn folder(&self) -> PathBuf {
+        folder_name(&self.name)
     }
 
     /// Removes the folder and gives up the claim.
     pub(crate) fn release(self) -> Result<(), StoreError> {
-        // The lock file goes last, so that the folder never stands there without one.
-        remove_folder(&self.folder)?;
-        remove_file(&self.lock_path)
+        remove(&self.root, &self.name)
     }
 }
 
@@ -70,36 +72,40 @@ fn hold(lock: &File) -> io::Result<()> {
 }
 
 /// Waits for the gate; it opens again when the file is dropped.
-pub(crate) fn gate(root: &Path) -> Result<File, StoreError> {
-    let path = root.join("lock");
-    let gate = File::create(&path).map_err(cannot("make", &path))?;
-    gate.lock().map_err(cannot("lock", &path))?;
+pub(crate) fn gate(root: &Root) -> Result<File, StoreError> {
+    let gate = root
+        .file("lock", Access::Lock)
+        .map_err(cannot("make", &root.at("lock")))?;
+    wait_for(&gate, File::lock).map_err(cannot("lock", &root.at("lock")))?;
     Ok(gate)
 }
 
-fn lock_path(root: &Path, name: &str) -> PathBuf {
-    root.join("staging").join(format!("{name}.lock"))
+fn folder_name(name: &str) -> PathBuf {
+    Path::new("staging").join(name)
 }
 
-/// Whether the owner of a claim is alive. Who cannot be asked is: dead is only whose lock is gone or free.
-pub(crate) fn is_alive(root: &Path, name: &str) -> bool {
-    match File::open(lock_path(root, name)) {
+fn lock_name(name: &str) -> PathBuf {
+    Path::new("staging").join(format!("{name}.lock"))
+}
+
+/// Whether the owner of a claim is alive. Who cannot be asked is: dead is only whose lock is gone, free, or not a lock
+/// but something that was put in its place.
+pub(crate) fn is_alive(root: &Root, name: &str) -> bool {
+    match root.file(lock_name(name), Access::Read) {
         Ok(lock) => lock.try_lock_shared().is_err(),
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
+        Err(error) => is_asked_in_vain(&error),
     }
 }
 
+/// Whether an error at opening a lock says nothing about its owner.
+fn is_asked_in_vain(error: &io::Error) -> bool {
+    error.kind() != io::ErrorKind::NotFound && !is_planted(error)
+}
+
 /// The names of all claims whose owner is alive, with the seconds since 1970 at which they were made.
-pub(crate) fn alive(root: &Path) -> Result<Vec<(String, i64)>, StoreError> {
-    let staging = root.join("staging");
+pub(crate) fn alive(root: &Root) -> Result<Vec<(String, i64)>, StoreError> {
     let mut alive = Vec::new();
-    let listed = match fs::read_dir(&staging) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(alive),
-        listed => listed.map_err(cannot("list", &staging))?,
-    };
-    for entry in listed {
-        let entry = entry.map_err(cannot("list", &staging))?;
-        let file_name = entry.file_name();
+    for (file_name, _) in list(root)? {
         let Some(name) = file_name
             .to_str()
             .and_then(|name| name.strip_suffix(".lock"))
@@ -110,61 +116,56 @@ pub(crate) fn alive(root: &Path) -> Result<Vec<(String, i64)>, StoreError> {
             continue;
         }
         // One that is gone by now has ended.
-        if let Ok(found) = entry.metadata() {
+        if let Ok(found) = root.metadata(lock_name(name)) {
             alive.push((name.to_owned(), found.mtime()));
         }
     }
     Ok(alive)
 }
 
+fn list(root: &Root) -> Result<Vec<(OsString, Kind)>, StoreError> {
+    root.list("staging")
+        .map_err(cannot("list", &root.at("staging")))
+}
+
 /// Removes what the dead have left below `staging/`. The caller holds the gate.
-pub(crate) fn sweep(root: &Path) -> Result<(), StoreError> {
-    let staging = root.join("staging");
-    let listed = match fs::read_dir(&staging) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        listed => listed.map_err(cannot("list", &staging))?,
-    };
-    for entry in listed {
-        let entry = entry.map_err(cannot("list", &staging))?;
-        let file_name = entry.file_name();
+pub(crate) fn sweep(root: &Root) -> Result<(), StoreError> {
+    for (file_name, _) in list(root)? {
         // Every claim has a name in plain letters; anything else was put there by somebody else.
         let Some(name) = file_name.to_str() else {
             continue;
         };
         let name = name.strip_suffix(".lock").unwrap_or(name);
         if !is_alive(root, name) {
-            remove_folder(&staging.join(name))?;
-            remove_file(&lock_path(root, name))?;
+            remove(root, name)?;
         }
     }
     Ok(())
 }
 
-/// Removes a folder with all that is in it, if it is there.
-fn remove_folder(folder: &Path) -> Result<(), StoreError> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(cannot("remove", folder)(error))
-        }
-        _ => Ok(()),
+/// Removes what is left of a claim. The lock file goes last, so that the folder never stands there without one.
+fn remove(root: &Root, name: &str) -> Result<(), StoreError> {
+    for left in [folder_name(name), lock_name(name)] {
+        root.remove_all(&left)
+            .map_err(cannot("remove", &root.at(&left)))?;
     }
-}
-
-fn remove_file(path: &Path) -> Result<(), StoreError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot("remove", path)(error)),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    fn root(folder: &tempfile::TempDir) -> Arc<Root> {
+        Arc::new(Root::open(folder.path()).unwrap())
+    }
 
     #[test]
     fn a_claim_lives_as_long_as_its_lock() {
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+        let root = &root(&folder);
         assert!(!is_alive(root, "a"));
         let claim = Claim::take(root, "a").unwrap();
         assert!(is_alive(root, "a"));
@@ -174,49 +175,62 @@ mod tests {
 
     #[test]
     fn who_cannot_be_asked_is_alive() {
+        // As where the process has too many files open already, or the disk cannot be read.
+        for code in [libc::EMFILE, libc::ENFILE, libc::EIO, libc::EACCES] {
+            assert!(is_asked_in_vain(&io::Error::from_raw_os_error(code)));
+        }
+        assert!(!is_asked_in_vain(&io::ErrorKind::NotFound.into()));
+    }
+
+    #[test]
+    fn what_stands_in_the_place_of_a_lock_holds_nobody_up_and_is_swept() {
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let root = &root(&folder);
         drop(Claim::take(root, "a").unwrap());
-        let lock = lock_path(root, "a");
+        let (lock, target) = (root.at(lock_name("a")), elsewhere.path().join("held"));
         fs::remove_file(&lock).unwrap();
-        // A link to itself can be opened by nobody.
-        std::os::unix::fs::symlink(&lock, &lock).unwrap();
-        assert!(is_alive(root, "a"));
-        sweep(root).unwrap();
-        assert!(root.join("staging/a").exists());
-        fs::remove_file(&lock).unwrap();
+        let held = File::create(&target).unwrap();
+        held.lock().unwrap();
+        std::os::unix::fs::symlink(&target, &lock).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), root.at("staging/b")).unwrap();
         assert!(!is_alive(root, "a"));
+        assert_eq!(alive(root).unwrap(), []);
+        sweep(root).unwrap();
+        assert_eq!(fs::read_dir(root.at("staging")).unwrap().count(), 0);
+        assert!(target.exists());
     }
 
     #[test]
     fn only_the_dead_are_swept() {
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+        let root = &root(&folder);
         let alive = Claim::take(root, "alive").unwrap();
         let dead = Claim::take(root, "dead").unwrap();
         for claim in [&alive, &dead] {
-            fs::write(claim.folder().join("file"), "bytes").unwrap();
+            fs::write(root.at(claim.folder()).join("file"), "bytes").unwrap();
         }
         drop(dead);
-        fs::create_dir(root.join("staging/without-lock")).unwrap();
-        fs::write(root.join("staging/without-folder.lock"), "").unwrap();
+        fs::create_dir(root.at("staging/without-lock")).unwrap();
+        fs::write(root.at("staging/without-folder.lock"), "").unwrap();
         sweep(root).unwrap();
-        let mut left: Vec<_> = fs::read_dir(root.join("staging"))
+        let mut left: Vec<_> = fs::read_dir(root.at("staging"))
             .unwrap()
             .map(|entry| entry.unwrap().file_name())
             .collect();
         left.sort();
         assert_eq!(left, ["alive", "alive.lock"]);
-        assert!(alive.folder().join("file").exists());
+        assert!(root.at(alive.folder()).join("file").exists());
         alive.release().unwrap();
-        assert_eq!(fs::read_dir(root.join("staging")).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(root.at("staging")).unwrap().count(), 0);
     }
 
     #[test]
     fn a_name_is_claimed_once() {
         let folder = tempfile::tempdir().unwrap();
-        let _claim = Claim::take(folder.path(), "a").unwrap();
-        let second = Claim::take(folder.path(), "a").unwrap_err().to_string();
+        let root = root(&folder);
+        let _claim = Claim::take(&root, "a").unwrap();
+        let second = Claim::take(&root, "a").unwrap_err().to_string();
         assert!(
             second.ends_with("staging/a.lock`: it is in use"),
             "{second}"

@@ -30,15 +30,16 @@
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
-use std::fs;
-use std::io;
+use std::ffi::OsString;
 use std::path::Path;
 
 use headwater_graph::{Digest, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::beneath::{Kind, Root};
 use crate::claims;
 use crate::disk::cannot;
+use crate::objects::{DAMAGED, object_name};
 use crate::store::{INCOMING, Store};
 use crate::worth::Rates;
 
@@ -172,7 +173,7 @@ impl Store {
         connection: &Connection,
         whose: Whose,
     ) -> rusqlite::Result<Result<i64, StoreError>> {
-        let alive = match claims::alive(self.root()) {
+        let alive = match claims::alive(self.beneath()) {
             Ok(alive) => alive,
             Err(error) => return Ok(Err(error)),
         };
@@ -197,32 +198,30 @@ impl Store {
     /// Removes the files that have the name of an object and no row, and those that were set aside.
     fn sweep_objects(&self) -> Result<(), StoreError> {
         self.sweep_unlisted()?;
-        let damaged = self.root().join("objects").join("damaged");
-        for entry in list(&damaged)? {
-            remove(&entry.path())?;
+        let root = self.beneath();
+        for (name, _) in list(root, Path::new(DAMAGED))? {
+            remove(root, &Path::new(DAMAGED).join(name))?;
         }
         Ok(())
     }
 
     /// Removes the files that have the name of an object and no row: a process that was killed has left them.
     pub fn sweep_unlisted(&self) -> Result<(), StoreError> {
-        let objects = self.root().join("objects");
-        for entry in list(&objects)? {
-            let name = entry.file_name();
-            let Some(first) = name.to_str().filter(|name| name.len() == 2) else {
-                continue;
-            };
-            self.sweep_folder(&entry.path(), first)?;
+        for (name, _) in list(self.beneath(), Path::new("objects"))? {
+            if let Some(first) = name.to_str().filter(|name| name.len() == 2) {
+                self.sweep_folder(first)?;
+            }
         }
         Ok(())
     }
 
-    fn sweep_folder(&self, folder: &Path, first: &str) -> Result<(), StoreError> {
-        let named = |entry: &fs::DirEntry| {
-            let name = entry.file_name();
+    fn sweep_folder(&self, first: &str) -> Result<(), StoreError> {
+        let named = |(name, _): &(OsString, Kind)| {
             format!("{first}{}", name.to_str()?).parse::<Digest>().ok()
         };
-        let files: Vec<Digest> = list(folder)?.iter().filter_map(named).collect();
+        let folder = Path::new("objects").join(first);
+        let files = list(self.beneath(), &folder)?;
+        let files: Vec<Digest> = files.iter().filter_map(named).collect();
         self.remove_unlisted(&files)
     }
 
@@ -232,7 +231,7 @@ impl Store {
             let _lock = self.removing()?;
             // Some may have got a row since.
             for digest in self.unlisted(some)? {
-                remove(&self.object_path(&digest))?;
+                remove(self.beneath(), &object_name(&digest))?;
             }
         }
         Ok(())
@@ -319,18 +318,11 @@ fn plan(
     Ok((collected, going))
 }
 
-fn list(folder: &Path) -> Result<Vec<fs::DirEntry>, StoreError> {
-    match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        listed => listed
-            .and_then(Iterator::collect)
-            .map_err(cannot("list", folder)),
-    }
+fn list(root: &Root, folder: &Path) -> Result<Vec<(OsString, Kind)>, StoreError> {
+    root.list(folder).map_err(cannot("list", &root.at(folder)))
 }
 
-fn remove(path: &Path) -> Result<(), StoreError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot("remove", path)(error)),
-        _ => Ok(()),
-    }
+fn remove(root: &Root, name: &Path) -> Result<(), StoreError> {
+    root.remove_all(name)
+        .map_err(cannot("remove", &root.at(name)))
 }

@@ -2,13 +2,14 @@
 //!
 //! Law: a file is used only if it is a database of this format, with the tables it was given. Whether an error is a
 //! sign of damage is decided here alone: bytes that SQLite or a column's type gives away are damage, and what could
-//! also have another reason is damage only if SQLite's own check of the whole file says so.
+//! also have another reason is damage only if SQLite's own check of the whole file says so. SQLite opens its files by
+//! their paths: they are regular files, it follows no link, and it is kept from removing a file of another's.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -129,7 +130,8 @@ impl Connections {
         witness: Option<i64>,
         may_be_empty: bool,
     ) -> Result<Connections, Unopened> {
-        let durable = connect(path, "FULL", 32_768).map_err(|error| unopened(path, error))?;
+        let real = own_files(path).map_err(Unopened::Refused)?;
+        let durable = connect(&real, "FULL", 32_768).map_err(|error| unopened(path, error))?;
         if is_new(path, &durable, witness)? {
             if !may_be_empty {
                 return Err(Unopened::Damaged("it is empty".to_owned()));
@@ -142,7 +144,7 @@ impl Connections {
                 "it says that it cannot be written".to_owned(),
             ));
         }
-        let notes = connect(path, "NORMAL", 2_048).map_err(|error| unopened(path, error))?;
+        let notes = connect(&real, "NORMAL", 2_048).map_err(|error| unopened(path, error))?;
         let writing = WriteHalf {
             turn: Mutex::default(),
             durable: Mutex::new((durable, Interned::default())),
@@ -162,6 +164,7 @@ impl Connections {
         path: &Path,
         witness: Option<i64>,
     ) -> Result<Connections, Unopened> {
+        own_files(path).map_err(Unopened::Refused)?;
         let mut connections = Connections {
             path: path.to_owned(),
             identity: identity(path).map_err(Unopened::Refused)?,
@@ -211,13 +214,21 @@ impl Connections {
     }
 
     fn reader(&self) -> rusqlite::Result<Connection> {
-        let mut flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let real = || {
+            own_files(&self.path).map_err(|error| {
+                let cannot_open = ffi::Error::new(ffi::SQLITE_CANTOPEN);
+                Error::SqliteFailure(cannot_open, Some(error.to_string()))
+            })
+        };
         let connection = match self.kind {
-            Kind::Shared => Connection::open_with_flags(&self.path, flags)?,
-            Kind::Immutable => {
-                flags |= OpenFlags::SQLITE_OPEN_URI;
-                Connection::open_with_flags(immutable_address(&self.path), flags)?
-            }
+            Kind::Shared => Connection::open_with_flags(real()?, flags)?,
+            Kind::Immutable => Connection::open_with_flags(
+                immutable_address(&real()?),
+                flags | OpenFlags::SQLITE_OPEN_URI,
+            )?,
             Kind::Empty => {
                 let connection = Connection::open_in_memory()?;
                 connection.execute_batch(TABLES)?;
@@ -374,7 +385,8 @@ fn unopened(path: &Path, error: Error) -> Unopened {
 
 /// A connection with so many KiB of cache.
 fn connect(path: &Path, synchronous: &'static str, cache: u32) -> rusqlite::Result<Connection> {
-    let connection = Connection::open(path)?;
+    let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
     connection.execute_batch(&format!(
         "PRAGMA synchronous = {synchronous};
@@ -386,10 +398,55 @@ fn connect(path: &Path, synchronous: &'static str, cache: u32) -> rusqlite::Resu
 }
 
 /// Makes a new database, and a connection to it that waits for no disk.
-pub(crate) fn make(path: &Path) -> rusqlite::Result<Connection> {
-    let connection = connect(path, "OFF", 65_536)?;
-    create(&connection)?;
-    Ok(connection)
+pub(crate) fn make(path: &Path) -> Result<Connection, StoreError> {
+    let real = own_files(path)?;
+    let made = || -> rusqlite::Result<Connection> {
+        let connection = connect(&real, "OFF", 65_536)?;
+        create(&connection)?;
+        Ok(connection)
+    };
+    made().map_err(|error| refused(path, &error))
+}
+
+/// How a rollback journal of SQLite ends that names another file, which SQLite removes once it has undone what the
+/// journal is of. Those of our databases name none.
+const NAMES_ANOTHER: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+
+/// The path of a database without links, which SQLite is to be given. An error if one of the files that it would open
+/// is not a regular one, or would have it remove a file elsewhere.
+fn own_files(path: &Path) -> Result<PathBuf, StoreError> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let file = beside(path, suffix);
+        let is_own = match std::fs::symlink_metadata(&file) {
+            Ok(found) => found.is_file() && (suffix != "-journal" || !names_another(&file)),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        if !is_own {
+            return Err(StoreError::NotOwn { path: file });
+        }
+    }
+    let real = |folder: &Path| std::fs::canonicalize(folder).map_err(cannot("find", folder));
+    match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => Ok(real(folder)?.join(name)),
+        _ => Ok(path.to_owned()),
+    }
+}
+
+/// Whether a rollback journal would have SQLite remove a file. One that cannot be read cannot be used either.
+fn names_another(journal: &Path) -> bool {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let ends_like_that = || -> io::Result<bool> {
+        let mut options = std::fs::File::options();
+        let file = options.read(true).custom_flags(flags).open(journal)?;
+        let length = file.metadata()?.len();
+        let mut end = [0; 8];
+        let Some(start) = length.checked_sub(end.len() as u64) else {
+            return Ok(false);
+        };
+        file.read_exact_at(&mut end, start)?;
+        Ok(end == NAMES_ANOTHER)
+    };
+    ends_like_that().unwrap_or(false)
 }
 
 /// Whether there are no tables yet. An error where the database is damaged, of another format or not ours.
@@ -490,7 +547,7 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 /// Whether everything that was ever written is in the database file itself.
 pub(crate) fn log_is_empty(path: &Path) -> bool {
-    std::fs::metadata(beside(path, "-wal")).map_or(true, |found| found.len() == 0)
+    std::fs::symlink_metadata(beside(path, "-wal")).map_or(true, |found| found.len() == 0)
 }
 
 /// The address under which SQLite opens a file that never changes.

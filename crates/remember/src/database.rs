@@ -11,14 +11,15 @@
 //! the file holds all of the lock. Nobody ever writes to a database that was set aside, nor to the journal on its
 //! behalf.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use headwater_graph::StoreError;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
+use crate::beneath::{Access, Root};
 use crate::connections::{
     Connections, Identity, Interned, Trouble, Unopened, identity, is_busy, refused,
 };
@@ -69,20 +70,23 @@ impl Told {
 /// What was found damaged, as all parts of a store add to it.
 pub(crate) type Damage = Arc<Mutex<Told>>;
 
+/// What the file of the database is called.
+pub(crate) const DATABASE: &str = "records.sqlite";
+
 /// Where the files of the records are.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
-    pub(crate) root: PathBuf,
+    pub(crate) root: Arc<Root>,
     pub(crate) path: PathBuf,
     pub(crate) journal: Journal,
 }
 
 impl Place {
     /// The files of the store in this folder.
-    pub(crate) fn of(root: &Path) -> Place {
+    pub(crate) fn of(root: &Arc<Root>) -> Place {
         Place {
-            root: root.to_owned(),
-            path: root.join("records.sqlite"),
+            root: Arc::clone(root),
+            path: root.at(DATABASE),
             journal: Journal::of(root),
         }
     }
@@ -90,13 +94,8 @@ impl Place {
     /// Waits for as long as it takes: to make a large database anew takes minutes, and the kernel lets go of the locks
     /// of the dead.
     fn lock(&self, lock: impl Fn(&File) -> io::Result<()>) -> Result<File, StoreError> {
-        let path = self.root.join("records.lock");
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(cannot("make", &path))?;
+        let path = self.root.at("records.lock");
+        let file = (self.root.file("records.lock", Access::Lock)).map_err(cannot("make", &path))?;
         wait_for(&file, lock).map_err(cannot("lock", &path))?;
         Ok(file)
     }
@@ -423,8 +422,9 @@ fn catch_up(
 mod tests {
     use super::*;
 
-    fn open(folder: &Path) -> Database {
-        Database::open(Place::of(folder), Damage::default()).unwrap()
+    fn open(folder: &std::path::Path) -> Database {
+        let root = Arc::new(Root::open(folder).unwrap());
+        Database::open(Place::of(&root), Damage::default()).unwrap()
     }
 
     fn count(database: &Database) -> i64 {

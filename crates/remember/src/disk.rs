@@ -5,20 +5,26 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use headwater_graph::StoreError;
 
-/// Turns an I/O error into one that says what could not be done.
+use crate::beneath::is_planted;
+
+/// Turns an I/O error into one that says what could not be done, or what stands in the way.
 pub(crate) fn cannot<'a>(
     what: &'a str,
     path: &'a Path,
 ) -> impl FnOnce(io::Error) -> StoreError + 'a {
-    move |source| StoreError::Io {
-        what: format!("cannot {what} `{}`", path.display()),
-        source,
+    move |source| match is_planted(&source) {
+        true => StoreError::NotOwn {
+            path: path.to_owned(),
+        },
+        false => StoreError::Io {
+            what: format!("cannot {what} `{}`", path.display()),
+            source,
+        },
     }
 }
 
@@ -35,25 +41,6 @@ pub(crate) fn wait_for(file: &File, lock: impl Fn(&File) -> io::Result<()>) -> i
 /// Makes the names in a folder durable.
 pub(crate) fn sync_names(folder: &Path) -> io::Result<()> {
     File::open(folder).and_then(|opened| opened.sync_all())
-}
-
-/// The same for a folder of a store.
-pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
-    sync_names(folder).map_err(cannot("synchronise", folder))
-}
-
-/// Makes everything durable that was written to the file system of this folder, names included.
-pub(crate) fn sync_file_system(folder: &Path) -> Result<(), StoreError> {
-    let opened = File::open(folder).map_err(cannot("open", folder))?;
-    // SAFETY: the descriptor is open for the whole call, and the call takes nothing else.
-    let answer = unsafe { libc::syncfs(opened.as_raw_fd()) };
-    if answer == 0 {
-        Ok(())
-    } else {
-        Err(cannot("synchronise the file system of", folder)(
-            io::Error::last_os_error(),
-        ))
-    }
 }
 
 /// Whether a file may be written to. It is not opened: closing it would take away the locks that SQLite has on it.
@@ -152,7 +139,9 @@ mod tests {
 
     #[test]
     fn failures_name_the_path() {
-        let error = sync_folder(Path::new("absent")).unwrap_err();
+        let error =
+            sync_names(Path::new("absent")).map_err(cannot("synchronise", Path::new("absent")));
+        let error = error.unwrap_err();
         assert!(
             error
                 .to_string()

@@ -8,13 +8,15 @@
 //! checksum over kind, length and payload, and the payload. Another format may have other payloads; the frame stays,
 //! so that every version of this program can tell whose journal it is.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use headwater_graph::{Digest, ProductRecord, Recipe, StoreError};
 
 use crate::aliases::Alias;
+use crate::beneath::{Access, Root};
 use crate::details::{self, Damaged, Reader, put_bytes, put_number};
 use crate::disk::cannot;
 use crate::objects::Seen;
@@ -173,17 +175,22 @@ fn checksum(kind_and_length: &[u8], payload: &[u8]) -> [u8; 8] {
     checksum
 }
 
+/// What the file is called.
+pub(crate) const JOURNAL: &str = "records.journal";
+
 /// The file.
 #[derive(Debug, Clone)]
 pub(crate) struct Journal {
+    root: Arc<Root>,
     path: PathBuf,
 }
 
 impl Journal {
     /// The journal of the store in this folder.
-    pub(crate) fn of(root: &Path) -> Journal {
+    pub(crate) fn of(root: &Arc<Root>) -> Journal {
         Journal {
-            path: root.join("records.journal"),
+            root: Arc::clone(root),
+            path: root.at(JOURNAL),
         }
     }
 
@@ -194,7 +201,7 @@ impl Journal {
 
     /// Its length; `None` where there is none.
     pub(crate) fn length(&self) -> Result<Option<u64>, StoreError> {
-        match std::fs::symlink_metadata(&self.path) {
+        match self.root.metadata(JOURNAL) {
             Ok(found) => Ok(Some(found.len())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(cannot("find", &self.path)(error)),
@@ -205,7 +212,7 @@ impl Journal {
     /// at the same time.
     pub(crate) fn append(&self, batch: &Batch) -> Result<u64, StoreError> {
         let write = || -> io::Result<u64> {
-            let mut file = OpenOptions::new().append(true).open(&self.path)?;
+            let mut file = self.root.file(JOURNAL, Access::Append)?;
             let before = file.metadata()?.len();
             let written = file.write_all(&batch.bytes).and_then(|()| file.sync_data());
             if let Err(error) = written {
@@ -220,7 +227,7 @@ impl Journal {
 
     /// The format that the first entry was written in; `None` where that cannot be told.
     pub(crate) fn format(&self) -> Option<i64> {
-        let mut file = File::open(&self.path).ok()?;
+        let mut file = self.root.file(JOURNAL, Access::Read).ok()?;
         let mut head = [0; HEAD];
         file.read_exact(&mut head).ok()?;
         let length = frame_length(&head);
@@ -243,7 +250,7 @@ impl Journal {
     /// Reads the entries from an offset to what is the end now.
     pub(crate) fn scan(&self, from: u64) -> Result<Scan, StoreError> {
         let open = || -> io::Result<Scan> {
-            let mut file = File::open(&self.path)?;
+            let mut file = self.root.file(JOURNAL, Access::Read)?;
             let end = file.metadata()?.len();
             file.seek(SeekFrom::Start(from))?;
             Ok(Scan {
@@ -418,6 +425,10 @@ mod tests {
 
     use super::*;
 
+    fn journal(folder: &tempfile::TempDir) -> Journal {
+        Journal::of(&Arc::new(Root::open(folder.path()).unwrap()))
+    }
+
     fn recipe(number: u8) -> Recipe {
         Recipe([number; 32])
     }
@@ -492,7 +503,7 @@ mod tests {
     /// What is read from these bytes, and how many were skipped.
     fn read(bytes: &[u8]) -> (Vec<Entry>, u64) {
         let folder = tempfile::tempdir().unwrap();
-        let journal = Journal::of(folder.path());
+        let journal = journal(&folder);
         std::fs::write(journal.path(), bytes).unwrap();
         let mut scan = journal.scan(0).unwrap();
         let mut entries = Vec::new();
@@ -505,7 +516,7 @@ mod tests {
     #[test]
     fn what_is_appended_is_read() {
         let folder = tempfile::tempdir().unwrap();
-        let journal = Journal::of(folder.path());
+        let journal = journal(&folder);
         assert_eq!(journal.length().unwrap(), None);
         assert!(!journal.has_entries().unwrap());
         std::fs::write(journal.path(), Batch::beginning().bytes()).unwrap();
@@ -528,7 +539,7 @@ mod tests {
     #[test]
     fn the_format_is_told_from_the_first_entry_if_it_is_whole() {
         let folder = tempfile::tempdir().unwrap();
-        let journal = Journal::of(folder.path());
+        let journal = journal(&folder);
         let bytes = Batch::beginning().bytes().to_vec();
         let told = |change: &dyn Fn(&mut Vec<u8>)| {
             let mut bytes = bytes.clone();

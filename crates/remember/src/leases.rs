@@ -25,15 +25,16 @@
 //! | 9 | locked, shared, by everybody who has them open |
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use headwater_graph::{Recipe, StoreError};
 
+use crate::beneath::{Access, Root};
 use crate::database::locked;
 use crate::disk::cannot;
 use crate::store::{Mode, Store};
@@ -60,7 +61,7 @@ type Place = (usize, i64);
 
 #[derive(Debug)]
 struct Shared {
-    folder: PathBuf,
+    root: Arc<Root>,
     first: File,
     /// `None` where a file cannot be opened.
     others: [OnceLock<Option<File>>; FILES - 1],
@@ -75,7 +76,7 @@ impl Shared {
             Some(other) => self
                 .others
                 .get(other)?
-                .get_or_init(|| open(&self.folder.join(name(number))).ok())
+                .get_or_init(|| open(&self.root, number).ok())
                 .as_ref(),
         }
     }
@@ -88,17 +89,21 @@ impl Shared {
     }
 }
 
-fn name(number: usize) -> String {
-    format!("{number:02x}")
+fn name(number: usize) -> PathBuf {
+    Path::new("leases").join(format!("{number:02x}"))
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)
+/// Opens a file, whose bytes are locked and, of the first one, written.
+fn open(root: &Root, number: usize) -> io::Result<File> {
+    let name = name(number);
+    let file = root.file(&name, Access::Lock)?;
+    if file.metadata()?.nlink() <= 1 {
+        return Ok(file);
+    }
+    // It has another name, outside perhaps, where nothing may be written. Whoever has the old one open finds at worst
+    // that a product is made twice.
+    root.fresh_file(&name)?;
+    root.file(&name, Access::Lock)
 }
 
 /// The right to make a product, until it is dropped.
@@ -115,10 +120,11 @@ impl Leases {
         if store.mode() == Mode::ReadOnly {
             return Err(StoreError::ReadOnly);
         }
-        let folder = store.root().join("leases");
-        fs::create_dir_all(&folder).map_err(cannot("make", &folder))?;
-        let path = folder.join(name(0));
-        let file = open(&path).map_err(cannot("open", &path))?;
+        let root = store.beneath();
+        root.make_folder("leases")
+            .map_err(cannot("make", &root.at("leases")))?;
+        let path = root.at(name(0));
+        let file = open(root, 0).map_err(cannot("open", &path))?;
         let enter = || -> io::Result<(bool, u64)> {
             lock(&file, libc::F_OFD_SETLKW, libc::F_WRLCK, OPENING)?;
             let alone = is_free(&file, PRESENCE)?;
@@ -130,7 +136,7 @@ impl Leases {
         };
         let (alone, count) = enter().map_err(cannot("lock", &path))?;
         let shared = Shared {
-            folder,
+            root: Arc::clone(root),
             first: file,
             others: [const { OnceLock::new() }; FILES - 1],
             held: Mutex::default(),

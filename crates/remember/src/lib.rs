@@ -45,10 +45,12 @@
 //! | `worth` | [`Rates`]: what is worth keeping |
 //! | `digests`, `directory` | digests of files (cached) and of directories |
 //! | `runs` | [`RunRecord`], [`RunTask`]: what ran when, and how it ended |
+//! | `run_files` | notes that a run leaves, and its folders |
 //! | `claims` | who is alive, and what the dead have left behind |
 //! | `database` | the three ways of using the records, and what happens when they are damaged |
 //! | `connections`, `schema` | connections to one file, what their errors mean, tables and the format number |
 //! | `journal`, `rebuild` | the journal, and making the records again from it |
+//! | `beneath` | the folder, and everything in it by names that never lead out of it |
 //! | [`tables`] | tables of samples and results: CSV, Parquet, Dakota |
 //! | `disk` | the few system calls that the standard library does not have |
 //!
@@ -59,6 +61,7 @@
 //! their tests.
 
 mod aliases;
+mod beneath;
 mod claims;
 mod collect;
 mod connections;
@@ -75,6 +78,7 @@ mod objects;
 mod queries;
 mod rebuild;
 mod records;
+mod run_files;
 mod runs;
 mod schema;
 mod store;

@@ -2,7 +2,7 @@
 //!
 //! Law: what is under the name of a digest is complete and is never written to. An object counts as durable only if
 //! the table `objects` lists it and the file is there as it was listed. One that is not what its name says is moved
-//! aside, never repaired and never served.
+//! aside, never repaired and never served; and so is what was put in its place and is no file at all.
 //!
 //! A path is given out only for a file that looks as it did when it was last known to be right; any other is read
 //! first. In a store that may be written to it is given out only after the use was written down, which keeps the
@@ -24,7 +24,8 @@ use std::time::Instant;
 use headwater_graph::{ContentHasher, Digest, Objects, StoreError, encode_to};
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::disk::{cannot, sync_file_system, sync_folder, wait_for};
+use crate::beneath::{Access, Root, is_planted};
+use crate::disk::{cannot, wait_for};
 use crate::keep::{ObjectSource, PendingObject};
 use crate::store::{Mode, Store, now};
 
@@ -89,8 +90,8 @@ pub(crate) fn listed(
 
 /// Whether nothing has to be done for an object: its file is there as it was listed, or it is the very file that is
 /// staged, for which there is no other to be had.
-fn is_placed(path: &Path, listed: &Seen, source: &ObjectSource) -> bool {
-    let Ok(found) = fs::symlink_metadata(path) else {
+fn is_placed(root: &Root, name: &Path, listed: &Seen, source: &ObjectSource) -> bool {
+    let Ok(found) = root.metadata(name) else {
         return false;
     };
     let is_staged = || match source {
@@ -102,8 +103,8 @@ fn is_placed(path: &Path, listed: &Seen, source: &ObjectSource) -> bool {
 }
 
 /// What a file of this size looks like, if its contents have this digest.
-fn contents_are(path: &Path, size: u64, digest: &Digest) -> Option<Seen> {
-    let mut file = File::open(path).ok()?;
+fn contents_are(root: &Root, name: &Path, size: u64, digest: &Digest) -> Option<Seen> {
+    let mut file = root.file(name, Access::Read).ok()?;
     let before = Seen::of(&file.metadata().ok()?);
     if before.size != size {
         return None;
@@ -127,12 +128,15 @@ pub(crate) fn total(sizes: impl Iterator<Item = u64>) -> u64 {
     sizes.fold(0, u64::saturating_add)
 }
 
-/// Where an object has its place in the store of this folder.
-pub(crate) fn object_path(root: &Path, digest: &Digest) -> PathBuf {
+/// What an object is called beneath the folder of a store.
+pub(crate) fn object_name(digest: &Digest) -> PathBuf {
     let hex = digest.hex();
     let (folder, name) = hex.split_at(2);
-    root.join("objects").join(folder).join(name)
+    PathBuf::from(format!("objects/{folder}/{name}"))
 }
+
+/// Where objects are that were found not to be what their name says.
+pub(crate) const DAMAGED: &str = "objects/damaged";
 
 impl Store {
     /// Held by those who give files the names of objects, until the rows are committed.
@@ -152,15 +156,15 @@ impl Store {
         name: &str,
         lock: impl Fn(&File) -> io::Result<()>,
     ) -> Result<File, StoreError> {
-        let path = self.root().join(name);
-        let file = File::create(&path).map_err(cannot("make", &path))?;
+        let path = self.beneath().at(name);
+        let file = (self.beneath().file(name, Access::Lock)).map_err(cannot("make", &path))?;
         wait_for(&file, lock).map_err(cannot("lock", &path))?;
         Ok(file)
     }
 
     /// Where an object has its place.
     pub(crate) fn object_path(&self, digest: &Digest) -> PathBuf {
-        object_path(self.root(), digest)
+        self.beneath().at(object_name(digest))
     }
 
     /// Makes objects durable under their names; those that are so already cost a look-up each. The caller holds the
@@ -174,7 +178,7 @@ impl Store {
         let mut incoming = Vec::new();
         for object in self.not_durable(objects, &mut placed)? {
             match self.bring_in(&object.source) {
-                Ok(path) => incoming.push((object.digest, path)),
+                Ok(name) => incoming.push((object.digest, name)),
                 Err(error) => {
                     placed.refused.insert(object.digest, error);
                 }
@@ -183,27 +187,34 @@ impl Store {
         if incoming.is_empty() {
             return Ok(placed);
         }
+        let root = self.beneath();
+        let sync_all = || {
+            let synced = root.sync_file_system();
+            synced.map_err(cannot("synchronise the file system of", root.path()))
+        };
         if incoming.len() > MANY {
-            sync_file_system(self.root())?;
+            sync_all()?;
         } else {
-            for (_, path) in &incoming {
-                File::open(path)
+            for (_, name) in &incoming {
+                (root.file(name, Access::Read))
                     .and_then(|file| file.sync_all())
-                    .map_err(cannot("synchronise", path))?;
+                    .map_err(cannot("synchronise", &root.at(name)))?;
             }
         }
         let mut touched = BTreeSet::new();
-        for (digest, path) in incoming {
-            let name = self.object_path(&digest);
-            self.give_name(&path, &name, &mut touched)?;
-            let found = fs::symlink_metadata(&name).map_err(cannot("find", &name))?;
+        for (digest, incoming) in incoming {
+            let name = object_name(&digest);
+            self.give_name(&incoming, &name, &mut touched)?;
+            let found = root
+                .metadata(&name)
+                .map_err(cannot("find", &root.at(&name)))?;
             placed.durable.push((digest, Seen::of(&found)));
         }
         if touched.len() > MANY {
-            sync_file_system(self.root())?;
+            sync_all()?;
         } else {
             for folder in &touched {
-                sync_folder(folder)?;
+                (root.sync_folder(folder)).map_err(cannot("synchronise", &root.at(folder)))?;
             }
         }
         let bytes = total(placed.durable.iter().map(|(_, seen)| seen.size));
@@ -235,7 +246,12 @@ impl Store {
         let mut known = known.into_iter();
         wanted.retain(|object| match known.next().flatten() {
             Some((seen, _))
-                if is_placed(&self.object_path(&object.digest), &seen, &object.source) =>
+                if is_placed(
+                    self.beneath(),
+                    &object_name(&object.digest),
+                    &seen,
+                    &object.source,
+                ) =>
             {
                 placed.present.push(object.digest);
                 false
@@ -243,8 +259,8 @@ impl Store {
             Some((seen, _)) => {
                 // In a store that was copied, all files look changed. What somebody may be reading is not replaced
                 // by the same.
-                let path = self.object_path(&object.digest);
-                let right = contents_are(&path, seen.size, &object.digest);
+                let name = object_name(&object.digest);
+                let right = contents_are(self.beneath(), &name, seen.size, &object.digest);
                 let is_right = right.is_some();
                 placed
                     .durable
@@ -256,24 +272,26 @@ impl Store {
         Ok(wanted)
     }
 
-    /// Brings bytes to a read-only file of our own beside the objects; returns its path.
+    /// Brings bytes to a read-only file of our own beside the objects; returns its name.
     fn bring_in(&self, source: &ObjectSource) -> Result<PathBuf, StoreError> {
-        let path = self.incoming_path()?;
-        let brought =
-            match source {
-                ObjectSource::Bytes(bytes) => write_object(&path, |file| file.write_all(bytes))
-                    .map_err(cannot("write", &path)),
-                ObjectSource::Encoding(value) => write_object(&path, |file| encode_to(value, file))
-                    .map_err(cannot("write", &path)),
-                ObjectSource::Staged(staged) => {
-                    link_or_copy(staged, &path).map_err(cannot("store", staged))
-                }
-            };
+        let (root, name) = (self.beneath(), self.incoming_name()?);
+        let path = root.at(&name);
+        let brought = match source {
+            ObjectSource::Bytes(bytes) => write_object(root, &name, |file| file.write_all(bytes))
+                .map_err(cannot("write", &path)),
+            ObjectSource::Encoding(value) => {
+                write_object(root, &name, |file| encode_to(value, file))
+                    .map_err(cannot("write", &path))
+            }
+            ObjectSource::Staged(staged) => {
+                link_or_copy(staged, root, &name).map_err(cannot("store", staged))
+            }
+        };
         match brought {
-            Ok(()) => Ok(path),
+            Ok(()) => Ok(name),
             Err(error) => {
                 // On a full disk the beginning of an object would only take room away from others.
-                let _ = fs::remove_file(&path);
+                let _ = root.remove_file(&name);
                 Err(error)
             }
         }
@@ -281,26 +299,29 @@ impl Store {
 
     fn give_name(
         &self,
-        path: &Path,
+        incoming: &Path,
         name: &Path,
         touched: &mut BTreeSet<PathBuf>,
     ) -> Result<(), StoreError> {
-        let folder = name.parent().unwrap_or(self.root());
-        if let Err(error) = fs::rename(path, name) {
-            if error.kind() != io::ErrorKind::NotFound {
-                return Err(cannot("make", name)(error));
+        let root = self.beneath();
+        let path = root.at(name);
+        let folder = name.parent().unwrap_or(Path::new("objects"));
+        if let Err(error) = root.rename(incoming, name) {
+            match error.kind() {
+                io::ErrorKind::NotFound => {
+                    (root.make_folders(folder)).map_err(cannot("make", &root.at(folder)))?;
+                    touched.insert(PathBuf::from("objects"));
+                }
+                // A folder is nobody's object.
+                io::ErrorKind::IsADirectory => {
+                    put_aside(root, name).map_err(cannot("set aside", &path))?;
+                }
+                _ => return Err(cannot("make", &path)(error)),
             }
-            fs::create_dir_all(folder).map_err(cannot("make", folder))?;
-            fs::rename(path, name).map_err(cannot("make", name))?;
-            touched.insert(self.root().join("objects"));
+            (root.rename(incoming, name)).map_err(cannot("make", &path))?;
         }
         // Renaming to another name of the same file does nothing at all; then the first name is still there.
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(cannot("remove", path)(error));
-            }
-            _ => {}
-        }
+        (root.remove_file(incoming)).map_err(cannot("remove", &root.at(incoming)))?;
         touched.insert(folder.to_owned());
         Ok(())
     }
@@ -320,7 +341,7 @@ impl Store {
     ) -> Result<Seen, StoreError> {
         let start = Instant::now();
         let path = self.object_path(digest);
-        let mut file = self.open_object(digest, &path)?;
+        let mut file = self.open_object(digest)?;
         let seen = |file: &File| file.metadata().map(|found| Seen::of(&found));
         let before = seen(&file).map_err(cannot("find", &path))?;
         let mut hasher = ContentHasher::new();
@@ -335,7 +356,7 @@ impl Store {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // A bad place on the disk is damage as well.
                 Err(error) if error.raw_os_error() == Some(libc::EIO) => {
-                    return Err(self.set_aside(digest, &path, &file));
+                    return Err(self.set_aside(digest, Some(&file)));
                 }
                 Err(error) => return Err(cannot("read", &path)(error)),
             }
@@ -343,7 +364,7 @@ impl Store {
         // One that is written to meanwhile is not to be trusted, whatever was read.
         let after = seen(&file).map_err(cannot("find", &path))?;
         if hasher.finish() != *digest || before != after {
-            return Err(self.set_aside(digest, &path, &file));
+            return Err(self.set_aside(digest, Some(&file)));
         }
         self.meter().read(after.size, start.elapsed());
         Ok(after)
@@ -451,7 +472,7 @@ impl Store {
     /// The path of an object, if the file is right.
     fn checked_path(&self, digest: &Digest, listed: &Seen) -> Option<PathBuf> {
         let path = self.object_path(digest);
-        let found = fs::symlink_metadata(&path).ok();
+        let found = self.beneath().metadata(object_name(digest)).ok();
         if found.is_some_and(|found| found.is_file() && Seen::of(&found) == *listed) {
             return Some(path);
         }
@@ -470,18 +491,29 @@ impl Store {
         }
     }
 
-    fn open_object(&self, digest: &Digest, path: &Path) -> Result<File, StoreError> {
-        File::open(path).map_err(|error| match error.kind() {
+    fn open_object(&self, digest: &Digest) -> Result<File, StoreError> {
+        let name = object_name(digest);
+        let opened = self.beneath().file(&name, Access::Read);
+        opened.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => StoreError::Missing(*digest),
-            _ => cannot("open", path)(error),
+            // In its place, not on the way there.
+            _ if is_planted(&error) && self.beneath().metadata(&name).is_ok() => {
+                self.set_aside(digest, None)
+            }
+            _ => cannot("open", &self.object_path(digest))(error),
         })
     }
 
-    /// Moves away what was read from `path` and found wrong.
-    fn set_aside(&self, digest: &Digest, path: &Path, read: &File) -> StoreError {
+    /// Moves away what was read as an object and found wrong, or what is in its place and is no file.
+    fn set_aside(&self, digest: &Digest, read: Option<&File>) -> StoreError {
         self.note_damage(format!("object {digest}"));
+        let name = object_name(digest);
         let is_same = || -> io::Result<bool> {
-            let (seen, now) = (read.metadata()?, fs::symlink_metadata(path)?);
+            let now = self.beneath().metadata(&name)?;
+            let Some(read) = read else {
+                return Ok(!now.is_file());
+            };
+            let seen = read.metadata()?;
             Ok((seen.dev(), seen.ino()) == (now.dev(), now.ino()))
         };
         if self.mode() == Mode::ReadOnly {
@@ -494,13 +526,10 @@ impl Store {
             Err(error) => return error,
         };
         // Meanwhile another process may have put a good one there.
-        if is_same().unwrap_or(false) {
-            let folder = self.root().join("objects").join("damaged");
-            let moved = fs::create_dir_all(&folder)
-                .and_then(|()| fs::rename(path, folder.join(digest.hex())));
-            if let Err(error) = moved {
-                return cannot("set aside the damaged object", path)(error);
-            }
+        if is_same().unwrap_or(false)
+            && let Err(error) = put_aside(self.beneath(), &name)
+        {
+            return cannot("set aside the damaged object", &self.object_path(digest))(error);
         }
         StoreError::Damaged {
             what: format!("object {digest}"),
@@ -516,7 +545,7 @@ impl Objects for Store {
     fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
         let start = Instant::now();
         let path = self.object_path(digest);
-        let mut file = self.open_object(digest, &path)?;
+        let mut file = self.open_object(digest)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)
             .map_err(cannot("read", &path))?;
@@ -526,22 +555,40 @@ impl Objects for Store {
             let _ = self.use_listed(std::slice::from_ref(digest));
             Ok(bytes)
         } else {
-            Err(self.set_aside(digest, &path, &file))
+            Err(self.set_aside(digest, Some(&file)))
         }
     }
 }
 
+/// Moves what is under the name of an object to those that are damaged.
+fn put_aside(root: &Root, name: &Path) -> io::Result<()> {
+    let whole: String = (name.components().skip(1))
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    let aside = Path::new(DAMAGED).join(whole);
+    root.make_folder(DAMAGED)?;
+    root.rename(name, &aside).or_else(|_| {
+        // A folder there would be in the way.
+        root.remove_all(&aside)?;
+        root.rename(name, &aside)
+    })
+}
+
 /// Writes a file of our own, read-only in the end.
-fn write_object(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let mut file = File::create(path)?;
+fn write_object(
+    root: &Root,
+    name: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut file = root.file(name, Access::New)?;
     write(&mut file)?;
     file.set_permissions(Permissions::from_mode(0o444))
 }
 
-/// Brings a staged file to `path`, read-only. A file that has no other name is linked: the staged
+/// Brings a staged file to a name in the store, read-only. A file that has no other name is linked: the staged
 /// path and the object are then the same file. One with other names may be somebody's, who may write to it and would
 /// not want it read-only; such a file, and any that cannot be linked, is copied.
-fn link_or_copy(staged: &Path, path: &Path) -> io::Result<()> {
+fn link_or_copy(staged: &Path, root: &Root, name: &Path) -> io::Result<()> {
     let found = fs::metadata(staged)?;
     if !found.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -549,12 +596,13 @@ fn link_or_copy(staged: &Path, path: &Path) -> io::Result<()> {
     let executable = found.mode() & 0o111;
     if found.nlink() == 1 && !fs::symlink_metadata(staged)?.is_symlink() {
         fs::set_permissions(staged, Permissions::from_mode(0o444 | executable))?;
-        if fs::hard_link(staged, path).is_ok() {
+        if root.link_from(staged, name).is_ok() {
             return Ok(());
         }
     }
-    fs::copy(staged, path)?;
-    fs::set_permissions(path, Permissions::from_mode(0o444 | executable))
+    let mut copy = root.file(name, Access::New)?;
+    io::copy(&mut File::open(staged)?, &mut copy)?;
+    copy.set_permissions(Permissions::from_mode(0o444 | executable))
 }
 
 #[cfg(test)]

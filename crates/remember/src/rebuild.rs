@@ -9,7 +9,7 @@
 //! The cache of digests is not brought back: to lose it costs time, to have it wrong could cost results.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,13 +19,14 @@ use headwater_graph::{ContentHasher, Digest, ProductRecord, Recipe, StoreError};
 use rusqlite::{Connection, Row as SqlRow, Transaction, TransactionBehavior};
 
 use crate::aliases::Alias;
+use crate::beneath::{Access, Kind, Root};
 use crate::connections::{
-    Identity, Interned, Trouble, beside, identity, is_full, log_is_empty, make, refused,
+    Identity, Interned, Trouble, identity, is_full, log_is_empty, make, refused,
 };
-use crate::database::{Damage, Place, locked, note_length};
-use crate::disk::{cannot, sync_folder};
-use crate::journal::{Batch, Entry, ObjectRow, Scan, VersionRow};
-use crate::objects::{Seen, object_path};
+use crate::database::{DATABASE, Damage, Place, locked, note_length};
+use crate::disk::cannot;
+use crate::journal::{Batch, Entry, JOURNAL, ObjectRow, Scan, VersionRow};
+use crate::objects::{Seen, object_name};
 use crate::records::{self, COLUMNS, Names, Row};
 
 /// Records that are put into the tables together.
@@ -34,19 +35,17 @@ const GROUP: usize = 4_096;
 const PIECE: usize = 1 << 20;
 
 /// Where a new database is made.
-fn workshop(place: &Place) -> PathBuf {
-    place.root.join("records.rebuild")
+const WORKSHOP: &str = "records.rebuild";
+
+/// What is in there.
+fn inside(name: &str) -> PathBuf {
+    Path::new(WORKSHOP).join(name)
 }
 
 /// Removes what an interrupted rebuild has left. The caller keeps others from rebuilding.
 pub(crate) fn sweep(place: &Place) -> Result<(), StoreError> {
-    let folder = workshop(place);
-    match fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(cannot("remove", &folder)(error))
-        }
-        _ => Ok(()),
-    }
+    let removed = place.root.remove_all(WORKSHOP);
+    removed.map_err(cannot("remove", &place.root.at(WORKSHOP)))
 }
 
 /// Sets the database aside and puts one at its place that is made from the journal and from what can be read of it;
@@ -84,38 +83,51 @@ pub(crate) fn replace(
 /// Makes a new database, sets the old one aside and puts the new one at its place; gives also the folder where the
 /// old one is.
 fn exchange(place: &Place) -> Result<(Built, Option<PathBuf>), StoreError> {
-    let workshop = workshop(place);
-    fs::create_dir(&workshop).map_err(cannot("make", &workshop))?;
-    let built = build(place, &workshop)?;
-    let aside = set_aside(place, built.journal.is_some())?;
+    let root = &place.root;
+    root.new_folder(WORKSHOP)
+        .map_err(cannot("make", &root.at(WORKSHOP)))?;
+    let built = build(place)?;
+    let aside = set_aside(place, built.journal)?;
     // A log without its database would be taken for that of the new one.
-    for suffix in ["-wal", "-shm"] {
-        remove(&beside(&place.path, suffix))?;
+    for file in [LOG, SHARED] {
+        root.remove_file(file)
+            .map_err(cannot("remove", &root.at(file)))?;
     }
     // After a loss of power too the old log never lies beside the new database.
-    sync_folder(&place.root)?;
-    let put = |from: &Path, to: &Path| fs::rename(from, to).map_err(cannot("make", to));
-    put(&built.database, &place.path)?;
-    if let Some(journal) = &built.journal {
-        put(journal, place.journal.path())?;
+    sync(root, Path::new(""))?;
+    let put = |name: &str| {
+        root.rename(inside(name), name)
+            .map_err(cannot("make", &root.at(name)))
+    };
+    put(DATABASE)?;
+    if built.journal {
+        put(JOURNAL)?;
     }
-    sync_folder(&place.root)?;
+    sync(root, Path::new(""))?;
     Ok((built, aside))
+}
+
+/// What SQLite keeps beside a database.
+const LOG: &str = "records.sqlite-wal";
+const SHARED: &str = "records.sqlite-shm";
+
+fn sync(root: &Root, folder: &Path) -> Result<(), StoreError> {
+    root.sync_folder(folder)
+        .map_err(cannot("synchronise", &root.at(folder)))
 }
 
 /// What was made in the workshop.
 struct Built {
-    database: PathBuf,
-    /// A new journal, where the old one does not hold everything.
-    journal: Option<PathBuf>,
+    /// Whether there is a new journal, since the old one does not hold everything.
+    journal: bool,
     replayed: u64,
     salvaged: u64,
 }
 
-fn build(place: &Place, workshop: &Path) -> Result<Built, StoreError> {
-    let database = workshop.join("records.sqlite");
-    let connection = make(&database).map_err(|error| refused(&database, &error))?;
-    let old = copy_old(place, workshop)?;
+fn build(place: &Place) -> Result<Built, StoreError> {
+    let database = place.root.at(inside(DATABASE));
+    let connection = make(&database)?;
+    let old = copy_old(place)?;
     let filled = || -> Result<Built, Trouble> {
         let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
         let mut interned = Interned::default();
@@ -136,16 +148,13 @@ fn build(place: &Place, workshop: &Path) -> Result<Built, StoreError> {
             "UPDATE objects SET used = max(used, ?)",
             [crate::store::now()],
         )?;
-        let journal = if is_whole && !salvaged.adds() && listed == 0 {
-            None
-        } else {
-            let path = workshop.join("records.journal");
-            note_length(&transaction, write_journal(&path, &transaction)?)?;
-            Some(path)
-        };
+        let journal = !is_whole || salvaged.adds() || listed > 0;
+        if journal {
+            let length = write_journal(&place.root, &inside(JOURNAL), &transaction)?;
+            note_length(&transaction, length)?;
+        }
         transaction.commit()?;
         Ok(Built {
-            database: database.clone(),
             journal,
             replayed,
             salvaged: salvaged.products,
@@ -169,7 +178,7 @@ fn build(place: &Place, workshop: &Path) -> Result<Built, StoreError> {
     connection
         .close()
         .map_err(|(_, error)| refused(&database, &error))?;
-    File::open(&database)
+    (place.root.file(inside(DATABASE), Access::Read))
         .and_then(|file| file.sync_all())
         .map_err(cannot("synchronise", &database))?;
     Ok(built)
@@ -177,72 +186,68 @@ fn build(place: &Place, workshop: &Path) -> Result<Built, StoreError> {
 
 /// Links the damaged files into a folder of their own; `None` where there is nothing worth it.
 fn set_aside(place: &Place, with_journal: bool) -> Result<Option<PathBuf>, StoreError> {
-    let is_worth = |path: &Path| fs::metadata(path).is_ok_and(|found| found.len() > 0);
-    let mut files = vec![
-        place.path.clone(),
-        beside(&place.path, "-wal"),
-        beside(&place.path, "-shm"),
-    ];
+    let root = &place.root;
+    let is_worth = |name: &str| {
+        let found = root.metadata(name);
+        found.is_ok_and(|found| found.is_file() && found.len() > 0)
+    };
+    let mut files = vec![DATABASE, LOG, SHARED];
     if with_journal {
-        files.push(place.journal.path().to_owned());
+        files.push(JOURNAL);
     }
     files.retain(|file| is_worth(file));
     if files.is_empty() {
         return Ok(None);
     }
-    let damaged = place.root.join("damaged");
-    fs::create_dir_all(&damaged).map_err(cannot("make", &damaged))?;
+    let damaged = Path::new("damaged");
+    root.make_folder(damaged)
+        .map_err(cannot("make", &root.at(damaged)))?;
     let mut number = 1_u64;
     let folder = loop {
         let folder = damaged.join(number.to_string());
-        match fs::create_dir(&folder) {
+        match root.new_folder(&folder) {
             Ok(()) => break folder,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            Err(error) => return Err(cannot("make", &folder)(error)),
+            Err(error) => return Err(cannot("make", &root.at(folder))(error)),
         }
     };
     let linked = || -> Result<(), StoreError> {
         for file in &files {
-            let name = file.file_name().unwrap_or_default();
-            fs::hard_link(file, folder.join(name)).map_err(cannot("set aside", file))?;
+            root.link(file, folder.join(file))
+                .map_err(cannot("set aside", &root.at(file)))?;
         }
-        sync_folder(&folder)?;
-        sync_folder(&damaged)
+        sync(root, &folder)?;
+        sync(root, damaged)
     };
     match linked() {
-        Ok(()) => Ok(Some(folder)),
+        Ok(()) => Ok(Some(root.at(folder))),
         Err(error) => {
             // They are still where they were.
-            let _ = fs::remove_dir_all(&folder);
+            let _ = root.remove_all(&folder);
             Err(error)
         }
     }
 }
 
-fn remove(path: &Path) -> Result<(), StoreError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot("remove", path)(error)),
-        _ => Ok(()),
-    }
-}
-
 /// A copy of the damaged database that may be read without a thought for others; `None` where it cannot be read. An
 /// error where there is no room for a copy: what could be read of it must not be given up for that.
-fn copy_old(place: &Place, workshop: &Path) -> Result<Option<Connection>, StoreError> {
-    let copy = workshop.join("old.sqlite");
-    for suffix in ["", "-wal"] {
-        let (from, to) = (beside(&place.path, suffix), beside(&copy, suffix));
-        if let Err(error) = fs::copy(&from, &to) {
+fn copy_old(place: &Place) -> Result<Option<Connection>, StoreError> {
+    let root = &place.root;
+    let (copy, copied_log) = (inside("old.sqlite"), inside("old.sqlite-wal"));
+    for (from, to) in [(DATABASE, &copy), (LOG, &copied_log)] {
+        let copied = (root.file(from, Access::Read))
+            .and_then(|mut old| io::copy(&mut old, &mut root.file(to, Access::New)?));
+        if let Err(error) = copied {
             match error.kind() {
-                io::ErrorKind::NotFound if suffix == "-wal" => {}
+                io::ErrorKind::NotFound if from == LOG => {}
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                    return Err(cannot("write", &to)(error));
+                    return Err(cannot("write", &root.at(to))(error));
                 }
                 _ => return Ok(None),
             }
         }
     }
-    Ok(Connection::open(&copy).ok())
+    Ok(Connection::open(root.at(copy)).ok())
 }
 
 /// Puts entries of the journal into the tables; returns how many products there were. Again does no harm.
@@ -270,9 +275,9 @@ pub(crate) fn replay(
                 products.push(*record);
             }
             Some(Entry::Object(digest, row)) => {
-                let path = object_path(&place.root, &digest);
-                let is_there = fs::symlink_metadata(path)
-                    .is_ok_and(|found| found.is_file() && found.len() == row.seen.size);
+                let found = place.root.metadata(object_name(&digest));
+                let is_there =
+                    found.is_ok_and(|found| found.is_file() && found.len() == row.seen.size);
                 if is_there {
                     insert_object(transaction, &digest, &row)?;
                 }
@@ -517,24 +522,19 @@ fn salvage_runs(old: &Connection, new: &Transaction<'_>) -> Result<(), Trouble> 
 fn list_objects(place: &Place, transaction: &Transaction<'_>) -> Result<usize, Trouble> {
     let mut unlisted = Vec::new();
     let mut listed = transaction.prepare("SELECT 1 FROM objects WHERE digest = ?")?;
-    for folder in entries(&place.root.join("objects")) {
-        let Some(start) = folder.file_name().and_then(|name| name.to_str()) else {
-            continue;
-        };
-        for path in entries(&folder) {
-            let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-                continue;
-            };
+    for start in entries(&place.root, Path::new("objects"), Kind::Folder) {
+        let folder = Path::new("objects").join(&start);
+        for name in entries(&place.root, &folder, Kind::File) {
             // What does not have the name of an object is none.
             if let Ok(digest) = format!("{start}{name}").parse::<Digest>()
-                && object_path(&place.root, &digest) == path
+                && object_name(&digest) == folder.join(&name)
                 && !listed.exists([&digest.0[..]])?
             {
-                unlisted.push((digest, path));
+                unlisted.push(digest);
             }
         }
     }
-    let verified = verify(&unlisted);
+    let verified = verify(&place.root, &unlisted);
     for (digest, seen) in &verified {
         let row = ObjectRow {
             seen: *seen,
@@ -546,25 +546,24 @@ fn list_objects(place: &Place, transaction: &Transaction<'_>) -> Result<usize, T
     Ok(verified.len())
 }
 
-/// What is in a folder, in order; nothing where it cannot be read.
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
+/// What of one kind is in a folder, in order; nothing where it cannot be read.
+fn entries(root: &Root, folder: &Path, wanted: Kind) -> Vec<String> {
+    let listed = root.list(folder).unwrap_or_default().into_iter();
+    let mut names: Vec<String> = listed
+        .filter(|(_, kind)| *kind == wanted)
+        .filter_map(|(name, _)| name.into_string().ok())
         .collect();
-    paths.sort();
-    paths
+    names.sort();
+    names
 }
 
 /// Reads files with as many threads as there are processors; gives those that are what their name says.
-fn verify(files: &[(Digest, PathBuf)]) -> Vec<(Digest, Seen)> {
+fn verify(root: &Root, files: &[Digest]) -> Vec<(Digest, Seen)> {
     let next = AtomicUsize::new(0);
     let share = || {
         let mut good = Vec::new();
-        while let Some((digest, path)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if let Ok(Some(seen)) = read_object(digest, path) {
+        while let Some(digest) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Ok(Some(seen)) = read_object(root, digest) {
                 good.push((*digest, seen));
             }
         }
@@ -587,8 +586,8 @@ fn verify(files: &[(Digest, PathBuf)]) -> Vec<(Digest, Seen)> {
     })
 }
 
-fn read_object(digest: &Digest, path: &Path) -> io::Result<Option<Seen>> {
-    let mut file = File::open(path)?;
+fn read_object(root: &Root, digest: &Digest) -> io::Result<Option<Seen>> {
+    let mut file = root.file(object_name(digest), Access::Read)?;
     let found = file.metadata()?;
     let mut hasher = ContentHasher::new();
     let mut buffer = vec![0; 1 << 18];
@@ -606,21 +605,17 @@ fn read_object(digest: &Digest, path: &Path) -> io::Result<Option<Seen>> {
 
 /// Writes a new journal from the database and puts it at its place; gives its length. Nobody else may write meanwhile.
 pub(crate) fn rewrite(place: &Place, transaction: &Transaction<'_>) -> Result<u64, Trouble> {
-    let path = place.root.join("records.journal.new");
-    let length = write_journal(&path, transaction)?;
-    fs::rename(&path, place.journal.path()).map_err(cannot("make", place.journal.path()))?;
-    sync_folder(&place.root)?;
+    let name = Path::new("records.journal.new");
+    let length = write_journal(&place.root, name, transaction)?;
+    (place.root.rename(name, JOURNAL)).map_err(cannot("make", place.journal.path()))?;
+    sync(&place.root, Path::new(""))?;
     Ok(length)
 }
 
 /// Writes everything that a journal holds to a file, durably; gives its length.
-fn write_journal(path: &Path, connection: &Connection) -> Result<u64, Trouble> {
-    let mut file = OpenOptions::new()
-        .create(true)
-        .truncate(true)
-        .write(true)
-        .open(path)
-        .map_err(cannot("make", path))?;
+fn write_journal(root: &Root, name: &Path, connection: &Connection) -> Result<u64, Trouble> {
+    let path = &root.at(name);
+    let mut file: File = root.fresh_file(name).map_err(cannot("make", path))?;
     let mut length = 0;
     let mut batch = Batch::beginning();
     let mut write = |batch: &mut Batch, least: usize| -> Result<(), Trouble> {
@@ -696,8 +691,14 @@ fn write_journal(path: &Path, connection: &Connection) -> Result<u64, Trouble> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::database::Database;
+
+    fn place(folder: &tempfile::TempDir) -> Place {
+        Place::of(&Arc::new(Root::open(folder.path()).unwrap()))
+    }
 
     fn alias(number: u8, target: u8) -> Alias {
         Alias {
@@ -756,7 +757,7 @@ mod tests {
     #[test]
     fn aliases_and_versions_come_back_from_the_journal_and_from_the_database() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::of(folder.path());
+        let place = place(&folder);
         let open = || Database::open(place.clone(), Damage::default()).unwrap();
         let database = open();
         let products = [product(8), product(9)];
@@ -812,7 +813,7 @@ mod tests {
     #[test]
     fn what_was_replaced_meanwhile_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::of(folder.path());
+        let place = place(&folder);
         drop(Database::open(place.clone(), Damage::default()).unwrap());
         let damage = Damage::default();
         let before = identity(&place.path).unwrap();
@@ -824,7 +825,7 @@ mod tests {
     #[test]
     fn a_rebuild_that_fails_leaves_everything_as_it_was() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::of(folder.path());
+        let place = place(&folder);
         drop(Database::open(place.clone(), Damage::default()).unwrap());
         let before = fs::read(&place.path).unwrap();
         let found = identity(&place.path).unwrap();
@@ -833,12 +834,12 @@ mod tests {
         fs::remove_file(place.journal.path()).unwrap();
         fs::create_dir(place.journal.path()).unwrap();
         replace(&place, found, "on purpose", &damage).unwrap_err();
-        assert!(!workshop(&place).exists());
+        assert!(!place.root.at(WORKSHOP).exists());
         fs::remove_dir(place.journal.path()).unwrap();
         // The old database cannot be set aside.
         fs::write(folder.path().join("damaged"), "").unwrap();
         replace(&place, found, "on purpose", &damage).unwrap_err();
-        assert!(!workshop(&place).exists());
+        assert!(!place.root.at(WORKSHOP).exists());
         assert_eq!(fs::read(&place.path).unwrap(), before);
         assert_eq!(identity(&place.path).unwrap(), found);
         assert_eq!(locked(&damage).take(), [""; 0]);
@@ -847,10 +848,10 @@ mod tests {
     #[test]
     fn an_interrupted_rebuild_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::of(folder.path());
-        fs::create_dir(workshop(&place)).unwrap();
-        fs::write(workshop(&place).join("records.sqlite"), "half").unwrap();
+        let place = place(&folder);
+        fs::create_dir(place.root.at(WORKSHOP)).unwrap();
+        fs::write(place.root.at(WORKSHOP).join("records.sqlite"), "half").unwrap();
         drop(Database::open(place.clone(), Damage::default()).unwrap());
-        assert!(!workshop(&place).exists());
+        assert!(!place.root.at(WORKSHOP).exists());
     }
 }

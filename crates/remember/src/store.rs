@@ -5,7 +5,6 @@
 //! store is its own: a store that came from elsewhere cannot make us write or remove anything outside by a link.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,9 +12,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use headwater_graph::StoreError;
 
+use crate::beneath::{Kind, Root};
 use crate::claims::{self, Claim};
-use crate::database::{Damage, Database, Place, locked};
-use crate::disk::{cannot, network_file_system, sync_folder};
+use crate::database::{DATABASE, Damage, Database, Place, locked};
+use crate::disk::{cannot, network_file_system, sync_names};
+use crate::journal::JOURNAL;
 use crate::worth::Meter;
 
 /// What may be done with a store.
@@ -30,7 +31,7 @@ pub enum Mode {
 /// A folder of records and objects.
 #[derive(Debug)]
 pub struct Store {
-    root: PathBuf,
+    root: Arc<Root>,
     mode: Mode,
     /// `None` where there is no store and none may be made.
     database: Option<Database>,
@@ -53,16 +54,20 @@ impl Store {
     /// Opens the store whose folder is `root` (usually named `.headwater`). With [`Mode::ReadWrite`] it is made if it
     /// is not there, and what dead processes have left in `staging/` is removed.
     pub fn open(root: &Path, mode: Mode) -> Result<Store, StoreError> {
-        let root = std::path::absolute(root).map_err(cannot("find", root))?;
-        if let Some(kind) = network_file_system(&root)? {
-            return Err(StoreError::NetworkFileSystem { path: root, kind });
+        let path = std::path::absolute(root).map_err(cannot("find", root))?;
+        if let Some(kind) = network_file_system(&path)? {
+            return Err(StoreError::NetworkFileSystem { path, kind });
         }
+        if mode == Mode::ReadWrite {
+            std::fs::create_dir_all(&path).map_err(cannot("make", &path))?;
+        }
+        let root = Arc::new(Root::open(&path).map_err(cannot("open", &path))?);
         check_own(&root)?;
         let place = Place::of(&root);
         let damage = Damage::default();
         let database = match mode {
             Mode::ReadWrite => Some(open_or_create(place, &damage)?),
-            Mode::ReadOnly if place.path.exists() => {
+            Mode::ReadOnly if root.is_file(DATABASE) => {
                 Some(Database::open_read_only(place, Arc::clone(&damage))?)
             }
             Mode::ReadOnly => {
@@ -93,8 +98,12 @@ impl Store {
 
     /// Whether there is a store in this folder, or what one can be made from again.
     pub fn exists(root: &Path) -> bool {
-        let place = Place::of(root);
-        place.path.is_file() || place.journal.path().is_file()
+        let is_file = |name| {
+            root.join(name)
+                .symlink_metadata()
+                .is_ok_and(|it| it.is_file())
+        };
+        is_file(DATABASE) || is_file(JOURNAL)
     }
 
     /// How many bytes of objects this process has written to it: a count that goes on.
@@ -109,6 +118,11 @@ impl Store {
 
     /// Its folder.
     pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// Its folder, for whoever opens, makes or removes something in it.
+    pub(crate) fn beneath(&self) -> &Arc<Root> {
         &self.root
     }
 
@@ -119,17 +133,17 @@ impl Store {
 
     /// Where a run puts files that are to become objects. It is there from [`Store::begin_run`] on.
     pub fn staging_folder(&self, run: &str) -> PathBuf {
-        self.root.join("staging").join(run)
+        self.root.at("staging").join(run)
     }
 
     /// Where the tasks of a run work. The store neither makes nor removes it.
     pub fn work_folder(&self, run: &str) -> PathBuf {
-        self.root.join("work").join(run)
+        self.root.at("work").join(run)
     }
 
     /// Where a run keeps what belongs to it as a whole. The store neither makes nor removes it.
     pub fn run_folder(&self, run: &str) -> PathBuf {
-        self.root.join("runs").join(run)
+        self.root.at("runs").join(run)
     }
 
     /// Removes the staging folder of a run of this process. Staged paths are no longer valid; objects are not touched.
@@ -166,6 +180,7 @@ impl Store {
 
     /// Makes a run of this process known to be alive.
     pub(crate) fn claim_run(&self, run: &str) -> Result<(), StoreError> {
+        self.check_places(run)?;
         let claim = Claim::take(&self.root, run)?;
         self.latest_run.fetch_max(now(), Ordering::Relaxed);
         locked(&self.runs).insert(run.to_owned(), claim);
@@ -193,8 +208,8 @@ impl Store {
         claims::is_alive(&self.root, run)
     }
 
-    /// A path that nobody else uses, on the file system of the objects.
-    pub(crate) fn incoming_path(&self) -> Result<PathBuf, StoreError> {
+    /// A name beneath the folder that nobody else uses, on the file system of the objects.
+    pub(crate) fn incoming_name(&self) -> Result<PathBuf, StoreError> {
         let number = self.next_name.fetch_add(1, Ordering::Relaxed);
         let mut incoming = locked(&self.incoming);
         let claim = match &mut *incoming {
@@ -216,44 +231,53 @@ impl Drop for Store {
 }
 
 fn open_or_create(place: Place, damage: &Damage) -> Result<Database, StoreError> {
-    let root = place.root.clone();
-    let root = root.as_path();
-    fs::create_dir_all(root).map_err(cannot("make", root))?;
+    let root = Arc::clone(&place.root);
     // Two processes that make one store at once would both find it empty.
-    let _gate = claims::gate(root)?;
-    let is_new = !place.path.exists();
+    let _gate = claims::gate(&root)?;
+    let is_new = !root.is_file(DATABASE);
     let database = Database::open(place, Arc::clone(damage))?;
-    for folder in [root.join("objects"), root.join("staging")] {
-        fs::create_dir_all(&folder).map_err(cannot("make", &folder))?;
+    for folder in ["objects", "staging"] {
+        root.make_folder(folder)
+            .map_err(cannot("make", &root.at(folder)))?;
     }
     if is_new {
-        let ignore = root.join(".gitignore");
-        fs::write(&ignore, "*\n").map_err(cannot("write", &ignore))?;
-        sync_folder(root)?;
-        if let Some(parent) = root.parent() {
-            sync_folder(parent)?;
+        root.write(".gitignore", b"*\n")
+            .map_err(cannot("write", &root.at(".gitignore")))?;
+        root.sync_folder("")
+            .map_err(cannot("synchronise", root.path()))?;
+        if let Some(parent) = root.path().parent() {
+            sync_names(parent).map_err(cannot("synchronise", parent))?;
         }
     }
-    claims::sweep(root)?;
+    claims::sweep(&root)?;
     Ok(database)
 }
 
-/// An error if something in the folder of a store is a link, a pipe or the like: `staging` is swept and `work` is
-/// tidied, lock files are opened, and none of that may happen elsewhere.
-fn check_own(root: &Path) -> Result<(), StoreError> {
-    let listed = match fs::read_dir(root) {
-        Ok(listed) => listed,
-        // Whoever uses it finds out what is wrong with it.
-        Err(_) => return Ok(()),
+/// The parts of a store that have parts of their own, and whether those are folders. What is in the others is looked
+/// at when it is used.
+const PARTS: [(&str, Kind); 2] = [("objects", Kind::Folder), ("leases", Kind::File)];
+
+/// An error if a part of a store is a link, a pipe or the like. None of it would be followed; but who has such a store
+/// is told at once, and which part it is.
+fn check_own(root: &Root) -> Result<(), StoreError> {
+    let refused = |name: &Path| {
+        Err(StoreError::NotOwn {
+            path: root.at(name),
+        })
     };
-    for entry in listed {
-        let entry = entry.map_err(cannot("list", root))?;
-        // One that is gone by now was a file of somebody else's passing.
-        if let Ok(kind) = entry.file_type()
-            && !kind.is_dir()
-            && !kind.is_file()
-        {
-            return Err(StoreError::NotOwn { path: entry.path() });
+    // Whoever uses a folder that cannot be listed finds out what is wrong with it.
+    for (name, kind) in root.list("").unwrap_or_default() {
+        if kind == Kind::Other {
+            return refused(Path::new(&name));
+        }
+    }
+    for (part, expected) in PARTS {
+        for (name, kind) in root.list(part).unwrap_or_default() {
+            // Other files somebody may have left there; they are nobody's concern.
+            let is_part = name.len() == 2 || name == "damaged";
+            if kind == Kind::Other || (is_part && kind != expected) {
+                return refused(&Path::new(part).join(name));
+            }
         }
     }
     Ok(())

@@ -445,3 +445,113 @@ fn the_plain_report_says_where_things_are() {
         "no colours without a terminal"
     );
 }
+
+/// A task that says that it runs and then waits, and a study of it.
+fn waiting() -> Place {
+    let place = Place::with_flow(
+        r#"
+headwater: 1
+workflow: waiting
+inputs: {item: int}
+parameters: {p: {type: float, range: [0.0, 1.0], default: 0.5}}
+stages:
+  only:
+    tasks: [{op: wait, in: {item: item}, params: {p: $p}, out: {y: y}}]
+outputs: {y: y}
+operations:
+  wait:
+    shell: |
+      touch "$TMPDIR/ready"
+      while ! test -e "$TMPDIR/go"; do sleep 0.01; done
+      echo {param.p} > {out.y}
+    inputs: {item: int}
+    params: {p: float}
+    outputs: {y: {type: float, path: y}}
+"#,
+    );
+    place.write("data.yaml", "inputs: {item: 1}\n");
+    place.write(
+        "study.yaml",
+        "headwater: 1\nstudy: waiting\nworkflow: flow.yaml\ninputs: {item: 1}\nobjective: y\nmethod: {moat: {trajectories: 2, bootstrap: 0}}\n",
+    );
+    place
+}
+
+#[test]
+fn two_commands_do_not_write_to_one_folder_at_once() {
+    let run = ["run", "flow.yaml", "--inputs", "data.yaml", "-o"];
+    let study = ["study", "run", "study.yaml", "-o"];
+    for first in [&run[..], &study] {
+        let place = waiting();
+        std::os::unix::fs::symlink("out", place.path("link")).expect("a link");
+        let mut child = place.start(&[first, &["out"]].concat());
+        while !place.side().join("ready").exists() {
+            let ended = child.try_wait().expect("it can be waited for");
+            assert!(ended.is_none(), "it ended early");
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        let refused = |command: &[&str], folder: &str| {
+            place
+                .headwater(&[command, &[folder]].concat())
+                .ended(2)
+                .says(&["another command is writing to the folder", folder, "-o"]);
+        };
+        let plan = ["study", "plan", "study.yaml", "-o"];
+        for second in [&run[..], &study, &plan] {
+            refused(second, "out");
+        }
+        refused(&run, "link");
+        refused(&study, "./out/../out");
+        fs::write(place.side().join("go"), "").expect("a file");
+        let output = child.wait_with_output().expect("it can be waited for");
+        crate::place::Ran::from(output).ended(0);
+        // It has ended: what it wrote is there, and is not written over.
+        place
+            .headwater(&[&run[..], &["out"]].concat())
+            .ended(2)
+            .says(&["is not empty"]);
+        place.headwater(&[&run[..], &["other"]].concat()).ended(0);
+        if first == study {
+            place
+                .headwater(&["study", "report", "study.yaml", "-o", "out"])
+                .ended(0);
+        }
+    }
+}
+
+#[test]
+fn a_command_that_was_killed_keeps_nobody_out() {
+    let place = waiting();
+    fs::create_dir(place.path("out")).expect("a folder");
+    let run = ["run", "flow.yaml", "--inputs", "data.yaml", "-o", "out"];
+    let mut child = place.start(&run);
+    while !place.side().join("ready").exists() {
+        let ended = child.try_wait().expect("it can be waited for");
+        assert!(ended.is_none(), "it ended early");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    child.kill().expect("it can be killed");
+    child.wait().expect("it has ended");
+    fs::remove_dir_all(place.path("out")).expect("a folder");
+    fs::write(place.side().join("go"), "").expect("a file");
+    place.headwater(&run).ended(0);
+}
+
+#[test]
+fn a_folder_that_nothing_was_written_to_is_not_left_behind() {
+    let place = waiting();
+    place.write("wrong.yaml", "inputs: {item: [1, 2], other: 3}\n");
+    let run = ["run", "flow.yaml", "--inputs", "wrong.yaml", "-o", "a/b"];
+    place.headwater(&run).ended(2);
+    let study = [
+        "study",
+        "run",
+        "study.yaml",
+        "--set",
+        "objective=none",
+        "-o",
+        "a/b",
+    ];
+    place.headwater(&study).ended(2);
+    assert!(!place.path("a").exists());
+}

@@ -1,6 +1,8 @@
 //! Scalars and types: coercion, text, nesting.
 
-use headwater_graph::{Scalar, ScalarType, Type};
+use std::sync::Arc;
+
+use headwater_graph::{Array, ElementType, Scalar, ScalarType, Type, Value, decode, encode};
 use proptest::prelude::*;
 
 #[test]
@@ -47,6 +49,54 @@ fn minus_zero_becomes_zero() {
         panic!()
     };
     assert_eq!(zero.to_bits(), 0);
+    assert_eq!(
+        format!("{:?}", Scalar::parse("-0.0", ScalarType::Float)),
+        "Some(Float(0.0))"
+    );
+    assert_eq!(Scalar::Float(-0.0).plain().to_string(), "0.0");
+    assert_eq!(Scalar::Text("-0.0".into()).plain().to_string(), "-0.0");
+}
+
+/// Whoever reads a value now gets what those get who read it from a store.
+#[test]
+fn a_plain_value_is_the_one_that_is_encoded() {
+    let list = |items: &[Value]| Value::List(items.into());
+    let record = |value: Value| Value::Record(Arc::new([("a".into(), value)].into()));
+    let nan = f64::from_bits(0xfff8_0000_0000_0001);
+    for number in [-0.0, 0.0, nan, -1.5, f64::INFINITY] {
+        for value in [
+            Value::Float(number),
+            list(&[Value::Int(1), Value::Float(number)]),
+            list(&[list(&[Value::Float(number)])]),
+            record(Value::Float(number)),
+            list(&[record(list(&[Value::Float(number), Value::Null]))]),
+        ] {
+            let bits = |value: &Value| {
+                let mut bits = Vec::new();
+                floats(value, &mut bits);
+                bits
+            };
+            let plain = value.clone().plain();
+            let decoded = decode(&encode(&value)).unwrap();
+            assert_eq!(bits(&plain), bits(&decoded), "{value:?}");
+        }
+    }
+    // In arrays all bits stay.
+    let bytes = (-0.0_f64).to_le_bytes();
+    let array = Array::new(ElementType::F64, &[1], &bytes).unwrap();
+    let Value::Array(plain) = Value::Array(array).plain() else {
+        panic!()
+    };
+    assert_eq!(plain.bytes(), bytes);
+}
+
+fn floats(value: &Value, bits: &mut Vec<u64>) {
+    match value {
+        Value::Float(number) => bits.push(number.to_bits()),
+        Value::List(items) => items.iter().for_each(|item| floats(item, bits)),
+        Value::Record(fields) => fields.values().for_each(|field| floats(field, bits)),
+        _ => {}
+    }
 }
 
 #[test]

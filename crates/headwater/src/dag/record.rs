@@ -5,7 +5,6 @@
 //! drawing is made.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
 use std::io;
 use std::sync::Arc;
 
@@ -111,12 +110,7 @@ pub(crate) fn note_sequence(
 }
 
 fn write(store: &Store, run: &str, noted: &Noted) -> io::Result<()> {
-    let folder = store.run_folder(run);
-    fs::create_dir_all(&folder)?;
-    let bytes = serde_json::to_vec(noted)?;
-    let fresh = folder.join(format!("{NOTE}.new"));
-    fs::write(&fresh, bytes)?;
-    fs::rename(&fresh, folder.join(NOTE))
+    store.write_run_file(run, NOTE, &serde_json::to_vec(noted)?)
 }
 
 /// No node.
@@ -310,7 +304,7 @@ pub(crate) fn run_diagram(
     detail: DiagramDetail,
 ) -> Result<Diagram, Error> {
     let path = store.run_folder(&run.id).join(NOTE);
-    let bytes = match fs::read(&path) {
+    let bytes = match store.run_file(&run.id, NOTE) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(Error::usage(

@@ -8,6 +8,7 @@ use headwater_remember::{RunRecord, Store};
 
 use super::gather::link;
 use super::summary::RunSummary;
+use crate::results_folder::ResultsFolder;
 use crate::{Error, page, whole};
 
 /// What a run leaves in the store, for whoever wants its report later.
@@ -19,12 +20,11 @@ pub(crate) fn write_page(summary: &RunSummary, path: &Path) -> Result<(), Error>
 }
 
 /// Keeps the summary in the folder of the run.
-pub(crate) fn remember(summary: &RunSummary, folder: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(folder)
-        .map_err(|source| Error::io("cannot make folder", folder, source))?;
+pub(crate) fn remember(summary: &RunSummary, store: &Store, run: &str) -> Result<(), Error> {
     let text =
         serde_json::to_string(summary).map_err(|error| Error::usage(error.to_string(), None))?;
-    whole::write(&folder.join(SUMMARY), text.as_bytes())
+    (store.write_run_file(run, SUMMARY, text.as_bytes()))
+        .map_err(|source| Error::io("cannot write", store.run_folder(run).join(SUMMARY), source))
 }
 
 /// Writes the report of a run that has ended, from what the run left in the store: beside its outputs, or to `output`,
@@ -38,6 +38,7 @@ pub fn report_run(
     let mut summary = remembered(store, run)?;
     let path = page::destination(output, &run.outputs, current)?;
     let folder = path.parent().unwrap_or(current);
+    let _folder = ResultsFolder::visit(folder)?;
     summary.links = prefix(folder, &run.outputs);
     write_page(&summary, &path)?;
     Ok(path)
@@ -46,7 +47,7 @@ pub fn report_run(
 /// The summary that a run has left.
 fn remembered(store: &Store, run: &RunRecord) -> Result<RunSummary, Error> {
     let path = store.run_folder(&run.id).join(SUMMARY);
-    let bytes = match std::fs::read(&path) {
+    let bytes = match store.run_file(&run.id, SUMMARY) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(Error::usage(
@@ -90,7 +91,7 @@ pub(crate) struct StageFigure {
 
 /// The figures of a run; `None` where it left none, or none that can be read.
 pub(crate) fn figures(store: &Store, run: &str) -> Option<Figures> {
-    let bytes = std::fs::read(store.run_folder(run).join(SUMMARY)).ok()?;
+    let bytes = store.run_file(run, SUMMARY).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 

@@ -97,7 +97,7 @@ impl Datum for f64 {
 
     /// Zero has no sign, as everywhere where a number by itself is what something is known by.
     fn into_value(self) -> Value {
-        Value::Float(if self == 0.0 { 0.0 } else { self })
+        Value::Float(self).plain()
     }
 
     /// A whole number is taken, too, if it loses nothing.

@@ -84,8 +84,8 @@ impl Recording {
         let _ = notes::write(store, &self.run, &[round], engine.current());
         let failures: Vec<String> = engine.failed().map(|failed| failed.description()).collect();
         if !failures.is_empty() {
-            let path = store.run_folder(&self.run).join(FAILURES);
-            let _ = std::fs::write(path, failures.join("\n\n") + "\n");
+            let text = failures.join("\n\n") + "\n";
+            let _ = store.write_run_file(&self.run, FAILURES, text.as_bytes());
         }
         let small = drawing.is_small();
         let _ = dag::note_sequence(

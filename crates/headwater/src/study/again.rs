@@ -8,6 +8,7 @@ use headwater_remember::RunRecord;
 
 use super::summary::StudySummary;
 use super::{report, write};
+use crate::results_folder::ResultsFolder;
 use crate::{Error, StorePlace, page, whole};
 
 /// Which report is wanted.
@@ -52,7 +53,7 @@ pub fn report_study(
             record
         }
         None => latest(store.runs(usize::MAX >> 1)?, &file, |run| {
-            store.run_folder(run).join(write::SUMMARY).exists()
+            store.has_run_file(run, write::SUMMARY)
         })
         .ok_or_else(|| {
             Error::usage(
@@ -64,7 +65,7 @@ pub fn report_study(
             )
         })?,
     };
-    let summary = write::remembered(&store.run_folder(&record.id))?.ok_or_else(|| {
+    let summary = write::remembered(&store, &record.id)?.ok_or_else(|| {
         Error::usage(
             format!(
                 "run `{}` is no run of a study, or has not come to an end",
@@ -74,6 +75,7 @@ pub fn report_study(
         )
     })?;
     let path = page::destination(request.output.as_deref(), &record.outputs, current)?;
+    let _folder = path.parent().map(ResultsFolder::visit).transpose()?;
     whole::write(&path, report::study_report_html(&summary).as_bytes())?;
     Ok((summary, path))
 }

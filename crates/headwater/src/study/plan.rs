@@ -20,6 +20,7 @@ use super::load::{Study, StudyData};
 use super::open::open;
 use super::shared::{LookedUp, Shared};
 use crate::load::CheckedFile;
+use crate::results_folder::ResultsFolder;
 use crate::{Error, StorePlace};
 
 /// What tasks of different parameter sets share.
@@ -228,6 +229,9 @@ pub fn plan_study(
         ..request.store.clone()
     };
     let (mut study, parsed) = Study::read(&request.study, &request.settings, libraries)?;
+    // What is no folder is refused by who would write to it.
+    let output = request.output.as_deref().filter(|path| !path.is_file());
+    let _named = output.map(ResultsFolder::take).transpose()?;
     let bound = study.bind(&parsed.workflow, libraries)?;
     let can_run = parsed.runnable().is_ok();
     let store = crate::open_store(&place, current)?;

@@ -33,6 +33,7 @@ use crate::keep::StoreKeeper;
 use crate::load::{CheckedFile, Loaded};
 use crate::progress::{Clock, RunFacts};
 use crate::report::FailedTask;
+use crate::results_folder::ResultsFolder;
 use crate::run::Places;
 use crate::trace::Trace;
 use crate::{Error, Limits, StorePlace, budget, dag, notes};
@@ -176,10 +177,17 @@ pub fn run_study(
     let images = objective::images(&parsed, libraries);
     let delivered = delivered(request, &parsed.workflow.wanted())?;
     let bound = study.bind(&parsed.workflow, libraries)?;
-    let folder = folder(request, current)?;
+    // One that was named may be named twice; held until everything is written.
+    let named = match &request.outputs {
+        Some(folder) => Some(ResultsFolder::take_empty(&current.join(folder))?),
+        None => None,
+    };
     let store = crate::open_store(&request.store, current)?;
     let run = crate::identifier::new_run();
-    let folder = folder.unwrap_or_else(|| current.join("outputs").join(&run));
+    let folder = match &named {
+        Some(named) => named.path().to_owned(),
+        None => current.join("outputs").join(&run),
+    };
     let read_only = request.store.read_only;
     let StudyData {
         loaded,
@@ -371,7 +379,7 @@ pub fn run_study(
         let mut files = write::results(&summary, &phases, &folder)?;
         files.extend(delivered);
         if !read_only {
-            write::remember(&summary, &store.run_folder(&run))?;
+            write::remember(&summary, &store, &run)?;
         }
         Ok((summary, files))
     };
@@ -420,27 +428,6 @@ fn delivered(
         })
     };
     request.deliver.iter().map(find).collect()
-}
-
-/// The folder that was asked for, if it is free.
-fn folder(request: &StudyRunRequest, current: &Path) -> Result<Option<PathBuf>, Error> {
-    let Some(folder) = &request.outputs else {
-        return Ok(None);
-    };
-    let folder = current.join(folder);
-    if folder.exists() && !folder.is_dir() {
-        return Err(Error::usage(
-            format!("`{}` is a file, not a folder", folder.display()),
-            Some("give a new folder with -o, or leave -o out".to_owned()),
-        ));
-    }
-    match fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) {
-        true => Err(Error::usage(
-            format!("the folder `{}` is not empty", folder.display()),
-            Some("give a new one with -o, or leave -o out".to_owned()),
-        )),
-        false => Ok(Some(folder)),
-    }
 }
 
 /// Refuses buckets where stages have an order or a limit of their own: a bucket holds what it has, in any order.

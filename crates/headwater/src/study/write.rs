@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_graph::{Index, OutputBinding, Registry};
+use headwater_remember::Store;
 use headwater_remember::tables::{self, Table, TableColumn};
 
 use super::phase::EndedPhase;
@@ -86,18 +87,17 @@ fn samples(summary: &StudySummary, phase: &EndedPhase) -> Result<Table, Error> {
 }
 
 /// Keeps the summary in the folder of the run.
-pub(super) fn remember(summary: &StudySummary, folder: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(folder)
-        .map_err(|source| Error::io("cannot make folder", folder, source))?;
+pub(super) fn remember(summary: &StudySummary, store: &Store, run: &str) -> Result<(), Error> {
     let text =
         serde_json::to_string(summary).map_err(|error| Error::usage(error.to_string(), None))?;
-    whole::write(&folder.join(SUMMARY), text.as_bytes())
+    (store.write_run_file(run, SUMMARY, text.as_bytes()))
+        .map_err(|source| Error::io("cannot write", store.run_folder(run).join(SUMMARY), source))
 }
 
 /// The summary that a run has left.
-pub(super) fn remembered(folder: &Path) -> Result<Option<StudySummary>, Error> {
-    let path = folder.join(SUMMARY);
-    match std::fs::read(&path) {
+pub(super) fn remembered(store: &Store, run: &str) -> Result<Option<StudySummary>, Error> {
+    let path = store.run_folder(run).join(SUMMARY);
+    match store.run_file(run, SUMMARY) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::io("cannot read", path, error)),
         Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
@@ -113,7 +113,7 @@ pub(super) fn remembered(folder: &Path) -> Result<Option<StudySummary>, Error> {
 }
 
 /// How long a study took, and what became of its tasks, where it came to an end that can be read.
-pub(crate) fn study_figures(folder: &Path) -> Option<(f64, Vec<TaskFacts>)> {
+pub(crate) fn study_figures(store: &Store, run: &str) -> Option<(f64, Vec<TaskFacts>)> {
     #[derive(serde::Deserialize)]
     struct Summary {
         facts: Facts,
@@ -123,7 +123,7 @@ pub(crate) fn study_figures(folder: &Path) -> Option<(f64, Vec<TaskFacts>)> {
         seconds: f64,
         tasks: Vec<TaskFacts>,
     }
-    let bytes = std::fs::read(folder.join(SUMMARY)).ok()?;
+    let bytes = store.run_file(run, SUMMARY).ok()?;
     let summary: Summary = serde_json::from_slice(&bytes).ok()?;
     Some((summary.facts.seconds, summary.facts.tasks))
 }

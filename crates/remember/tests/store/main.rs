@@ -11,6 +11,7 @@ mod full;
 mod leases;
 mod objects;
 mod opening;
+mod planted;
 mod power;
 mod queries;
 mod rebuild;
