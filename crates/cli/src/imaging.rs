@@ -75,19 +75,25 @@ fn open(path: &Path) -> Result<Slide, Error> {
     };
     let wrong = |message: String, hint: &str| Err(wrong_use(message, hint));
     let shown = path.display();
-    let file = match File::open(path) {
-        Ok(file) => file,
+    let found = match path.metadata() {
+        Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return wrong(format!("there is no file `{shown}`"), "check the path");
         }
         Err(error) => return Err(unreadable(error)),
     };
-    if file.metadata().map_err(unreadable)?.is_dir() {
+    if !found.is_file() {
+        // A pipe would be waited for, and a device may never end.
+        let what = match found.is_dir() {
+            true => "a folder, not a file",
+            false => "not a regular file",
+        };
         return wrong(
-            format!("`{shown}` is a folder, not a file"),
+            format!("`{shown}` is {what}"),
             "name an image: PNG, JPEG or TIFF, also Aperio SVS",
         );
     }
+    let file = File::open(path).map_err(unreadable)?;
     Slide::open(file).map_err(|error| self::unreadable(path, error))
 }
 

@@ -85,10 +85,10 @@ pub use starter::{
     starter_workflow, study_of,
 };
 pub use study::{
-    DEFAULT_SEED, Domain, Levels, Method, MoatMethod, Override, PartDiagnostics, Placed,
-    ResolvedStudy, Sampler, Setting, Step, StudiedParameter, StudyFile, StudyInput,
-    StudyParameters, StudyText, StudyValue, Until, VbdMethod, Walk, is_study, read_study,
-    read_study_with, resolve,
+    DEFAULT_SEED, Domain, Levels, MOST_SET_VALUES, MOST_SETS, Method, MoatMethod, Override,
+    PartDiagnostics, Placed, ResolvedStudy, Sampler, Setting, Step, StudiedParameter, StudyFile,
+    StudyInput, StudyParameters, StudyText, StudyValue, Until, VbdMethod, Walk, is_study,
+    read_study, read_study_with, resolve,
 };
 pub use suggest::suggestion;
 pub use workflow::{WorkflowFile, read_descriptor, read_workflow};

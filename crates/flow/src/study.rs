@@ -26,7 +26,7 @@ use crate::tree::Node;
 use crate::validate::validate;
 
 pub use method::{Levels, Method, MoatMethod, Sampler, VbdMethod, Walk};
-pub use resolve::{Domain, ResolvedStudy, StudiedParameter, resolve};
+pub use resolve::{Domain, MOST_SET_VALUES, MOST_SETS, ResolvedStudy, StudiedParameter, resolve};
 pub use text::{PartDiagnostics, StudyText};
 pub use until::Until;
 

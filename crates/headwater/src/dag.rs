@@ -131,7 +131,7 @@ fn file_diagram(
     detail: DiagramDetail,
     libraries: &Registry,
 ) -> Result<Diagram, Error> {
-    let text = crate::load::read_text(path)?;
+    let text = crate::given::read_text(path)?;
     let of_runs = match detail {
         DiagramDetail::Each => Some(("single tasks", "--each")),
         DiagramDetail::Unreduced => Some(("sequences of calls", "--unreduced")),

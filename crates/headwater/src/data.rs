@@ -117,7 +117,7 @@ pub(crate) fn bind(
     let (text, data_file, folder, diagnostics) = match file {
         None => (String::new(), nothing, PathBuf::new(), Vec::new()),
         Some(path) => {
-            let text = crate::load::read_text(path)?;
+            let text = crate::given::read_text(path)?;
             let read = headwater_flow::read_data(&text, format_of(path));
             let Some(data_file) = read.value else {
                 return Err(Error::File {
@@ -557,6 +557,10 @@ impl Binder<'_> {
                 Some("there is no such file".to_owned())
             }
             Err(error) => Some(error.to_string()),
+            // A device may never end, and a pipe is read once.
+            Ok(metadata) if !metadata.is_dir() && !metadata.is_file() => {
+                Some("this is not a regular file".to_owned())
+            }
             Ok(metadata) if metadata.is_dir() != (*wanted == Type::Directory) => {
                 let what = if metadata.is_dir() {
                     "a folder, not a file"

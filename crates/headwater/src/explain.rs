@@ -22,7 +22,6 @@ mod stale;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -767,11 +766,18 @@ impl Question<'_> {
     /// What was said about a failed task, and where to look.
     fn failure(&self, address: &str) -> (Option<String>, Vec<PathBuf>) {
         // Sequences of calls have no folder of outputs.
-        let all = match self.run.outputs.as_os_str().is_empty() {
-            true => self.store.run_folder(&self.run.id).join(FAILURES),
-            false => self.run.outputs.join(FAILURES),
+        let (all, text) = match self.run.outputs.as_os_str().is_empty() {
+            true => (
+                self.store.run_folder(&self.run.id).join(FAILURES),
+                self.store.run_file(&self.run.id, FAILURES),
+            ),
+            false => {
+                let all = self.run.outputs.join(FAILURES);
+                let text = crate::given::read_noted(&all);
+                (all, Ok(text))
+            }
         };
-        let text = fs::read(&all).unwrap_or_default();
+        let text = text.unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let mut look: Vec<PathBuf> = vec![all, self.store.work_folder(&self.run.id)];
         look.retain(|path| path.exists());

@@ -109,6 +109,7 @@ mod deliver;
 mod error;
 pub mod explain;
 mod fetch;
+mod given;
 mod identifier;
 mod keep;
 mod limits;

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,6 +19,7 @@ use headwater_graph::{
 };
 use headwater_remember::{Store, VersionParts};
 
+use crate::given::read_text;
 use crate::study::{ReadStudy, check_study_data, load_study};
 use crate::{Error, uses};
 
@@ -213,7 +213,7 @@ impl From<CheckedFile> for Error {
 }
 
 /// That there is no such file, and what was probably meant.
-fn no_file(path: &Path) -> Error {
+pub(crate) fn no_file(path: &Path) -> Error {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -233,25 +233,6 @@ fn no_file(path: &Path) -> Error {
         None => "check the path".to_owned(),
     };
     Error::usage(format!("there is no file `{}`", path.display()), hint)
-}
-
-/// The text of a file that the user has named.
-pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
-    let bytes = fs::read(path).map_err(|source| match source.kind() {
-        ErrorKind::NotFound => no_file(path),
-        ErrorKind::IsADirectory => Error::usage(
-            format!("`{}` is a folder, not a file", path.display()),
-            None,
-        ),
-        _ => Error::io("cannot read", path, source),
-    })?;
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Error::usage(
-            format!("`{}` is not UTF-8 text (byte {at})", path.display()),
-            None,
-        )
-    })
 }
 
 /// Reads a file of any kind that Headwater has, a study with the files that it names, and says everything there is to
@@ -506,7 +487,11 @@ fn digests(paths: &[PathBuf], store: Option<&Store>) -> Result<Vec<Digest>, Erro
         return Ok(found.into_iter().map(|(digest, _)| digest).collect());
     }
     let digest = |path: &PathBuf| {
-        let bytes = fs::read(path).map_err(|source| Error::io("cannot read", path, source))?;
+        let cannot = |source| Error::io("cannot read", path, source);
+        if !fs::metadata(path).map_err(cannot)?.is_file() {
+            return Err(cannot(std::io::Error::other("it is not a regular file")));
+        }
+        let bytes = fs::read(path).map_err(cannot)?;
         Ok(Digest::of(&bytes))
     };
     paths.iter().map(digest).collect()

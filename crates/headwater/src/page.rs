@@ -33,6 +33,9 @@ const MARK: &str = "<meta name=\"generator\" content=\"Headwater\"";
 
 /// Whether a file is a page of ours.
 pub(crate) fn is_page(path: &Path) -> bool {
+    if !path.is_file() {
+        return false;
+    }
     let mut beginning = Vec::new();
     let file = std::fs::File::open(path);
     let read = file.and_then(|file| file.take(4096).read_to_end(&mut beginning));

@@ -13,7 +13,7 @@ use headwater_flow::{
 use headwater_graph::Registry;
 
 use crate::Error;
-use crate::load::read_text;
+use crate::given::read_text;
 
 impl From<StarterError> for Error {
     fn from(error: StarterError) -> Error {

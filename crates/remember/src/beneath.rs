@@ -10,7 +10,7 @@
 
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::{File, Metadata};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
@@ -136,21 +136,22 @@ impl Root {
 
     /// Opens a regular file.
     pub(crate) fn file(&self, name: impl AsRef<Path>, access: Access) -> io::Result<File> {
-        let (parent, last) = self.parent(name.as_ref())?;
+        let name = name.as_ref();
         // A pipe is not waited for; for a file the flag says nothing.
         let flags = access.flags() | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
-        let file = match open_at(parent.number(), &last, flags) {
-            Ok(file) => File::from(file),
-            Err(error) => {
-                let is_own =
-                    || kind_at(parent.number(), &last).is_ok_and(|kind| kind == Kind::File);
-                return Err(match error.raw_os_error() {
-                    Some(libc::ELOOP | libc::ENXIO | libc::EISDIR) => planted(),
-                    Some(libc::EACCES | libc::EEXIST) if !is_own() => planted(),
-                    _ => error,
-                });
+        let is_own = || matches!(self.kind(name), Ok(Some(Kind::File)));
+        let opened = match access {
+            Access::Read => self.open_below(name, flags),
+            _ => {
+                let (parent, last) = self.parent(name)?;
+                open_at(parent.number(), &last, flags)
             }
         };
+        let file = File::from(opened.map_err(|error| match error.raw_os_error() {
+            Some(libc::ELOOP | libc::ENXIO | libc::EISDIR) => planted(),
+            Some(libc::EACCES | libc::EEXIST) if !is_own() => planted(),
+            _ => error,
+        })?);
         if file.metadata()?.is_file() {
             Ok(file)
         } else {
@@ -160,9 +161,17 @@ impl Root {
 
     /// What is under a name; of a link, the link itself.
     pub(crate) fn metadata(&self, name: impl AsRef<Path>) -> io::Result<Metadata> {
-        let (parent, last) = self.parent(name.as_ref())?;
         let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        File::from(open_at(parent.number(), &last, flags)?).metadata()
+        File::from(self.open_below(name.as_ref(), flags)?).metadata()
+    }
+
+    /// Opens what is there already. With one call where the kernel resolves names: look-ups are many.
+    fn open_below(&self, name: &Path, flags: libc::c_int) -> io::Result<OwnedFd> {
+        if self.resolves && is_plain(name) {
+            return resolve(self.own()?, &c_string(name.as_os_str())?, flags).map_err(not_below);
+        }
+        let (parent, last) = self.parent(name)?;
+        open_at(parent.number(), &last, flags)
     }
 
     /// What is under a name; `None` where there is nothing.
@@ -178,10 +187,14 @@ impl Root {
         matches!(self.kind(name), Ok(Some(Kind::File)))
     }
 
-    /// All bytes of a regular file.
-    pub(crate) fn read(&self, name: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    /// All bytes of a regular file that has at most `most`.
+    pub(crate) fn read(&self, name: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
+        let file = self.file(name, Access::Read)?;
+        if file.metadata()?.len() > most {
+            return Err(io::Error::other("it is too large"));
+        }
         let mut bytes = Vec::new();
-        io::Read::read_to_end(&mut self.file(name, Access::Read)?, &mut bytes)?;
+        file.take(most).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
@@ -329,8 +342,7 @@ impl Root {
     /// The folder that a name is in, and its last part.
     fn parent(&self, name: &Path) -> io::Result<(Parent<'_>, CString)> {
         let own = self.own()?;
-        let is_plain = |part| matches!(part, Component::Normal(_));
-        let (true, Some(last)) = (name.components().all(is_plain), name.file_name()) else {
+        let (true, Some(last)) = (is_plain(name), name.file_name()) else {
             // Only a mistake of ours, or a record whose paths were not checked, leads here.
             return Err(io::ErrorKind::InvalidInput.into());
         };
@@ -349,13 +361,7 @@ impl Root {
     fn folder(&self, name: &Path, flags: libc::c_int) -> io::Result<OwnedFd> {
         let own = self.own()?;
         if self.resolves {
-            let opened = resolve(own, &c_string(name.as_os_str())?, flags);
-            return opened.map_err(|error| match error.raw_os_error() {
-                Some(libc::ELOOP | libc::EXDEV) => planted(),
-                // In the place of the last part may stand a link, of which the kernel says only that it is no folder.
-                Some(libc::ENOTDIR) => planted(),
-                _ => error,
-            });
+            return resolve(own, &c_string(name.as_os_str())?, flags).map_err(not_below);
         }
         self.walk(own, name, flags)
     }
@@ -375,6 +381,22 @@ impl Root {
             })?);
         }
         folder.ok_or_else(|| io::ErrorKind::InvalidInput.into())
+    }
+}
+
+/// Whether a name leads down and nowhere else.
+fn is_plain(name: &Path) -> bool {
+    let mut parts = name.components();
+    let leads_down = |part| matches!(part, Component::Normal(_));
+    name.file_name().is_some() && parts.all(leads_down)
+}
+
+/// What the kernel says when a name leads through a link, or through what should be a folder.
+fn not_below(error: io::Error) -> io::Error {
+    match error.raw_os_error() {
+        // In the place of a folder may stand a link, of which it says only that it is no folder.
+        Some(libc::ELOOP | libc::EXDEV | libc::ENOTDIR) => planted(),
+        _ => error,
     }
 }
 
@@ -464,10 +486,30 @@ fn unlink_at(folder: libc::c_int, name: &CStr, flags: libc::c_int) -> io::Result
     answered(unsafe { libc::unlinkat(folder, name.as_ptr(), flags) })
 }
 
+/// How deep a folder is gone into that is removed; each step needs a descriptor.
+const DEEP: usize = 64;
+
 /// Removes a name in an open folder, with all that is below it.
 fn remove_at(folder: libc::c_int, name: &CStr) -> io::Result<()> {
+    let Some(top) = unlink_or_open(folder, name)? else {
+        return Ok(());
+    };
+    let mut moved = 0;
+    loop {
+        let before = moved;
+        empty(&top, &top, &mut moved, 0)?;
+        match unlink_at(folder, name, libc::AT_REMOVEDIR) {
+            // What lay too deep was brought up.
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty && moved > before => {}
+            removed => return removed,
+        }
+    }
+}
+
+/// Removes a name, unless it is that of a folder, which is opened.
+fn unlink_or_open(folder: libc::c_int, name: &CStr) -> io::Result<Option<OwnedFd>> {
     let error = match unlink_at(folder, name, 0) {
-        Ok(()) => return Ok(()),
+        Ok(()) => return Ok(None),
         Err(error) => error,
     };
     // Some file systems say of a folder that it may not be removed like this.
@@ -475,12 +517,38 @@ fn remove_at(folder: libc::c_int, name: &CStr) -> io::Result<()> {
         return Err(error);
     }
     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-    let opened = open_at(folder, name, flags)?;
-    let below = opened.try_clone()?;
-    for (entry, _) in list_folder(opened)? {
-        absent(remove_at(below.as_raw_fd(), &c_string(&entry)?))?;
+    open_at(folder, name, flags).map(Some)
+}
+
+/// Removes everything in a folder; what lies too deep is moved to the topmost one instead, and counted.
+fn empty(folder: &OwnedFd, top: &OwnedFd, moved: &mut u64, depth: usize) -> io::Result<()> {
+    let at = folder.as_raw_fd();
+    // Opened once more: a folder that was read to its end stays there.
+    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
+    for (entry, kind) in list_folder(open_at(at, c".", flags)?)? {
+        let name = c_string(&entry)?;
+        if depth == DEEP && kind == Kind::Folder {
+            absent(bring_up(at, &name, top.as_raw_fd(), moved))?;
+        } else if let Some(Some(below)) = absent(unlink_or_open(at, &name))? {
+            empty(&below, top, moved, depth + 1)?;
+            absent(unlink_at(at, &name, libc::AT_REMOVEDIR))?;
+        }
     }
-    unlink_at(folder, name, libc::AT_REMOVEDIR)
+    Ok(())
+}
+
+/// Moves a folder to the topmost one, under a name that is free there.
+fn bring_up(folder: libc::c_int, name: &CStr, top: libc::c_int, moved: &mut u64) -> io::Result<()> {
+    loop {
+        let new = c_string(OsStr::new(&format!("deep-{moved}")))?;
+        *moved += 1;
+        match kind_at(top, &new) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            _ => continue,
+        }
+        // SAFETY: the descriptors are open and the names are C strings; all live until the call is over.
+        return answered(unsafe { libc::renameat(folder, name.as_ptr(), top, new.as_ptr()) });
+    }
 }
 
 /// What is in an open folder.
@@ -590,8 +658,9 @@ mod tests {
             root.write("a/b/file", b"two").unwrap();
             let mut file = root.file("a/b/file", Access::Append).unwrap();
             file.write_all(b" and three").unwrap();
-            assert_eq!(root.read("a/b/file").unwrap(), b"two and three");
+            assert_eq!(root.read("a/b/file", 13).unwrap(), b"two and three");
             assert_eq!(root.metadata("a/b/file").unwrap().len(), 13);
+            root.read("a/b/file", 12).unwrap_err();
             root.rename("a/b/file", "a/file").unwrap();
             root.link("a/file", "a/b/other").unwrap();
             let mut listed = root.list("a/b").unwrap();
@@ -653,7 +722,7 @@ mod tests {
             case.is_untouched();
             // What replaces a link, or removes it, has to do with the link alone.
             root.write("link", b"mine").unwrap();
-            assert_eq!(root.read("link").unwrap(), b"mine");
+            assert_eq!(root.read("link", 9).unwrap(), b"mine");
             fs::create_dir(root.at("own/deep")).unwrap();
             symlink(outside, root.at("own/deep/link")).unwrap();
             for name in ["folder", "broken", "near", "own"] {
@@ -695,6 +764,28 @@ mod tests {
                 let error = case.root.file(name, Access::Read).unwrap_err();
                 assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{name}");
             }
+        }
+    }
+
+    #[test]
+    fn a_folder_is_removed_however_deep_it_is() {
+        for case in Case::both() {
+            let root = &case.root;
+            root.make_folder("deep").unwrap();
+            // Deeper than it is gone into at once, and than a path can say.
+            let mut folder = root.folder(Path::new("deep"), libc::O_PATH).unwrap();
+            for _ in 0..300 {
+                for name in [c"a-rather-long-name-of-a-folder", c"deep-0"] {
+                    // SAFETY: the descriptor is open and the name is a C string.
+                    let made = unsafe { libc::mkdirat(folder.as_raw_fd(), name.as_ptr(), 0o777) };
+                    answered(made).unwrap();
+                }
+                let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
+                folder =
+                    open_at(folder.as_raw_fd(), c"a-rather-long-name-of-a-folder", flags).unwrap();
+            }
+            root.remove_all("deep").unwrap();
+            assert_eq!(root.kind("deep").unwrap(), None);
         }
     }
 

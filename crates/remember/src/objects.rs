@@ -31,6 +31,8 @@ use crate::store::{Mode, Store, now};
 
 /// Above this many files one synchronisation of the whole file system is cheaper than one for each.
 const MANY: usize = 16;
+/// An object of more bytes is checked before it is read into memory.
+const WHOLE: u64 = 1 << 28;
 /// Bytes read at once.
 const PIECE: usize = 1 << 20;
 
@@ -546,6 +548,10 @@ impl Objects for Store {
         let start = Instant::now();
         let path = self.object_path(digest);
         let mut file = self.open_object(digest)?;
+        if (file.metadata()).is_ok_and(|found| found.len() > WHOLE) {
+            // Whatever was put there takes no memory before it is known to be right.
+            self.look_at(digest, &mut |_| ())?;
+        }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)
             .map_err(cannot("read", &path))?;

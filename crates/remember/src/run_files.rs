@@ -13,6 +13,9 @@ use crate::beneath::{Access, Kind};
 use crate::objects::DAMAGED;
 use crate::store::Store;
 
+/// The most bytes that a note may have: 1 GiB. The summary of the largest study has a third of that.
+const MOST_BYTES: u64 = 1 << 30;
+
 /// Where the notes of a run are.
 fn folder(run: &str) -> PathBuf {
     Path::new("runs").join(run)
@@ -21,7 +24,7 @@ fn folder(run: &str) -> PathBuf {
 impl Store {
     /// A note that a run has left.
     pub fn run_file(&self, run: &str, name: &str) -> io::Result<Vec<u8>> {
-        self.beneath().read(folder(run).join(name))
+        self.beneath().read(folder(run).join(name), MOST_BYTES)
     }
 
     /// Whether a run has left a note of this name.

@@ -172,9 +172,9 @@ fn pipes_and_links_among_what_runs_have_left_hold_nobody_up() {
         place.headwater(&["runs", "show", &id]).ended(0);
         place.headwater(&["runs", "show", &id, "--json"]).ended(0);
         place
-            .headwater(&["explain", "first.write[0]", "--run", &id])
+            .headwater(&["explain", &id, "first.write[0]"])
             .ended(0);
-        let ran = place.headwater(&["dag", "--run", &id]);
+        let ran = place.headwater(&["dag", &id]);
         assert_ne!(ran.code, Some(0), "{kind}: {}", ran.stdout);
         let ran = place.headwater(&["runs", "report", &id]);
         assert_ne!(ran.code, Some(0), "{kind}: {}", ran.stdout);

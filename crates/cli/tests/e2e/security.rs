@@ -375,3 +375,161 @@ fn files_that_would_eat_the_machine_are_refused() {
         }
     }
 }
+
+/// A workflow that reads a file, and what belongs to it.
+fn reader() -> Place {
+    let place = Place::with_flow(
+        r#"
+headwater: 1
+workflow: reader
+inputs: {mine: file}
+parameters: {p: {type: float, range: [0.0, 1.0], default: 0.5}}
+stages:
+  only:
+    tasks: [{op: size, in: {mine: mine}, params: {p: $p}, out: {y: y}}]
+outputs: {y: y}
+operations:
+  size:
+    shell: echo {param.p} > {out.y}
+    inputs: {mine: file}
+    params: {p: float}
+    outputs: {y: {type: float, path: y}}
+"#,
+    );
+    place.write("mine.txt", "mine\n");
+    place.write("data.yaml", "inputs: {mine: mine.txt}\n");
+    place
+}
+
+/// As much memory as it may have, so that a test that fails does not take that of the machine.
+fn within(place: &Place, arguments: &[&str]) -> crate::place::Ran {
+    let command = place.command(arguments);
+    let words: Vec<_> = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .collect();
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", "ulimit -v 4000000; exec \"$@\"", "sh"])
+        .args(words);
+    shell
+        .current_dir(place.root())
+        .stdin(std::process::Stdio::null());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    crate::place::Ran::from(shell.output().expect("it can be started"))
+}
+
+#[test]
+fn a_file_without_an_end_is_refused_with_the_limit() {
+    let place = reader();
+    let study = "headwater: 1\nstudy: s\nworkflow: flow.yaml\ninputs: {mine: mine.txt}\nparameters: {p: }\nobjective: y\n";
+    let large = fs::File::create(place.path("large.parquet")).expect("a file");
+    large.set_len(1 << 40).expect("a file with nothing in it");
+    place.write(
+        "large.yaml",
+        &format!("{study}method: {{table: large.parquet}}\n"),
+    );
+    std::os::unix::fs::symlink("/dev/zero", place.path("endless.csv")).expect("a link");
+    for command in [
+        &["run", "flow.yaml", "--inputs", "/dev/zero"][..],
+        &["run", "flow.yaml", "--inputs", "endless.csv"],
+        &["run", "/dev/zero"],
+        &["check", "/dev/zero"],
+        &["check", "large.parquet"],
+        &["dag", "/dev/zero"],
+        &["study", "plan", "/dev/zero"],
+        &["study", "plan", "large.yaml"],
+        &["new", "study", "/dev/zero"],
+    ] {
+        within(&place, command)
+            .ended(2)
+            .says(&["has more than 256 MiB, the most that a file of this kind may have"]);
+    }
+    // What a shell writes on the fly is a file like others.
+    let program = env!("CARGO_BIN_EXE_headwater");
+    let script = format!(
+        "mkfifo pipe; cat data.yaml > pipe & '{program}' run flow.yaml --inputs pipe -o out"
+    );
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &script])
+        .current_dir(place.root())
+        .env("TMPDIR", place.side());
+    crate::place::Ran::from(shell.output().expect("a shell")).ended(0);
+}
+
+#[test]
+fn data_that_are_no_files_are_refused_where_they_stand() {
+    let place = reader();
+    let mkfifo = Command::new("mkfifo").arg(place.path("pipe")).status();
+    assert!(mkfifo.expect("mkfifo").success());
+    for identity in ["content", "name"] {
+        let flow = place.read("flow.yaml").replace(
+            "inputs: {mine: file}\nparameters",
+            &format!("inputs: {{mine: {{type: file, identity: {identity}}}}}\nparameters"),
+        );
+        place.write("other.yaml", &flow);
+        for path in ["/dev/zero", "pipe", "/dev/null"] {
+            place.write("odd.yaml", &format!("inputs: {{mine: {path}}}\n"));
+            place.write("odd.csv", &format!("mine\n{path}\n"));
+            for (data, line) in [("odd.yaml", "odd.yaml:1:"), ("odd.csv", "odd.csv:2:")] {
+                within(&place, &["run", "other.yaml", "--inputs", data])
+                    .ended(2)
+                    .says(&["this is not a regular file", line]);
+            }
+        }
+    }
+    for path in ["/dev/zero", "pipe"] {
+        within(&place, &["imaging", "segment", path, "-o", "mask.png"])
+            .ended(2)
+            .says(&["is not a regular file"]);
+    }
+}
+
+#[test]
+fn a_design_that_no_memory_holds_is_refused_with_the_limit() {
+    let place = reader();
+    let study = "headwater: 1\nstudy: s\nworkflow: flow.yaml\ninputs: {mine: mine.txt}\nparameters: {p: }\nobjective: y\n";
+    for method in [
+        "moat: {trajectories: 134217728}",
+        "moat: {trajectories: 134217727, design: radial}",
+        "moat: {trajectories: 4294967295, design: spread}",
+        "moat: {trajectories: 2097153, levels: 1000000}",
+        "vbd: {samples: 89478485}",
+        "vbd: {samples: 67108864, second-order: true, sampler: halton}",
+        "vbd: {samples: 4294967295, sampler: sobol}",
+        "two-phase: {screen: {moat: {trajectories: 134217728}}, keep: 1, then: {vbd: {samples: 8}}}",
+        "two-phase: {screen: {moat: {trajectories: 4}}, keep: 1, then: {vbd: {samples: 89478485}}}",
+    ] {
+        place.write("study.yaml", &format!("{study}method: {{{method}}}\n"));
+        for command in [
+            ["study", "plan", "study.yaml"],
+            ["study", "run", "study.yaml"],
+        ] {
+            within(&place, &command).ended(2).says(&[
+                "a design has at most 4194304 sets and 67108864 values",
+                "study.yaml:7:",
+            ]);
+        }
+    }
+    place.write(
+        "study.yaml",
+        &format!("{study}method: {{moat: {{trajectories: 4}}}}\n"),
+    );
+    within(
+        &place,
+        &[
+            "study",
+            "plan",
+            "study.yaml",
+            "--set",
+            "method.moat.trajectories=134217728",
+        ],
+    )
+    .ended(2)
+    .says(&["a design has at most 4194304 sets", "--set:1:26"]);
+}

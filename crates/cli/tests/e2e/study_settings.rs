@@ -105,7 +105,7 @@ fn mistakes_in_settings_are_told_in_them() {
         ("inputs.tile=none.png", &["none.png", "--> --set:1:13"]),
         (
             "method={vbd: {samples: 4294967295}}",
-            &["--> --set:1:24", "at most 1052688 samples will do"],
+            &["--> --set:1:24", "at most 246723 samples will do"],
         ),
     ];
     for command in [["study", "plan"].as_slice(), &["tune"]] {

@@ -21,8 +21,12 @@ use crate::report::{Read, Report};
 use crate::scalar::{Plain, plain, rounded, shown};
 use crate::suggest::Suggester;
 
-/// The most values that the sets of a design may have together: 2²⁸.
-const MOST_IN_DESIGN: u64 = 1 << 28;
+/// The most sets that a design may have: 2²². To plan one takes some 300 bytes, and to run it a few times as much, so
+/// that the largest design takes gigabytes and not all the memory there is.
+pub const MOST_SETS: u64 = 1 << 22;
+
+/// The most values that the sets of a design may have together: 2²⁶, of a few dozen bytes each.
+pub const MOST_SET_VALUES: u64 = 1 << 26;
 
 /// How far from 0 the range of an int may reach: 10¹⁵. Values lie on their grid in 15 digits; beyond 2⁵³ the ends of a
 /// range would be other numbers than those in the file.
@@ -726,15 +730,18 @@ impl<'a> Resolver<'a> {
         });
         for (count, noun, span, sets, varied) in [moat, vbd].into_iter().flatten() {
             let values = u128::from(sets) * varied as u128;
-            if values <= u128::from(MOST_IN_DESIGN) {
+            if sets <= MOST_SETS && values <= u128::from(MOST_SET_VALUES) {
                 continue;
             }
             let message = format!(
-                "{count} {noun} are {sets} sets, which hold {values} values; a design has at most {MOST_IN_DESIGN}"
+                "{count} {noun} are {sets} sets, which hold {values} values; a design has at most {MOST_SETS} sets and \
+                 {MOST_SET_VALUES} values"
             );
-            // What each of them costs is at least 1, for there is a value too many.
-            let each = values / u128::from(count.max(1));
-            let hint = match u128::from(MOST_IN_DESIGN) / each.max(1) {
+            // What each of them costs; there is at least one set too many.
+            let each = |all: u128| (all / u128::from(count.max(1))).max(1);
+            let most = (u128::from(MOST_SETS) / each(sets.into()))
+                .min(u128::from(MOST_SET_VALUES) / each(values));
+            let hint = match most {
                 0 => "vary fewer parameters".to_owned(),
                 most => format!("at most {most} {noun} will do, or vary fewer parameters"),
             };

@@ -87,7 +87,7 @@ impl DiagramFormat {
 
 /// Whether a file is as one of our writers makes it. A document with a graph in it is not.
 fn is_graph(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|file| file.len() <= MOST)
+    fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= MOST)
         && fs::read_to_string(path).is_ok_and(|text| is_made(&text))
 }
 

@@ -56,7 +56,7 @@ pub struct Programs {
 /// # }
 /// ```
 pub fn programs(path: &Path, store: Option<&Store>) -> Result<Programs, Error> {
-    let text = load::read_text(path)?;
+    let text = crate::given::read_text(path)?;
     let read = headwater_flow::read_programs(&text, &Registry::new());
     let Some(operations) = read.value else {
         return Err(Error::File {

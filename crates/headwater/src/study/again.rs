@@ -30,7 +30,7 @@ pub fn report_study(
     current: &Path,
 ) -> Result<(StudySummary, PathBuf), Error> {
     // A name that is mistyped is told as that.
-    crate::load::read_text(&request.study)?;
+    crate::given::read_text(&request.study)?;
     let place = StorePlace {
         read_only: true,
         ..request.store.clone()

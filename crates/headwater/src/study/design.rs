@@ -362,7 +362,8 @@ pub(super) fn write(varied: &Varied, folder: &Path) -> Result<Vec<PathBuf>, Erro
         };
         made.map_err(|error| whole::unwritten(&path, error))?;
         // What somebody made is not overwritten; what is there already need not be written again.
-        if path.exists() && std::fs::read(&path).ok().as_ref() != Some(&bytes) {
+        if path.exists() && !(path.is_file() && std::fs::read(&path).ok().as_ref() == Some(&bytes))
+        {
             return Err(Error::usage(
                 format!(
                     "`{}` is there already, and has other contents",

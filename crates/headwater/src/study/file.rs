@@ -17,7 +17,8 @@ use super::objective;
 use super::table::SampleTable;
 use crate::Error;
 use crate::data::format_of;
-use crate::load::{CheckedFile, Parsed, parse, read_text};
+use crate::given::read_text;
+use crate::load::{CheckedFile, Parsed, parse};
 
 /// A study that can be planned.
 #[derive(Debug)]

@@ -61,7 +61,7 @@ impl Study {
         settings: &[String],
         libraries: &Registry,
     ) -> Result<(Study, Parsed), Error> {
-        let text = StudyText::new(crate::load::read_text(path)?, settings);
+        let text = StudyText::new(crate::given::read_text(path)?, settings);
         let ReadStudy {
             mut files,
             parts,

@@ -400,11 +400,14 @@ fn about_memory(limit: Option<u64>, chosen: &AlgorithmPlan, costing: &Costing) -
     })
 }
 
+/// The most words of tasks and their parameters that the sets of a study may have together: 2³⁰, of four bytes each.
+const MOST_WORDS: u128 = 1 << 30;
+
 /// Refuses a study whose tasks cannot be numbered.
 pub(super) fn refuse_too_many(study: &Study, instances: &Instances) -> Result<(), Error> {
     let words = instances.template.steps.iter().map(|step| step.words.len());
     let words = words.sum::<usize>() as u128 * instances.sets.len() as u128;
-    match words < u128::from(u32::MAX) {
+    match words < MOST_WORDS {
         true => Ok(()),
         false => Err(study.mistake_at_method(
             format!(

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_flow::{Domain, StudiedParameter};
+use headwater_flow::{Domain, MOST_SET_VALUES, MOST_SETS, StudiedParameter};
 use headwater_graph::{Diagnostic, Scalar, ScalarKey, ScalarType, Severity};
 use headwater_remember::tables::{self, Cells, Table, TableColumn};
 
@@ -52,17 +52,16 @@ impl SampleTable {
         };
         let contents = match extension.map(str::to_ascii_lowercase).as_deref() {
             Some("parquet") => {
-                let bytes =
-                    std::fs::read(path).map_err(|source| Error::io("cannot read", path, source))?;
+                let bytes = crate::given::read(path)?;
                 let asked =
                     |name: &str| named.is_none_or(|named| named.iter().any(|n| **n == *name));
                 Contents::Typed(tables::read_parquet_columns(bytes, asked).map_err(damaged)?)
             }
             Some("dat") => {
-                let text = crate::load::read_text(path)?;
+                let text = crate::given::read_text(path)?;
                 Contents::Typed(tables::read_dakota(&text).map_err(damaged)?)
             }
-            _ => Contents::Csv(crate::load::read_text(path)?),
+            _ => Contents::Csv(crate::given::read_text(path)?),
         };
         let (names, rows) = match &contents {
             Contents::Typed(table) => {
@@ -104,6 +103,18 @@ impl SampleTable {
 
     /// The parameter sets. Every studied parameter has a column.
     pub(super) fn sets(&self, studied: &[StudiedParameter]) -> Result<Varied, Error> {
+        let values = (self.rows as u64).saturating_mul(studied.len() as u64);
+        if self.rows as u64 > MOST_SETS || values > MOST_SET_VALUES {
+            return Err(Error::usage(
+                format!(
+                    "`{}` has {} sets, which hold {values} values; a study has at most {MOST_SETS} sets and \
+                     {MOST_SET_VALUES} values",
+                    self.file.display(),
+                    self.rows
+                ),
+                Some("divide the table, and run a study of each part".to_owned()),
+            ));
+        }
         let mut varied = Varied {
             names: studied
                 .iter()
