@@ -291,11 +291,13 @@ pub(crate) struct Places {
     work: PathBuf,
     staging: PathBuf,
     logs: PathBuf,
+    objects: PathBuf,
     temporary: Option<PathBuf>,
 }
 
 impl Places {
     pub(crate) fn new(store: &Store, run: &str, read_only: bool) -> Places {
+        let objects = store.root().join("objects");
         if read_only {
             let folder = crate::temporary::folder(run);
             let place = |name: &str| folder.join(name);
@@ -303,6 +305,7 @@ impl Places {
                 work: place("work"),
                 staging: place("staging"),
                 logs: place("logs"),
+                objects,
                 temporary: Some(folder),
             };
         }
@@ -310,6 +313,7 @@ impl Places {
             work: store.work_folder(run),
             staging: store.staging_folder(run),
             logs: store.run_folder(run).join("logs"),
+            objects,
             temporary: None,
         }
     }
@@ -330,6 +334,7 @@ impl Places {
             environment: headwater_execute::inherited_environment(),
             temporary: self.staging.clone(),
             watched,
+            sheltered: vec![self.objects.clone(), self.staging.clone()],
         }
     }
 

@@ -25,7 +25,7 @@ use headwater_graph::{ContentHasher, Digest, Objects, StoreError, encode_to};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::disk::{cannot, sync_file_system, sync_folder, wait_for};
-use crate::keep::{ObjectSource, PendingObject};
+use crate::keep::{Looked, ObjectSource, PendingObject};
 use crate::store::{Mode, Store, now};
 
 /// Above this many files one synchronisation of the whole file system is cheaper than one for each.
@@ -63,6 +63,23 @@ impl Seen {
     }
 }
 
+impl Looked {
+    fn of(found: &fs::Metadata) -> Looked {
+        let Seen {
+            size,
+            inode,
+            modified,
+        } = Seen::of(found);
+        let changed = found.ctime().wrapping_mul(1_000_000_000);
+        Looked {
+            size,
+            inode,
+            modified,
+            changed: changed.wrapping_add(found.ctime_nsec()),
+        }
+    }
+}
+
 /// What became of the objects of a batch.
 #[derive(Debug, Default)]
 pub(crate) struct Placed {
@@ -95,7 +112,7 @@ fn is_placed(path: &Path, listed: &Seen, source: &ObjectSource) -> bool {
     };
     let is_staged = || match source {
         ObjectSource::Bytes(_) | ObjectSource::Encoding(_) => false,
-        ObjectSource::Staged(staged) => fs::metadata(staged)
+        ObjectSource::Staged(staged) | ObjectSource::Digested(staged, _) => fs::metadata(staged)
             .is_ok_and(|staged| (staged.dev(), staged.ino()) == (found.dev(), found.ino())),
     };
     found.is_file() && (Seen::of(&found) == *listed || (found.len() == listed.size && is_staged()))
@@ -172,9 +189,19 @@ impl Store {
         let start = Instant::now();
         let mut placed = Placed::default();
         let mut incoming = Vec::new();
-        for object in self.not_durable(objects, &mut placed)? {
-            match self.bring_in(&object.source) {
-                Ok(path) => incoming.push((object.digest, path)),
+        let all: Vec<&PendingObject> = objects.collect();
+        for object in self.not_durable(&all, &mut placed)? {
+            let brought = self.bring_in(object).or_else(|error| {
+                // The same may be there a second time, made again because somebody wrote to the first.
+                let same = |other: &&&PendingObject| {
+                    other.digest == object.digest && other.source != object.source
+                };
+                let others = all.iter().filter(same);
+                let mut others = others.map(|other| self.bring_in(other));
+                others.find(Result::is_ok).unwrap_or(Err(error))
+            });
+            match brought {
+                Ok((path, seen)) => incoming.push((object.digest, path, seen)),
                 Err(error) => {
                     placed.refused.insert(object.digest, error);
                 }
@@ -186,18 +213,25 @@ impl Store {
         if incoming.len() > MANY {
             sync_file_system(self.root())?;
         } else {
-            for (_, path) in &incoming {
+            for (_, path, _) in &incoming {
                 File::open(path)
                     .and_then(|file| file.sync_all())
                     .map_err(cannot("synchronise", path))?;
             }
         }
         let mut touched = BTreeSet::new();
-        for (digest, path) in incoming {
+        for (digest, path, seen) in incoming {
             let name = self.object_path(&digest);
             self.give_name(&path, &name, &mut touched)?;
-            let found = fs::symlink_metadata(&name).map_err(cannot("find", &name))?;
-            placed.durable.push((digest, Seen::of(&found)));
+            let seen = match seen {
+                // One that was written to since does not look like this, and is read before it is given out.
+                Some(seen) => seen,
+                None => {
+                    let found = fs::symlink_metadata(&name).map_err(cannot("find", &name))?;
+                    Seen::of(&found)
+                }
+            };
+            placed.durable.push((digest, seen));
         }
         if touched.len() > MANY {
             sync_file_system(self.root())?;
@@ -217,10 +251,10 @@ impl Store {
     /// The objects, each once, that are not known to be durable.
     fn not_durable<'a>(
         &self,
-        objects: impl Iterator<Item = &'a PendingObject>,
+        objects: &[&'a PendingObject],
         placed: &mut Placed,
     ) -> Result<Vec<&'a PendingObject>, StoreError> {
-        let mut wanted: Vec<&PendingObject> = objects.collect();
+        let mut wanted: Vec<&PendingObject> = objects.to_vec();
         if wanted.is_empty() {
             return Ok(wanted);
         }
@@ -256,27 +290,69 @@ impl Store {
         Ok(wanted)
     }
 
-    /// Brings bytes to a read-only file of our own beside the objects; returns its path.
-    fn bring_in(&self, source: &ObjectSource) -> Result<PathBuf, StoreError> {
+    /// Brings bytes to a read-only file of our own beside the objects. Gives its path and, if it was digested before,
+    /// what it looks like as long as nobody writes to it.
+    fn bring_in(&self, object: &PendingObject) -> Result<(PathBuf, Option<Seen>), StoreError> {
         let path = self.incoming_path()?;
-        let brought =
-            match source {
-                ObjectSource::Bytes(bytes) => write_object(&path, |file| file.write_all(bytes))
-                    .map_err(cannot("write", &path)),
-                ObjectSource::Encoding(value) => write_object(&path, |file| encode_to(value, file))
-                    .map_err(cannot("write", &path)),
-                ObjectSource::Staged(staged) => {
-                    link_or_copy(staged, &path).map_err(cannot("store", staged))
-                }
-            };
+        let writing = |written: io::Result<()>| written.map(|()| None);
+        let brought = match &object.source {
+            ObjectSource::Bytes(bytes) => {
+                writing(write_object(&path, |file| file.write_all(bytes)))
+                    .map_err(cannot("write", &path))
+            }
+            ObjectSource::Encoding(value) => {
+                writing(write_object(&path, |file| encode_to(value, file)))
+                    .map_err(cannot("write", &path))
+            }
+            ObjectSource::Staged(staged) => {
+                writing(link_or_copy(staged, &path)).map_err(cannot("store", staged))
+            }
+            ObjectSource::Digested(staged, looked) => {
+                self.bring_digested(object, staged, looked, &path)
+            }
+        };
         match brought {
-            Ok(()) => Ok(path),
+            Ok(seen) => Ok((path, seen)),
             Err(error) => {
                 // On a full disk the beginning of an object would only take room away from others.
                 let _ = fs::remove_file(&path);
                 Err(error)
             }
         }
+    }
+
+    /// Brings in a file that was digested when it looked like this, if it still is what it was.
+    fn bring_digested(
+        &self,
+        object: &PendingObject,
+        staged: &Path,
+        looked: &Looked,
+        path: &Path,
+    ) -> Result<Option<Seen>, StoreError> {
+        let finding = |found: io::Result<fs::Metadata>| found.map_err(cannot("find", staged));
+        let damaged = || {
+            let what = format!("`{}`, written to after it was made", staged.display());
+            self.note_damage(what.clone());
+            StoreError::Damaged { what }
+        };
+        let before = finding(fs::metadata(staged))?;
+        let is_right = Looked::of(&before) == *looked
+            || contents_are(staged, looked.size, &object.digest).is_some();
+        if !is_right {
+            return Err(damaged());
+        }
+        link_or_copy(staged, path).map_err(cannot("store", staged))?;
+        // What was written before or during a copy is in it; a link shows it as well.
+        let (after, brought) = (
+            finding(fs::metadata(staged))?,
+            finding(fs::symlink_metadata(path))?,
+        );
+        let seen = Seen::of(&before);
+        if Seen::of(&after) != seen || brought.len() != seen.size {
+            return Err(damaged());
+        }
+        let is_link = brought.ino() == seen.inode && brought.dev() == before.dev();
+        Ok(Some(if is_link { seen } else { Seen::of(&brought) }))
     }
 
     fn give_name(
