@@ -257,7 +257,10 @@ fn one(product: &Product) {
         Some(parts) => {
             for (number, (label, text)) in parts.iter().enumerate() {
                 let text = match label.strip_prefix("uses ") {
-                    Some(_) => text.chars().take(12).collect(),
+                    Some(_) => match text.split_once(", ") {
+                        Some((digest, mode)) => format!("{digest:.12}, {mode}"),
+                        None => format!("{text:.12}"),
+                    },
                     None => text.trim_end().replace('\n', "\n             "),
                 };
                 let head = if number == 0 { "version" } else { "" };

@@ -21,12 +21,15 @@ use headwater_graph::{
     Collect, CommandTemplate, Outputs, Placeholder, Scalar, Signature, Text, Value,
 };
 
-use crate::folder::{FolderError, below, collect, hold_links, link_input, link_used};
+use crate::folder::{FolderError, below, collect, hold_links};
+use crate::give::Giving;
 use crate::held::speaks_of_files;
 use crate::pool::{Failure, FailureKind, Usage};
+use crate::proof::Shelter;
+use crate::protect::{Allowance, Protection};
 use crate::render::{Fill, Filled, shell_quote};
 use crate::spawn::{Cancel, Exit, ExitStatusKind, Request, SpawnError, Spawner};
-use crate::watch::Watched;
+use crate::watch::{Spoiled, Trouble, Watched};
 
 /// Variables that programs inherit. Everything else has to be said in the file, where it is part of the
 /// recipe.
@@ -69,6 +72,9 @@ pub struct CommandSettings {
     pub temporary: PathBuf,
     /// The files of the user.
     pub watched: Arc<Watched>,
+    /// Folders with files that tasks are given and that no task writes to: objects, collected files, files that
+    /// operations use.
+    pub sheltered: Vec<PathBuf>,
 }
 
 /// One attempt at a task.
@@ -83,10 +89,31 @@ pub(crate) struct Attempt<'a> {
     pub(crate) label: &'a str,
 }
 
+/// What became of an attempt.
+#[derive(Debug)]
+pub(crate) struct Attempted {
+    /// Its outputs; `Err(None)` if a product that it reads has to be made again first.
+    pub(crate) result: Result<Outputs, Option<Failure>>,
+    pub(crate) usage: Usage,
+    /// Products that are not what was made.
+    pub(crate) spoiled: Vec<Spoiled>,
+}
+
+impl Attempted {
+    fn failed(failure: Failure) -> Attempted {
+        Attempted {
+            result: Err(Some(failure)),
+            usage: Usage::default(),
+            spoiled: Vec::new(),
+        }
+    }
+}
+
 /// Runs programs.
 #[derive(Debug)]
 pub(crate) struct CommandRunner {
     settings: CommandSettings,
+    protection: Protection,
     /// The folder of the captures is there, and with it the one of all work folders.
     ready: AtomicBool,
     captures: AtomicU64,
@@ -117,6 +144,7 @@ impl CommandRunner {
     pub(crate) fn new(settings: &CommandSettings) -> CommandRunner {
         CommandRunner {
             settings: settings.clone(),
+            protection: Protection::from_environment(),
             ready: AtomicBool::new(false),
             captures: AtomicU64::new(0),
             trash: Mutex::new(Vec::new()),
@@ -158,16 +186,16 @@ impl CommandRunner {
         let _ = fs::remove_dir(&self.settings.work);
     }
 
+    /// How far tasks are kept from writing to what native operations read.
+    pub(crate) fn shelter(&self) -> Shelter {
+        self.protection.shelter()
+    }
+
     fn captures_folder(&self) -> PathBuf {
         self.settings.work.join("captures")
     }
 
-    pub(crate) fn run(
-        &self,
-        attempt: &Attempt<'_>,
-        cancel: &Cancel,
-    ) -> (Result<Outputs, Failure>, Usage) {
-        let mut usage = Usage::default();
+    pub(crate) fn run(&self, attempt: &Attempt<'_>, cancel: &Cancel) -> Attempted {
         let folder = match self.folder() {
             Ok(folder) => folder,
             Err(error) => {
@@ -175,45 +203,42 @@ impl CommandRunner {
                     "cannot make a folder in `{}`: {error}",
                     self.settings.work.display()
                 );
-                return (Err(Failure::new(FailureKind::NotStarted, message)), usage);
+                return Attempted::failed(Failure::new(FailureKind::NotStarted, message));
             }
         };
         let number = locked(&self.free_captures).pop();
         let number = number.unwrap_or_else(|| self.captures.fetch_add(1, Ordering::Relaxed));
         let capture = |name: &str| self.captures_folder().join(format!("{number}.{name}"));
         let captures = [capture("stdout"), capture("stderr")];
+        let allowance = self.protection.allowance();
         let mut said = [0; 2];
-        let result = self.attempt(attempt, &folder, &captures, cancel, (&mut usage, &mut said));
-        let result = match result {
-            Ok(outputs) => {
+        let mut attempted =
+            self.attempt(attempt, &folder, &captures, cancel, (allowance, &mut said));
+        match &mut attempted.result {
+            Ok(_) => {
                 self.keep_logs(attempt.label, &captures, said);
                 self.give_back(folder);
-                Ok(outputs)
             }
-            Err(mut failure) => {
-                if failure.kind == FailureKind::Cancelled {
-                    self.discard(folder);
-                } else {
-                    for (capture, name) in captures.iter().zip([".stdout", ".stderr"]) {
-                        // One that said nothing has an empty log, for whoever looks for it.
-                        let log = folder.join(name);
-                        let moved = fs::rename(capture, &log);
-                        let _ = moved.or_else(|_| fs::File::create_new(&log).map(drop));
-                    }
-                    hold_links(&folder, &self.settings.temporary);
-                    failure.folder = Some(folder);
+            Err(Some(failure)) if failure.kind != FailureKind::Cancelled => {
+                for (capture, name) in captures.iter().zip([".stdout", ".stderr"]) {
+                    // One that said nothing has an empty log, for whoever looks for it.
+                    let log = folder.join(name);
+                    let moved = fs::rename(capture, &log);
+                    let _ = moved.or_else(|_| fs::File::create_new(&log).map(drop));
                 }
-                Err(failure)
+                hold_links(&folder, &self.settings.temporary);
+                failure.folder = Some(folder);
             }
-        };
+            Err(_) => self.discard(folder),
+        }
         for (capture, said) in captures.iter().zip(said) {
-            if said > 0 && result.is_err() {
+            if said > 0 && attempted.result.is_err() {
                 // Where it is still there, nobody wants it, and the next one must not be taken for it.
                 let _ = fs::remove_file(capture);
             }
         }
         locked(&self.free_captures).push(number);
-        (result, usage)
+        attempted
     }
 
     fn folder(&self) -> std::io::Result<PathBuf> {
@@ -270,49 +295,94 @@ impl CommandRunner {
         folder: &Path,
         captures: &[PathBuf; 2],
         cancel: &Cancel,
-        (usage, said): (&mut Usage, &mut [u64; 2]),
-    ) -> Result<Outputs, Failure> {
-        let not_started = |error: FolderError| Failure::new(FailureKind::NotStarted, error.0);
-        let reading = self
-            .settings
-            .watched
-            .before(attempt.signature, attempt.inputs)?;
-        let fill = lay_out(folder, attempt, &self.settings.watched).map_err(not_started)?;
+        (allowance, said): (Allowance, &mut [u64; 2]),
+    ) -> Attempted {
+        let not_started =
+            |error: FolderError| Attempted::failed(Failure::new(FailureKind::NotStarted, error.0));
+        let mut giving = Giving::new(
+            folder,
+            attempt.inputs,
+            &self.settings.watched,
+            allowance,
+            &self.settings.sheltered,
+        );
+        let fill = match lay_out(folder, attempt, &mut giving) {
+            Ok(fill) => fill,
+            Err(error) => {
+                return match giving.take_trouble() {
+                    Some(Trouble::Spoiled(spoiled)) => Attempted {
+                        result: Err(None),
+                        usage: Usage::default(),
+                        spoiled: vec![spoiled],
+                    },
+                    Some(Trouble::Changed(failure)) => Attempted::failed(failure),
+                    None => not_started(error),
+                };
+            }
+        };
         let arguments = fill.invocation(&attempt.template.invocation);
-        let request = self
-            .request(folder, captures, attempt, &fill, &arguments)
-            .map_err(not_started)?;
+        let request = self.request(folder, captures, attempt, &fill, &arguments);
+        let mut request = match request {
+            Ok(request) => request,
+            Err(error) => return not_started(error),
+        };
+        request.namespace = giving.namespace();
         let ended = Spawner::global().run(&request, cancel);
+        if let Err(SpawnError::Namespace { source }) = &ended {
+            Protection::namespace_refused(source);
+            return match emptied(folder) {
+                Ok(()) => {
+                    let otherwise = allowance.without_mounts();
+                    self.attempt(attempt, folder, captures, cancel, (otherwise, said))
+                }
+                Err(error) => not_started(error),
+            };
+        }
+        let mut usage = Usage::default();
         if let Ok(exit) = &ended {
             *said = exit.said;
+            usage = Usage {
+                cpu: exit.user_cpu + exit.system_cpu,
+                peak_memory: exit.peak_memory,
+                peak_reliable: exit.peak_reliable,
+            };
         }
         // A file of this name may be left from another program.
         let has_stderr = ended.is_ok() && (request.most[1].is_none() || said[1] > 0);
-        let failed = |failure: Failure| {
+        // Whatever became of the program, it may have written to what it was to read.
+        let unmounted = giving.unmount();
+        let (changed, spoiled) = match giving.after() {
+            Ok(()) => (None, Vec::new()),
+            Err((failure, spoiled)) => (Some(failure), spoiled),
+        };
+        let output = |error: FolderError| Failure::new(FailureKind::Output, error.0);
+        let result = match ended {
+            Err(error) => Err(spawn_failure(&error)),
+            Ok(exit) => match exit_failure(&exit, attempt.timeout).or(changed) {
+                Some(failure) => Err(failure),
+                None => unmounted
+                    .and_then(|()| self.collect_all(folder, attempt, &fill))
+                    .map_err(output),
+            },
+        };
+        let result = result.map_err(|failure| {
             if failure.kind != FailureKind::Cancelled {
                 write_script(folder, &request);
             }
-            Failure {
+            Some(Failure {
                 command: Some(arguments.clone()),
                 stderr: match has_stderr {
                     true => tail(&request.stderr),
                     false => String::new(),
                 },
                 ..failure
-            }
-        };
-        let exit = ended.map_err(|error| failed(spawn_failure(&error)))?;
-        *usage = Usage {
-            cpu: exit.user_cpu + exit.system_cpu,
-            peak_memory: exit.peak_memory,
-            peak_reliable: exit.peak_reliable,
-        };
-        if let Some(failure) = exit_failure(&exit, attempt.timeout) {
-            return Err(failed(failure));
+            })
+        });
+        Attempted {
+            result,
+            usage,
+            spoiled,
         }
-        reading.after().map_err(failed)?;
-        self.collect_all(folder, attempt, &fill)
-            .map_err(|error| failed(Failure::new(FailureKind::Output, error.0)))
     }
 
     fn request(
@@ -334,7 +404,7 @@ impl CommandRunner {
                     )));
                 }
                 if fs::symlink_metadata(&path).is_ok() {
-                    // It is a link, and what is written to it goes to the copy that all tasks of the run use.
+                    // It may be a link to the copy that all tasks of the run use.
                     return Err(FolderError(format!(
                         "what the program says would overwrite `{name}`, which the operation uses"
                     )));
@@ -418,7 +488,11 @@ impl CommandRunner {
 }
 
 /// Puts everything in its place that the program needs.
-fn lay_out(folder: &Path, attempt: &Attempt<'_>, watched: &Watched) -> Result<Fill, FolderError> {
+fn lay_out(
+    folder: &Path,
+    attempt: &Attempt<'_>,
+    giving: &mut Giving<'_>,
+) -> Result<Fill, FolderError> {
     let Attempt {
         signature,
         template,
@@ -435,14 +509,7 @@ fn lay_out(folder: &Path, attempt: &Attempt<'_>, watched: &Watched) -> Result<Fi
             .inputs
             .get(&port.name)
             .and_then(|input| input.extension.as_deref());
-        let filled = link_input(
-            folder,
-            &port.name,
-            extension,
-            value,
-            port.keep_name,
-            watched,
-        )?;
+        let filled = giving.input(&port.name, extension, value, port.keep_name)?;
         if speaks_of_files(value) {
             fill.placed.extend_from_slice(filled.texts());
         }
@@ -483,19 +550,26 @@ fn lay_out(folder: &Path, attempt: &Attempt<'_>, watched: &Watched) -> Result<Fi
         }
     }
     for file in &template.used_files {
-        let is_output = |(_, path): &(&Arc<str>, &String)| same_name(path, &file.name);
+        let is_output = |(_, path): &(&Arc<str>, &String)| is_at_or_below(&file.name, path);
         if let Some((port, path)) = fill.outputs.iter().find(is_output) {
             return Err(FolderError(format!(
                 "output `{port}` would overwrite `{path}`, which the operation uses"
             )));
         }
-        link_used(folder, &file.name, &file.path)?;
     }
+    giving.used(&template.used_files)?;
     Ok(fill)
 }
 
-/// Whether two relative paths name the same place.
-fn same_name(one: &str, other: &str) -> bool {
+/// Empties a folder in which something was laid out.
+fn emptied(folder: &Path) -> Result<(), FolderError> {
+    fs::remove_dir_all(folder)
+        .and_then(|()| fs::create_dir(folder))
+        .map_err(|error| FolderError(format!("cannot empty `{}`: {error}", folder.display())))
+}
+
+/// Whether a relative path names the same place as another, or one below it.
+fn is_at_or_below(one: &str, other: &str) -> bool {
     let parts = |name: &str| {
         let part = |part: &Component<'_>| matches!(part, Component::Normal(_));
         Path::new(name)
@@ -503,11 +577,11 @@ fn same_name(one: &str, other: &str) -> bool {
             .filter(part)
             .collect::<PathBuf>()
     };
-    parts(one) == parts(other)
+    parts(one).starts_with(parts(other))
 }
 
 /// Writes a file of ours beside what was laid out. A port or a file that the operation uses may have the same name,
-/// and would be written to: both are links to files of others.
+/// and would be written to: both may be links to files of others.
 fn write_new(folder: &Path, name: &str, text: &str) -> Result<(), FolderError> {
     let written = fs::OpenOptions::new()
         .write(true)

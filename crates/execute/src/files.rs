@@ -15,7 +15,7 @@ use headwater_graph::{
     Signature, Type, Value,
 };
 
-use crate::folder::{FolderError, file_value, said};
+use crate::folder::{FolderError, said, staged_value};
 use crate::held::speaks_of_files;
 
 /// A number is given out once in a process.
@@ -150,7 +150,7 @@ impl Scratch {
         Ok(Some(FileValue {
             name: file.name.clone(),
             executable: file.executable,
-            ..file_value(&staged)?
+            ..staged_value(&staged)?
         }))
     }
 }

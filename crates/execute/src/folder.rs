@@ -1,25 +1,27 @@
-//! Work folders: what a program finds, and what is taken from it afterwards.
+//! Work folders: what is taken from them when a program has ended.
 //!
-//! Law: a program sees its inputs under the names of its ports, never under the names that the files had.
-//! What it leaves is collected only from below its folder; a link that leads out of it is refused, and so is what
-//! is neither a file nor a folder, since reading a pipe or a device would never end. What was
-//! collected is read-only before anybody else sees it. Whether a file may be executed is said by its value,
-//! not by the object that holds its bytes: programs and data with the same bytes share one.
+//! Law: what a program leaves is collected only from below its folder; a link that leads out of it is refused, and so
+//! is what is neither a file nor a folder, since reading a pipe or a device would never end. What was collected is
+//! read-only, has no other name and is open for writing nowhere before it is digested, so that its digest is that of
+//! the bytes that everybody sees; what it looked like then is remembered (`proof`).
 
 use std::fs;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_graph::{
-    Collect, CommandOutput, ContentHasher, Digest, DirectoryEntry, DirectoryValue, FileValue,
-    Handle, Scalar, Type, Value,
+    Collect, CommandOutput, Digest, DirectoryEntry, DirectoryValue, FileValue, Handle, Scalar,
+    Type, Value,
 };
 
 use crate::pattern::files_matching;
-use crate::render::Filled;
-use crate::watch::Watched;
+use crate::proof::{Proven, Shelter, read_digest};
+use crate::system::is_open_for_writing;
+
+/// Files up to this size are read to see whether they are what they should be, however they look.
+const READ_AT_ONCE: u64 = 1 << 20;
 
 /// Something that went wrong with a file, with its name.
 #[derive(Debug)]
@@ -29,149 +31,18 @@ pub(crate) fn said(what: &str, path: &Path, error: &io::Error) -> FolderError {
     FolderError(format!("{what} `{}`: {error}", path.display()))
 }
 
-/// Lays out one input; the text that stands for it in arguments.
-pub(crate) fn link_input(
-    folder: &Path,
-    port: &str,
-    extension: Option<&str>,
-    value: &Value,
-    keep_name: bool,
-    watched: &Watched,
-) -> Result<Filled, FolderError> {
-    let named = |stem: &str, file: Option<&FileValue>| match (
-        file.and_then(|file| file.name.as_deref()),
-        extension,
-    ) {
-        (Some(name), _) if keep_name => format!("{stem}/{name}"),
-        (_, Some(extension)) => format!("{stem}.{extension}"),
-        (_, None) => stem.to_owned(),
-    };
-    Ok(match value {
-        Value::Null => Filled::Nothing,
-        Value::File(file) => {
-            let name = named(port, Some(file));
-            link_file(file, file.executable, &below(folder, &name)?, watched)?;
-            Filled::One(name)
-        }
-        Value::Directory(directory) => {
-            link_directory(directory, &folder.join(port), watched)?;
-            Filled::One(port.to_owned())
-        }
-        Value::List(items) => {
-            let files = items
-                .iter()
-                .any(|item| matches!(item, Value::File(_) | Value::Directory(_)));
-            if files {
-                make_folder(&folder.join(port))?;
-            }
-            let mut names = Vec::with_capacity(items.len());
-            for (position, item) in items.iter().enumerate() {
-                match item {
-                    Value::File(file) => {
-                        let name = named(&format!("{port}/{position}"), Some(file));
-                        link_file(file, file.executable, &below(folder, &name)?, watched)?;
-                        names.push(name);
-                    }
-                    Value::Directory(directory) => {
-                        let name = format!("{port}/{position}");
-                        link_directory(directory, &folder.join(&name), watched)?;
-                        names.push(name);
-                    }
-                    other => names.push(scalar_text(port, other)?),
-                }
-            }
-            Filled::Several(names)
-        }
-        other => Filled::One(scalar_text(port, other)?),
-    })
-}
-
-fn scalar_text(port: &str, value: &Value) -> Result<String, FolderError> {
-    let scalar = value.as_scalar().map(|scalar| scalar.to_string());
-    scalar.ok_or_else(|| {
-        FolderError(format!(
-            "input `{port}`: a program cannot be given a {}",
-            value.value_type()
-        ))
-    })
-}
-
-fn make_folder(path: &Path) -> Result<(), FolderError> {
+pub(crate) fn make_folder(path: &Path) -> Result<(), FolderError> {
     fs::create_dir_all(path).map_err(|error| said("cannot make folder", path, &error))
 }
 
-/// Makes a name for a file, without copying it unless its object has another mode than it. A file of the user
-/// has the mode that the user gave it.
-fn link_file(
-    file: &FileValue,
-    executable: bool,
-    at: &Path,
-    watched: &Watched,
-) -> Result<(), FolderError> {
-    if let Some(parent) = at.parent().filter(|_| file.name.is_some()) {
-        make_folder(parent)?;
-    }
-    match &file.handle {
-        Handle::Path(path) if !watched.has(path) && !has_mode(path, executable)? => {
-            fs::copy(path, at).map_err(|error| said("cannot copy", path, &error))?;
-            set_mode(at, executable)
-        }
-        Handle::Path(path) | Handle::Named { path, .. } => {
-            symlink(path, at).map_err(|error| said("cannot link", at, &error))
-        }
-        Handle::Memory(bytes) => {
-            fs::write(at, bytes).map_err(|error| said("cannot write", at, &error))?;
-            if executable {
-                set_mode(at, executable)?;
-            }
-            Ok(())
-        }
-        Handle::Stored => Err(FolderError(format!(
-            "the contents {} are not here",
-            file.digest.short()
-        ))),
-    }
-}
-
 /// The mode of what tasks made.
-fn sealed(executable: bool) -> u32 {
+pub(crate) fn sealed(executable: bool) -> u32 {
     if executable { 0o555 } else { 0o444 }
 }
 
-/// Whether a file on disk is a program exactly if it should be one.
-fn has_mode(path: &Path, executable: bool) -> Result<bool, FolderError> {
-    let found = fs::metadata(path).map_err(|error| said("cannot look at", path, &error))?;
-    Ok(found.mode() & 0o111 == sealed(executable) & 0o111)
-}
-
-fn set_mode(path: &Path, executable: bool) -> Result<(), FolderError> {
+pub(crate) fn set_mode(path: &Path, executable: bool) -> Result<(), FolderError> {
     fs::set_permissions(path, fs::Permissions::from_mode(sealed(executable)))
         .map_err(|error| said("cannot set the mode of", path, &error))
-}
-
-fn link_directory(
-    directory: &DirectoryValue,
-    at: &Path,
-    watched: &Watched,
-) -> Result<(), FolderError> {
-    // A folder of its own even for a folder of the user: what a program puts beside its inputs stays here.
-    make_folder(at)?;
-    for entry in directory.entries.iter() {
-        let path = below(at, &entry.path)?;
-        if let Some(parent) = path.parent() {
-            make_folder(parent)?;
-        }
-        // Programs that look for files in a folder often pass over links, so products get another name; the
-        // user's files can be written to and get none.
-        match &entry.file.handle {
-            Handle::Path(from)
-                if directory.path.is_none()
-                    && has_mode(from, entry.executable)?
-                    && fs::hard_link(from, &path).is_ok() => {}
-            _ => link_file(&entry.file, entry.executable, &path, watched)?,
-        }
-    }
-    Ok(())
 }
 
 /// `folder`/`name`, if `name` stays below `folder`.
@@ -188,15 +59,6 @@ pub(crate) fn below(folder: &Path, name: &str) -> Result<PathBuf, FolderError> {
             "`{name}` leads out of the work folder"
         )))
     }
-}
-
-/// Makes a folder of scripts and other files look like the workflow's own.
-pub(crate) fn link_used(folder: &Path, name: &str, path: &Path) -> Result<(), FolderError> {
-    let at = below(folder, name)?;
-    if let Some(parent) = at.parent().filter(|parent| *parent != folder) {
-        make_folder(parent)?;
-    }
-    symlink(path, &at).map_err(|error| said("cannot link", &at, &error))
 }
 
 /// Takes one output out of a work folder. `is_input` knows the real paths of inputs, `stage` gives a fresh
@@ -308,9 +170,6 @@ fn take(
                 // Whoever looks into the folder of the failed task should find it there.
                 let _ = fs::rename(&place, path);
             })?;
-            for entry in value.entries.iter() {
-                seal(&place.join(&*entry.path))?;
-            }
             Ok(Value::Directory(value))
         }
         Type::Directory => Err(FolderError(format!("`{}` is not a folder", path.display()))),
@@ -326,10 +185,9 @@ fn take(
         Type::File => {
             let place = stage();
             move_to(path, &place, link, is_input)?;
-            seal(&place)?;
             Ok(Value::File(Arc::new(FileValue {
                 executable: metadata.mode() & 0o100 != 0,
-                ..file_value(&place)?
+                ..staged_value(&place)?
             })))
         }
         other => scalar(path, other),
@@ -373,24 +231,41 @@ fn move_to(
     copy_tree(path, place, is_input)
 }
 
-/// Makes a collected file read-only; it stays a program if it is one.
-fn seal(path: &Path) -> Result<(), FolderError> {
-    let seal = || -> io::Result<()> {
-        let found = fs::metadata(path)?;
-        let mode = found.mode() & 0o7777;
-        let wanted = sealed(mode & 0o100 != 0);
-        if mode == wanted {
-            return Ok(());
-        }
-        if found.nlink() > 1 {
-            // Its other names may be somebody's who goes on writing.
-            let copy = beside(path);
-            fs::copy(path, &copy)?;
-            fs::rename(&copy, path)?;
-        }
-        fs::set_permissions(path, fs::Permissions::from_mode(wanted))
-    };
-    seal().map_err(|error| said("cannot make read-only", path, &error))
+/// Makes a collected file read-only, and one that nobody can write to by another name or by an open file; it stays a
+/// program if it is one.
+fn seal(path: &Path) -> io::Result<()> {
+    let found = fs::metadata(path)?;
+    let mode = found.mode() & 0o7777;
+    let wanted = sealed(mode & 0o100 != 0);
+    // Its other names may be somebody's who goes on writing, and so may whatever the program has left running.
+    let is_shared = found.nlink() > 1 || is_open_for_writing(&fs::File::open(path)?);
+    if is_shared {
+        let copy = beside(path);
+        fs::copy(path, &copy)?;
+        fs::rename(&copy, path)?;
+    }
+    if mode != wanted || is_shared {
+        fs::set_permissions(path, fs::Permissions::from_mode(wanted))?;
+    }
+    Ok(())
+}
+
+/// A collected file by its contents; whether it is a program is said elsewhere. What it looks like is remembered.
+pub(crate) fn staged_value(path: &Path) -> Result<FileValue, FolderError> {
+    seal(path).map_err(|error| said("cannot make read-only", path, &error))?;
+    let (digest, mark) = read_digest(path).map_err(|error| said("cannot read", path, &error))?;
+    Proven::here().learn(digest, mark);
+    Ok(value_of(path, digest, mark.size()))
+}
+
+fn value_of(path: &Path, digest: Digest, size: u64) -> FileValue {
+    FileValue {
+        digest,
+        size,
+        name: None,
+        executable: false,
+        handle: Handle::Path(path.into()),
+    }
 }
 
 /// A name in the same folder that nobody else uses: it is made from the file's own, since other workers put
@@ -486,14 +361,8 @@ fn not_kept(name: &str, kind: fs::FileType) -> FolderError {
 
 /// A file by its contents; whether it is a program is said elsewhere.
 pub(crate) fn file_value(path: &Path) -> Result<FileValue, FolderError> {
-    let (digest, size) = digest(path).map_err(|error| said("cannot read", path, &error))?;
-    Ok(FileValue {
-        digest,
-        size,
-        name: None,
-        executable: false,
-        handle: Handle::Path(path.into()),
-    })
+    let (digest, mark) = read_digest(path).map_err(|error| said("cannot read", path, &error))?;
+    Ok(value_of(path, digest, mark.size()))
 }
 
 /// The value as it is known by its contents: files that are known by a logical name are looked into. What a
@@ -542,28 +411,6 @@ pub(crate) fn known_by_contents(value: Value) -> Result<Value, FolderError> {
     })
 }
 
-fn digest(path: &Path) -> io::Result<(Digest, u64)> {
-    let mut file = fs::File::open(path)?;
-    let size = file.metadata()?.size();
-    let mut hasher = ContentHasher::new();
-    let mut buffer = vec![
-        0;
-        usize::try_from(size)
-            .unwrap_or(usize::MAX)
-            .clamp(1, 1 << 18)
-    ];
-    let mut total = 0;
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok((hasher.finish(), total)),
-            count => {
-                hasher.update(&buffer[..count]);
-                total += count as u64;
-            }
-        }
-    }
-}
-
 /// The files below a folder, sorted bytewise.
 fn directory_value(root: &Path) -> Result<DirectoryValue, FolderError> {
     let mut entries = Vec::new();
@@ -594,7 +441,7 @@ fn directory_value(root: &Path) -> Result<DirectoryValue, FolderError> {
                     .map_err(|error| said("cannot look at", &path, &error))?
                     .permissions()
                     .mode();
-                let file = file_value(&path)?;
+                let file = staged_value(&path)?;
                 entries.push(DirectoryEntry {
                     path: name.into(),
                     executable: mode & 0o100 != 0,
@@ -615,7 +462,7 @@ fn directory_value(root: &Path) -> Result<DirectoryValue, FolderError> {
 /// Copies a file or directory value to `to`: a clone of the blocks where the file system can, else a copy; never
 /// another name for an object, which whoever has the copy could change. An existing file is replaced. The copy has
 /// the mode of any new file of this process: what its umask leaves of read and write for all, and of execute for a
-/// program.
+/// program. A file whose bytes are not those of the value is not copied: the error is of the kind `InvalidData`.
 pub fn copy_value(value: &Value, to: &Path) -> io::Result<()> {
     match value {
         Value::File(file) => copy_file(file, file.executable, to),
@@ -634,6 +481,28 @@ pub fn copy_value(value: &Value, to: &Path) -> io::Result<()> {
     }
 }
 
+/// Copies a file if its bytes are those that the value speaks of; else the error is of the kind `InvalidData`.
+fn copy_proven(path: &Path, file: &FileValue, to: &mut fs::File) -> io::Result<()> {
+    let changed = || io::Error::new(io::ErrorKind::InvalidData, "it is no longer what was made");
+    if file.size <= READ_AT_ONCE {
+        let bytes = fs::read(path)?;
+        return match Digest::of(&bytes) == file.digest {
+            true => to.write_all(&bytes),
+            false => Err(changed()),
+        };
+    }
+    let holds = || Proven::here().holds(path, &file.digest, file.size, Shelter::Sheltered);
+    if !holds() {
+        return Err(changed());
+    }
+    // Between two files this has the kernel copy, which clones blocks where the file system can.
+    io::copy(&mut fs::File::open(path)?, to)?;
+    match holds() {
+        true => Ok(()),
+        false => Err(changed()),
+    }
+}
+
 fn copy_file(file: &FileValue, executable: bool, to: &Path) -> io::Result<()> {
     let _ = fs::remove_file(to);
     // The mode of an object is read-only, and may be that of another file with the same bytes.
@@ -642,18 +511,24 @@ fn copy_file(file: &FileValue, executable: bool, to: &Path) -> io::Result<()> {
         let mut options = fs::File::options();
         options.write(true).create_new(true).mode(mode).open(to)
     };
-    match &file.handle {
-        // Between two files this has the kernel copy, which clones blocks where the file system can.
-        Handle::Path(path) | Handle::Named { path, .. } => {
+    let copied = match &file.handle {
+        Handle::Path(path) => copy_proven(path, file, &mut create()?),
+        Handle::Named { path, .. } => {
             let mut from = fs::File::open(path)?;
             io::copy(&mut from, &mut create()?).map(drop)
         }
         Handle::Memory(bytes) => create()?.write_all(bytes),
-        Handle::Stored => Err(io::Error::new(
-            io::ErrorKind::NotFound,
-            "the contents are not here",
-        )),
-    }
+        Handle::Stored => {
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                "the contents are not here",
+            ));
+        }
+    };
+    copied.inspect_err(|_| {
+        // Half a file would be taken for a result.
+        let _ = fs::remove_file(to);
+    })
 }
 
 #[cfg(test)]
@@ -665,66 +540,5 @@ mod tests {
         let (one, other) = (Path::new("staging/0/1"), Path::new("staging/0/2"));
         assert_ne!(beside(one), beside(other));
         assert_eq!(beside(one).parent(), one.parent());
-    }
-
-    /// What is laid out for a file on disk with this mode, whose value says whether it is a program: whether
-    /// it is a link, and the mode that a program sees.
-    fn laid_out(on_disk: u32, executable: bool, is_users: bool) -> (bool, u32) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (from, at) = (folder.path().join("from"), folder.path().join("at"));
-        fs::write(&from, "bytes").expect("a file");
-        let mode = fs::Permissions::from_mode(on_disk);
-        fs::set_permissions(&from, mode).expect("a mode");
-        let file = FileValue {
-            executable,
-            ..file_value(&from).expect("a value")
-        };
-        let mut watched = Watched::default();
-        if is_users {
-            watched.add(&Value::File(Arc::new(file.clone())));
-        }
-        link_file(&file, executable, &at, &watched).expect("a name for it");
-        assert_eq!(fs::read(&at).expect("its bytes"), b"bytes");
-        let mode = |path: &Path| fs::metadata(path).expect("a file").mode() & 0o777;
-        assert_eq!(mode(&from), on_disk, "what is on disk stays as it is");
-        (at.is_symlink(), mode(&at))
-    }
-
-    #[test]
-    fn the_value_says_whether_a_product_is_a_program() {
-        assert_eq!(laid_out(0o444, false, false), (true, 0o444));
-        assert_eq!(laid_out(0o555, true, false), (true, 0o555));
-        assert_eq!(laid_out(0o555, false, false), (false, 0o444));
-        assert_eq!(laid_out(0o444, true, false), (false, 0o555));
-        assert_eq!(laid_out(0o544, true, false), (false, 0o555));
-    }
-
-    #[test]
-    fn a_file_of_the_user_is_linked_with_the_mode_it_has() {
-        for mode in [0o644, 0o755, 0o555, 0o444] {
-            assert_eq!(laid_out(mode, false, true), (true, mode));
-        }
-    }
-
-    #[test]
-    fn what_is_in_memory_becomes_a_program_if_it_is_one() {
-        let folder = tempfile::tempdir().expect("a folder");
-        for executable in [false, true] {
-            let file = FileValue {
-                digest: Digest::of(b"bytes"),
-                size: 5,
-                name: None,
-                executable,
-                handle: Handle::Memory(b"bytes".as_slice().into()),
-            };
-            let at = folder.path().join(executable.to_string());
-            link_file(&file, executable, &at, &Watched::default()).expect("a file");
-            let copy = folder.path().join(format!("{executable}-copy"));
-            copy_value(&Value::File(Arc::new(file)), &copy).expect("a copy");
-            for path in [at, copy] {
-                let mode = fs::metadata(&path).expect("a file").mode();
-                assert_eq!(mode & 0o100 != 0, executable, "{}", path.display());
-            }
-        }
     }
 }

@@ -111,6 +111,35 @@ impl Held {
         incomplete
     }
 
+    /// The tasks before `reader` in whose outputs there is one of these files: those that made them, and those that
+    /// passed them on.
+    pub(crate) fn holders(
+        &self,
+        graph: &TaskGraph,
+        reader: TaskId,
+        is_one: &dyn Fn(&Path) -> bool,
+    ) -> Vec<TaskId> {
+        let has = |task: TaskId| {
+            let mut has = false;
+            for value in self.get(task).iter().flat_map(|outputs| outputs.iter()) {
+                value.for_each_file(&mut |file| {
+                    has |= file.handle.path().is_some_and(|path| is_one(path));
+                });
+            }
+            has
+        };
+        let (mut next, mut found) = (vec![reader], Vec::new());
+        while let Some(task) = next.pop() {
+            graph.for_each_input_task(task, |input| {
+                if !found.contains(&input) && has(input) {
+                    next.push(input);
+                    found.push(input);
+                }
+            });
+        }
+        found
+    }
+
     pub(crate) fn remove(&mut self, task: TaskId) -> Option<Arc<Outputs>> {
         if !self.absent.is_empty() {
             self.absent.remove(&task);

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use headwater_enact::{Match, Recall};
-use headwater_graph::{Identity, Outputs, Recipe, TaskGraph, TaskId};
+use headwater_graph::{Digest, Identity, Outputs, Recipe, TaskGraph, TaskId};
 
 use crate::Execution;
 
@@ -73,6 +73,9 @@ pub trait Fetch: Send + Sync {
     fn equal(&self, keys: &[Recipe]) -> Vec<Option<Match>> {
         vec![None; keys.len()]
     }
+
+    /// Bytes with these digests were found changed where they lie: nobody is given them any more.
+    fn spoiled(&self, _digests: &[Digest]) {}
 
     /// Asks for the right to make the product with this recipe and this content key. If it is to be
     /// restored, that its record is there is no reason not to make it.

@@ -13,7 +13,11 @@
 //! | `files` | [`PlainFiles`]: files that native operations read, and those that they give |
 //! | `command` | a program as a task: folder, arguments, outputs, failure |
 //! | `render` | filling in templates |
-//! | `folder` | work folders: linking inputs, collecting outputs |
+//! | `give` | what a program is given: inputs and the files it uses, out of its reach |
+//! | `protect` | the ways in which they are kept out of its reach |
+//! | `proof` | [`Proven`]: files whose bytes are known to be right, and what they looked like |
+//! | `folder` | work folders: collecting outputs |
+//! | `system` | what is asked of the kernel about files |
 //! | `pattern` | [`files_matching`]: patterns of file names |
 //! | `watch` | [`Watched`]: whether anybody has written to what tasks read |
 //! | `spawn` | [`spawn::Spawner`]: the small helper process that starts programs |
@@ -26,14 +30,18 @@
 mod command;
 mod files;
 mod folder;
+mod give;
 mod held;
 mod keeper;
 mod memory;
 mod native;
 mod pattern;
 mod pool;
+mod proof;
+mod protect;
 mod render;
 pub mod spawn;
+mod system;
 mod watch;
 
 pub use command::{CommandSettings, inherited_environment};
@@ -46,5 +54,6 @@ pub use pattern::{PatternError, files_matching, is_pattern};
 pub use pool::{
     Execution, Failure, FailureKind, Finished, Observer, Pool, PoolError, Session, Stop, Usage,
 };
+pub use proof::{Mark, Proven};
 pub use render::shell_quote;
-pub use watch::{Mark, Watched};
+pub use watch::Watched;

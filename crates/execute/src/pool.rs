@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use headwater_enact::{Action, Enactment, OpenError, Outcome, Recall, Start, Time};
 use headwater_graph::{
-    Cancel, Context, Identity, Kind, Operation, Outputs, ReadFile, Recipe, Scalar, Signature,
-    TaskGraph, TaskId, Value,
+    Cancel, Context, Digest, Identity, Kind, Operation, Outputs, ReadFile, Recipe, Scalar,
+    Signature, TaskGraph, TaskId, Value,
 };
 
 use crate::command::{Attempt, CommandRunner, CommandSettings};
@@ -23,6 +23,7 @@ use crate::files::Scratch;
 use crate::folder::{FolderError, known_by_contents};
 use crate::held::{Held, speaks_of_files, spill, unspill, written_out};
 use crate::keeper::{Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, Ports};
+use crate::watch::{Spoiled, Trouble};
 use crate::{native, spawn};
 
 /// Why a task failed, in one word.
@@ -171,6 +172,8 @@ pub struct Pool {
 pub struct Session {
     held: Held,
     failed_folders: HashMap<TaskId, PathBuf>,
+    /// How often tasks were put back because something they read was not what was made.
+    spoiled: HashMap<TaskId, u32>,
     began: Instant,
 }
 
@@ -179,6 +182,7 @@ impl Session {
         Session {
             held: Held::new(deliver),
             failed_folders: HashMap::new(),
+            spoiled: HashMap::new(),
             began: Instant::now(),
         }
     }
@@ -267,11 +271,15 @@ enum Ended {
         result: Result<Arc<Outputs>, Failure>,
         contents: Vec<Identity>,
         lease: Option<Lease>,
+        /// Products that are not what was made.
+        spoiled: Vec<Spoiled>,
     },
     /// Somebody else is at it.
     Busy(TaskId),
     /// Somebody else has done it.
     Found(TaskId, Vec<Identity>),
+    /// A product that it reads is not what was made, and has to be made again first.
+    Spoiled(Execution, Vec<Spoiled>),
 }
 
 impl Pool {
@@ -632,11 +640,12 @@ impl<'a> Shared<'a> {
         }
         let began = Instant::now();
         let mut usage = Usage::default();
+        let mut spoiled = Vec::new();
         let result = if inputs.len() != operation.signature.inputs.len() {
-            Err(Failure::new(
+            Err(Some(Failure::new(
                 FailureKind::NotStarted,
                 "its inputs are gone".to_owned(),
-            ))
+            )))
         } else {
             match &operation.kind {
                 Kind::Native(body) => {
@@ -667,21 +676,12 @@ impl<'a> Shared<'a> {
                             })
                     };
                     if inputs.iter().any(speaks_of_files) {
-                        let watched = &self.pool.commands.watched;
                         // The body has everything else for itself.
                         let files: Vec<Value> = inputs.iter().map(files_of).collect();
-                        watched
-                            .before(&operation.signature, &files)
-                            .and_then(|reading| {
-                                let outputs = run(inputs)?
-                                    .into_iter()
-                                    .map(known_by_contents)
-                                    .collect::<Result<Outputs, FolderError>>()
-                                    .map_err(|error| Failure::new(FailureKind::Output, error.0))?;
-                                reading.after().map(|()| outputs)
-                            })
+                        let read = || run(inputs).and_then(by_contents);
+                        self.watching(signature, &files, &mut spoiled, read)
                     } else {
-                        run(inputs)
+                        run(inputs).map_err(Some)
                     }
                 }
                 Kind::Command(template) => {
@@ -693,14 +693,15 @@ impl<'a> Shared<'a> {
                         timeout: start.timeout,
                         label: &recipe.short(),
                     };
-                    let (result, used) = self.runner.run(&attempt, &self.pool.stop.commands);
-                    usage = used;
-                    result
+                    let attempted = self.runner.run(&attempt, &self.pool.stop.commands);
+                    usage = attempted.usage;
+                    spoiled = attempted.spoiled;
+                    attempted.result
                 }
             }
         };
         // Who reads a product now gets what those get who read it from the store.
-        let result: Result<Outputs, Failure> =
+        let result: Result<Outputs, Option<Failure>> =
             result.map(|outputs| outputs.into_iter().map(Value::plain).collect());
         let elapsed = began.elapsed();
         if matches!(operation.kind, Kind::Native(_)) {
@@ -713,6 +714,16 @@ impl<'a> Shared<'a> {
             elapsed,
             usage,
         };
+        if !spoiled.is_empty() {
+            // Nobody gets it from the store any more.
+            let digests: Vec<Digest> = spoiled.iter().map(|spoiled| spoiled.digest).collect();
+            self.fetcher.spoiled(&digests);
+        }
+        let result = match result {
+            Ok(outputs) => Ok(outputs),
+            Err(Some(failure)) => Err(failure),
+            Err(None) => return Ended::Spoiled(execution, spoiled),
+        };
         let contents = match &result {
             Ok(outputs) if self.compares => outputs.iter().map(Identity::of).collect(),
             _ => Vec::new(),
@@ -722,6 +733,34 @@ impl<'a> Shared<'a> {
             result: result.map(Arc::new),
             contents,
             lease,
+            spoiled,
+        }
+    }
+
+    /// Runs a body that reads files, which have to be what they were before it and after it.
+    fn watching(
+        &self,
+        signature: &Signature,
+        files: &[Value],
+        spoiled: &mut Vec<Spoiled>,
+        run: impl FnOnce() -> Result<Outputs, Failure>,
+    ) -> Result<Outputs, Option<Failure>> {
+        let watched = &self.pool.commands.watched;
+        let reading = match watched.before(signature, files, self.runner.shelter()) {
+            Ok(reading) => reading,
+            Err(Trouble::Changed(failure)) => return Err(Some(failure)),
+            Err(Trouble::Spoiled(found)) => {
+                spoiled.push(found);
+                return Err(None);
+            }
+        };
+        let outputs = run();
+        match reading.after() {
+            Ok(()) => outputs.map_err(Some),
+            Err((failure, found)) => {
+                *spoiled = found;
+                outputs.and(Err(failure)).map_err(Some)
+            }
         }
     }
 
@@ -738,13 +777,28 @@ impl<'a> Shared<'a> {
     }
 
     fn finish(&self, state: &mut State<'_>, ended: Ended, garbage: &mut Vec<Arc<Outputs>>) {
-        let (execution, result, contents, lease) = match ended {
+        let (execution, result, contents, lease, spoiled) = match ended {
             Ended::Ran {
                 execution,
                 result,
                 contents,
                 lease,
-            } => (execution, result, contents, lease),
+                spoiled,
+            } => (execution, result, contents, lease, spoiled),
+            Ended::Spoiled(execution, spoiled) => {
+                let task = execution.task;
+                let times = state.session.spoiled.entry(task).or_default();
+                *times += 1;
+                if *times <= MADE_AGAIN {
+                    self.put_back(state, task, Outcome::Busy);
+                    self.make_again(state, task, &spoiled, garbage);
+                    return self.pass_on(state, garbage);
+                }
+                // Whoever changes it will do so again.
+                let message = spoiled.first().map(|spoiled| spoiled.message.clone());
+                let failure = Failure::new(FailureKind::Input, message.unwrap_or_default());
+                (execution, Err(failure), Vec::new(), None, spoiled)
+            }
             Ended::Busy(task) => return self.put_back(state, task, Outcome::Busy),
             Ended::Found(task, contents) => {
                 state.enactment.identify(task, contents);
@@ -817,6 +871,9 @@ impl<'a> Shared<'a> {
             Err(failure) => Finished::Failure(failure),
         };
         self.observer.finished(state.enactment, &execution, &how);
+        if !spoiled.is_empty() {
+            self.make_again(state, task, &spoiled, garbage);
+        }
         self.pass_on(state, garbage);
         // Others have the outputs by now, if only the garbage: nothing large is dropped here.
     }
@@ -850,6 +907,25 @@ impl<'a> Shared<'a> {
         }
     }
 
+    /// Has products made again that `reader` reads and that are not what was made, wherever their files come from: an
+    /// item of a list is that of the task that made the list. What is not in memory is found changed when it is
+    /// brought back.
+    fn make_again(
+        &self,
+        state: &mut State<'_>,
+        reader: TaskId,
+        spoiled: &[Spoiled],
+        garbage: &mut Vec<Arc<Outputs>>,
+    ) {
+        let is_spoiled = |path: &Path| spoiled.iter().any(|spoiled| *spoiled.path == *path);
+        let graph = state.enactment.graph();
+        let lost = state.session.held.holders(graph, reader, &is_spoiled);
+        for task in lost {
+            garbage.extend(state.session.held.remove(task));
+            self.lost(state, task);
+        }
+    }
+
     /// Writes outputs to a file, unless they speak of files, whose places would be forgotten.
     fn spill(&self, task: TaskId, outputs: &Outputs) -> bool {
         !outputs.iter().any(speaks_of_files) && spill(&self.pool.scratch, task, outputs).is_ok()
@@ -873,6 +949,9 @@ impl Recall for AsRecall<'_> {
     }
 }
 
+/// So often a product is made again for one reader.
+const MADE_AGAIN: u32 = 2;
+
 /// Outputs smaller than this make no difference to a limit on memory.
 const SMALL: u64 = 64 << 10;
 
@@ -892,6 +971,14 @@ fn files_of(value: &Value) -> Value {
         true => value.clone(),
         false => Value::Null,
     }
+}
+
+/// Outputs with all their files known by contents.
+fn by_contents(outputs: Outputs) -> Result<Outputs, Failure> {
+    let known = outputs.into_iter().map(known_by_contents);
+    known
+        .collect::<Result<Outputs, FolderError>>()
+        .map_err(|error| Failure::new(FailureKind::Output, error.0))
 }
 
 /// An operation that gives too few or too many outputs is at fault itself.

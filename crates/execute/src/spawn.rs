@@ -20,14 +20,15 @@
 //! process group is not ended: adopting orphans would change the program that this is part of.
 //!
 //! Read `server` for how a program is watched, `orphans` for what becomes of the processes it
-//! leaves behind, `start` for how it is started and why it may not be, `capture` for what is kept of
-//! what it says, `protocol` for what travels.
+//! leaves behind, `start` for how it is started and why it may not be, `namespace` for what it sees
+//! read-only, `capture` for what is kept of what it says, `protocol` for what travels.
 //!
 //! Not promised: what runs as another user (`sudo`) cannot be ended; what another service starts
 //! because it was asked to (`systemd-run`, `at`, `docker`) does not descend from the program; if
 //! the helper and its lanes are all killed with SIGKILL at once, what they were running goes on.
 
 mod capture;
+mod namespace;
 mod orphans;
 mod protocol;
 mod server;
@@ -104,6 +105,30 @@ pub struct Request {
     pub timeout: Option<Duration>,
     /// How long the program may take to end itself, once asked to, before it is killed.
     pub grace: Duration,
+    /// What the program and its children see read-only.
+    pub namespace: Namespace,
+}
+
+/// What a program sees otherwise than everybody else. Without anything in it the program sees what everybody sees.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Namespace {
+    /// Files and folders that are read-only; one that is not there is passed over.
+    pub read_only: Vec<PathBuf>,
+    /// (file, at): what is found at the second path, where a file has to be, is the first one, read-only.
+    pub over: Vec<(PathBuf, PathBuf)>,
+}
+
+impl Namespace {
+    /// Whether the program sees what everybody sees.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.read_only.is_empty() && self.over.is_empty()
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        let over = self.over.iter().flat_map(|(file, at)| [file, at]);
+        self.read_only.iter().chain(over)
+    }
 }
 
 impl Request {
@@ -125,6 +150,7 @@ impl Request {
             most: [None; 2],
             timeout: None,
             grace: DEFAULT_GRACE,
+            namespace: Namespace::default(),
         }
     }
 
@@ -145,6 +171,14 @@ impl Request {
             stdin: self.stdin.as_deref().map(file).transpose()?,
             stdout: file(&self.stdout)?,
             stderr: file(&self.stderr)?,
+            namespace: Namespace {
+                read_only: (self.namespace.read_only.iter())
+                    .map(|path| file(path))
+                    .collect::<Result<_, _>>()?,
+                over: (self.namespace.over.iter())
+                    .map(|(path, at)| Ok((file(path)?, file(at)?)))
+                    .collect::<Result<_, SpawnError>>()?,
+            },
             ..self.clone()
         })
     }
@@ -171,9 +205,8 @@ impl Request {
             "an environment variable contains a zero byte"
         } else if self.environment.iter().any(|(name, _)| bad_name(name)) {
             "the name of an environment variable is empty or contains `=`"
-        } else if paths
-            .into_iter()
-            .flatten()
+        } else if (paths.into_iter().flatten())
+            .chain(self.namespace.paths())
             .any(|path| has_zero(path.as_os_str()))
         {
             "a path contains a zero byte"
@@ -260,6 +293,12 @@ pub enum SpawnError {
     File {
         /// The file.
         path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The program cannot be kept from writing to what it should only read; it was not started.
+    #[error("no namespace of mounts can be had")]
+    Namespace {
         /// What the system said.
         source: io::Error,
     },

@@ -1,47 +1,35 @@
 //! Files that tasks read, and whether anybody has written to them meanwhile.
 //!
-//! Law: what a product was made from is what its recipe says. A file of the user has to be as it was when its
-//! contents were digested (or when its name was taken for them: only its mark is looked at here), before a task that reads it and after it; a product only has to stay as it is while
-//! a task reads it, since storing it gives it another name and another mode.
+//! Law: what a product was made from is what its recipe says. A file of the user has to be what it was when its
+//! contents were digested (or look as it did when its name was taken for them), before a task that reads it and after
+//! it. A product has to be what was made; one that is not is made again.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use headwater_graph::{Digest, Signature, Value};
+use headwater_graph::{Digest, FileValue, Handle, Signature, Value};
 
+use crate::give::changed;
 use crate::pool::{Failure, FailureKind};
+use crate::proof::{Mark, Proven, Shelter, read_digest};
 
-/// What the file system says of a file; it changes when somebody writes to the file or replaces it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark {
-    size: u64,
-    inode: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
+/// A product whose bytes are not those that were made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Spoiled {
+    pub(crate) path: PathBuf,
+    /// The bytes that were made.
+    pub(crate) digest: Digest,
+    /// For people.
+    pub(crate) message: String,
 }
 
-impl Mark {
-    /// The mark of the file at `path`, links followed.
-    pub fn of(path: &Path) -> io::Result<Mark> {
-        let found = fs::metadata(path)?;
-        Ok(Mark {
-            size: found.len(),
-            inode: found.ino(),
-            modified: (found.mtime(), found.mtime_nsec()),
-            changed: (found.ctime(), found.ctime_nsec()),
-        })
-    }
-
-    /// Without what another name or another mode changes.
-    fn of_contents(self) -> Mark {
-        Mark {
-            changed: (0, 0),
-            ..self
-        }
-    }
+/// Why a task cannot be given what it reads.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// A file that nobody here can make is not what it was.
+    Changed(Failure),
+    /// A product has to be made again first.
+    Spoiled(Spoiled),
 }
 
 /// The files of the user that a run reads, as they were when they were digested.
@@ -69,78 +57,105 @@ impl Watched {
         self.0.contains_key(path)
     }
 
-    /// Looks at the inputs of a task that is about to start.
+    /// Whether a file of the user is what it was: it looks the same, or its bytes were read again and are the same.
+    /// Of a file that is known by its name nobody knows the bytes.
+    pub(crate) fn is_as_it_was(&self, file: &FileValue, path: &Path) -> bool {
+        let Some((digest, mark)) = self.0.get(path) else {
+            return false;
+        };
+        let now = Mark::of(path).ok();
+        if *digest != file.digest || now.is_none() {
+            return false;
+        }
+        let is_named = matches!(file.handle, Handle::Named { .. });
+        now == *mark || !is_named && read_digest(path).is_ok_and(|(found, _)| found == file.digest)
+    }
+
+    /// Looks at the inputs of a native task that is about to start.
     pub(crate) fn before<'a>(
         &'a self,
         signature: &'a Signature,
         inputs: &'a [Value],
-    ) -> Result<Reading<'a>, Failure> {
-        let mut products = Vec::new();
-        let mut wrong = None;
+        shelter: Shelter,
+    ) -> Result<Reading<'a>, Trouble> {
+        let mut trouble = None;
         for (port, value) in signature.inputs.iter().zip(inputs) {
             value.for_each_file(&mut |file| {
                 let Some(path) = file.handle.path() else {
                     return;
                 };
-                let now = Mark::of(path).ok();
-                match self.0.get(&**path) {
-                    Some((digest, mark))
-                        if now.is_none() || now != *mark || *digest != file.digest =>
-                    {
-                        let message = format!("`{}` changed since the run began", path.display());
-                        wrong.get_or_insert(message);
-                    }
-                    Some(_) => {}
-                    None if now.is_none_or(|now| now.size != file.size) => {
-                        let message = format!("`{}` is no longer what was made", port.name);
-                        wrong.get_or_insert(message);
-                    }
-                    None => products.push((&*port.name, &**path, now.map(Mark::of_contents))),
+                if trouble.is_some() || self.holds(file, path, shelter) {
+                    return;
                 }
+                trouble = Some(match self.has(path) {
+                    true => {
+                        let message = format!("`{}` changed since the run began", path.display());
+                        Trouble::Changed(Failure::new(FailureKind::Input, message))
+                    }
+                    false => Trouble::Spoiled(Spoiled {
+                        path: path.to_path_buf(),
+                        digest: file.digest,
+                        message: format!("`{}` is no longer what was made", port.name),
+                    }),
+                });
             });
         }
-        match wrong {
-            Some(message) => Err(Failure::new(FailureKind::Input, message)),
+        match trouble {
+            Some(trouble) => Err(trouble),
             None => Ok(Reading {
                 watched: self,
+                signature,
                 inputs,
-                products,
+                shelter,
             }),
+        }
+    }
+
+    fn holds(&self, file: &FileValue, path: &Path, shelter: Shelter) -> bool {
+        match self.has(path) {
+            true => self.is_as_it_was(file, path),
+            false => Proven::here().holds(path, &file.digest, file.size, shelter),
         }
     }
 }
 
-/// The files that a task reads, as they were before it.
+/// The files that a native task reads.
 pub(crate) struct Reading<'a> {
     watched: &'a Watched,
+    signature: &'a Signature,
     inputs: &'a [Value],
-    products: Vec<(&'a str, &'a Path, Option<Mark>)>,
+    shelter: Shelter,
 }
 
 impl Reading<'_> {
     /// Looks again when the task has ended.
-    pub(crate) fn after(&self) -> Result<(), Failure> {
-        let mut wrong = None;
-        for value in self.inputs {
+    pub(crate) fn after(&self) -> Result<(), (Failure, Vec<Spoiled>)> {
+        let mut message = None;
+        let mut spoiled = Vec::new();
+        for (port, value) in self.signature.inputs.iter().zip(self.inputs) {
             value.for_each_file(&mut |file| {
-                if let Some(path) = file.handle.path()
-                    && let Some((_, mark)) = self.watched.0.get(&**path)
-                    && Mark::of(path).ok() != *mark
-                {
-                    wrong.get_or_insert(format!(
-                        "`{}` changed while the task ran; inputs are only there to be read",
-                        path.display()
-                    ));
+                let Some(path) = file.handle.path() else {
+                    return;
+                };
+                if self.watched.holds(file, path, self.shelter) {
+                    return;
                 }
+                if self.watched.has(path) {
+                    message.get_or_insert(changed(&format!("`{}`", path.display())));
+                    return;
+                }
+                let said = changed(&format!("`{}`", port.name));
+                spoiled.push(Spoiled {
+                    path: path.to_path_buf(),
+                    digest: file.digest,
+                    message: said.clone(),
+                });
+                message.get_or_insert(said);
             });
         }
-        for (port, path, before) in &self.products {
-            if Mark::of(path).ok().map(Mark::of_contents) != *before {
-                wrong.get_or_insert(format!("`{port}` changed while the task ran"));
-            }
+        match message {
+            None => Ok(()),
+            Some(message) => Err((Failure::new(FailureKind::Input, message), spoiled)),
         }
-        wrong.map_or(Ok(()), |message| {
-            Err(Failure::new(FailureKind::Input, message))
-        })
     }
 }

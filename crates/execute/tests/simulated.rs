@@ -128,6 +128,7 @@ fn pool(folder: &Path, workers: usize) -> Pool {
             environment: Vec::new(),
             temporary: place("staging"),
             watched: Arc::default(),
+            sheltered: Vec::new(),
         },
         scratch: place("spilled"),
         stop: Stop::default(),

@@ -123,7 +123,7 @@ pub struct CommandTemplate {
     pub stderr: Option<Text>,
     /// Where the version of the tool comes from.
     pub version: Option<VersionSource>,
-    /// Scripts and other files it needs; they are linked into the work folder under the same names.
+    /// Scripts and other files it needs; they lie in the work folder under the same names.
     pub uses: Uses,
     /// The files that `uses` stands for, once somebody has looked: (path below the workflow's folder, where
     /// it really is, digest). Sorted by path.
@@ -139,6 +139,8 @@ pub struct UsedFile {
     pub path: Arc<std::path::Path>,
     /// Its contents.
     pub digest: Digest,
+    /// Whether it may be executed.
+    pub executable: bool,
 }
 
 impl CommandTemplate {
@@ -220,6 +222,9 @@ impl CommandTemplate {
             put(b"uses");
             put(file.name.as_bytes());
             put(&file.digest.0);
+            if file.executable {
+                put(b"executable");
+            }
         }
         format!("command-{}", Digest::of(&out).hex()).into()
     }

@@ -12,7 +12,8 @@ const BEGINNINGS: [&str; 4] = ["{in.", "{out.", "{param.", "{threads}"];
 
 impl CommandTemplate {
     /// Everything that [`CommandTemplate::version_for`] covers, as labels and texts: `command`, `stdin`, `env NAME`,
-    /// `input PORT`, `output PORT`, `uses PATH` (a digest), `tool` (the version of the program) and so on. Besides,
+    /// `input PORT`, `output PORT`, `uses PATH` (a digest, and whether it may be
+    /// executed), `tool` (the version of the program) and so on. Besides,
     /// `pure` where the operation is not.
     pub fn version_parts(
         &self,
@@ -37,7 +38,9 @@ impl CommandTemplate {
             put("tool".to_owned(), tool_version.to_owned());
         }
         for file in &self.used_files {
-            put(format!("uses {}", file.name), file.digest.hex());
+            let executable = if file.executable { ", executable" } else { "" };
+            let text = format!("{}{executable}", file.digest.hex());
+            put(format!("uses {}", file.name), text);
         }
         let declared = signature.inputs.iter().map(|port| &port.name);
         let ports: BTreeSet<_> = declared.chain(self.inputs.keys()).collect();

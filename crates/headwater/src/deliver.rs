@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -74,7 +75,17 @@ impl<'a> Deliverer<'a> {
             _ => {
                 let extension = extension(enactment, &requested.source, &value);
                 let stem = stem(&requested.output, &requested.index);
-                let path = self.write_at(&requested.output, &stem, &value, extension.as_deref())?;
+                let written = self.write_at(&requested.output, &stem, &value, extension.as_deref());
+                let path = match written {
+                    Err(error) if is_changed(&error) => {
+                        // Somebody wrote to it; whoever asks for it next makes it again.
+                        let mut digests = Vec::new();
+                        value.for_each_file(&mut |file| digests.push(file.digest));
+                        self.fetcher.spoiled(&digests);
+                        return Ok(None);
+                    }
+                    written => written?,
+                };
                 if let Some(product) = product(enactment, &requested.source)
                     && self.registry.codec(&value.value_type()).is_some()
                 {
@@ -243,6 +254,11 @@ impl<'a> Deliverer<'a> {
             }
         }
     }
+}
+
+/// Whether a file was not written because its bytes are not those that were made.
+fn is_changed(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::InvalidData)
 }
 
 /// Where an output goes, without its extension.

@@ -358,6 +358,22 @@ impl Fetch for StoreFetcher {
         matches
     }
 
+    fn spoiled(&self, digests: &[Digest]) {
+        for digest in digests {
+            // What is not what its name says is set aside.
+            let _ = self.store.verify_object(digest);
+        }
+        let mut stash = locked(&self.stash);
+        stash.spoiled = true;
+        stash.products.retain(|_, outputs| {
+            let mut is_whole = true;
+            for value in outputs.iter() {
+                value.for_each_file(&mut |file| is_whole &= !digests.contains(&file.digest));
+            }
+            is_whole
+        });
+    }
+
     fn claim(&self, recipe: &Recipe, key: Option<&Recipe>, restoring: bool) -> Claim {
         let Some(leases) = &self.leases else {
             return Claim::Granted(None);

@@ -9,12 +9,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
 use headwater_enact::Recall;
-use headwater_execute::{Execution, Fetch, Keeper, KeeperError, Lease, Made};
+use headwater_execute::{Execution, Fetch, Keeper, KeeperError, Lease, Made, Proven};
 use headwater_graph::{
     Digest, FileValue, Handle, Identity, Known, Outputs, Port, ProductRecord, Recipe, Records,
     Source, StoredOutput, TaskGraph, TaskId, Value, decode, encode, encoded_length, value_digest,
 };
-use headwater_remember::{Alias, Leases, ObjectSource, Pending, PendingObject, Store, Writer};
+use headwater_remember::{
+    Alias, Leases, Looked, ObjectSource, Pending, PendingObject, Store, Writer,
+};
 
 use crate::fetch::StoreFetcher;
 use crate::notes::{self, Details, Lost, LostProduct};
@@ -23,6 +25,8 @@ use crate::thrift::{Habits, Limit, Thrift};
 
 /// Values up to this size live in the record.
 const INLINE: u64 = 16 * 1024;
+/// So often a run makes products again that somebody wrote to.
+const MADE_AGAIN: u32 = 2;
 
 /// A product on its way.
 pub(crate) struct Message {
@@ -62,6 +66,10 @@ pub(crate) struct Stash {
     pub(crate) on_their_way: HashMap<Recipe, OnItsWay>,
     /// Things worth telling.
     pub(crate) notes: Vec<String>,
+    /// Files were handed to the store.
+    pub(crate) has_files: bool,
+    /// Products that this run has made may be gone: somebody wrote to them.
+    pub(crate) spoiled: bool,
 }
 
 /// What is on its way to the store, and what became of it.
@@ -132,6 +140,8 @@ pub(crate) struct StoreKeeper {
     /// The outputs, by operation.
     ports: Vec<Option<Arc<[Port]>>>,
     time: i64,
+    /// How often products were made again because somebody wrote to them.
+    made_again: u32,
 }
 
 impl StoreKeeper {
@@ -190,6 +200,7 @@ impl StoreKeeper {
             needs,
             ports: Vec::new(),
             time: crate::identifier::now(),
+            made_again: 0,
         }
     }
 
@@ -226,6 +237,20 @@ impl StoreKeeper {
             run: Arc::clone(&self.run),
             needs: self.needs.clone(),
         }
+    }
+
+    /// Whether products that this run has made may be gone because somebody wrote to them, since the last call. It is
+    /// said a few times at most: what is written to again and again cannot be made.
+    pub(crate) fn take_spoiled(&mut self) -> bool {
+        // Whether a file is what was made shows when it is placed.
+        let fetcher = self.eager_fetcher();
+        let _ = fetcher.pass();
+        if std::mem::take(&mut locked(&self.stash).has_files) {
+            let _ = fetcher.flush();
+        }
+        let spoiled = std::mem::take(&mut locked(&self.stash).spoiled);
+        self.made_again += u32::from(spoiled);
+        spoiled && self.made_again <= MADE_AGAIN
     }
 
     /// Brings back what is kept or on its way, and gives out leases.
@@ -370,16 +395,17 @@ fn keep_all(
     let mut thrift = Thrift::new(Arc::clone(&store), Arc::clone(habits), limit);
     let tickets = Tickets::default();
     let (held, own_stash) = (Arc::clone(&tickets), Arc::clone(stash));
-    let acknowledge = move |tickets: &[u64]| {
+    // Durable or given up, a product is not on its way any more, and somebody else may make it.
+    let ended = move |tickets: &[u64]| {
         if let Some(needs) = &needs {
             locked(needs).durable(tickets);
         }
         let mut held = locked(&held);
         let ended = tickets.iter().filter_map(|ticket| held.remove(ticket));
-        let durable: Vec<Recipe> = ended.map(|(_, recipe)| recipe).collect();
+        let recipes: Vec<Recipe> = ended.map(|(_, recipe)| recipe).collect();
         drop(held);
         let mut stash = locked(&own_stash);
-        let given = durable
+        let given = recipes
             .iter()
             .filter_map(|recipe| stash.on_their_way.remove(recipe));
         let given: Vec<OnItsWay> = given.collect();
@@ -387,7 +413,13 @@ fn keep_all(
         drop(given);
     };
     let room = backlog.most;
-    let writer = Writer::start_within(Arc::clone(&store), Box::new(acknowledge), room);
+    let (acknowledge, own_stash) = (ended.clone(), Arc::clone(stash));
+    let given_up = move |tickets: &[u64]| {
+        ended(tickets);
+        locked(&own_stash).spoiled = true;
+    };
+    let (acknowledge, given_up) = (Box::new(acknowledge), Box::new(given_up));
+    let writer = Writer::start_within(Arc::clone(&store), acknowledge, given_up, room);
     let mut next_ticket = 0;
     let mut trouble = None;
     let mut restored = Vec::new();
@@ -414,6 +446,12 @@ fn keep_all(
                     let flush = || {
                         let _ = writer.flush();
                     };
+                    let is_file = |(_, object): &(usize, PendingObject)| {
+                        matches!(object.source, ObjectSource::Digested(..))
+                    };
+                    if objects.iter().any(is_file) {
+                        locked(stash).has_files = true;
+                    }
                     let chosen = thrift.choose(&record, &ports, &made, &mut objects, &flush);
                     let dropped = chosen.as_deref().unwrap_or_default();
                     if let Some(product) = on_its_way(&record, &outputs, dropped) {
@@ -536,9 +574,15 @@ fn collect_objects(value: &Value, places: &Places, objects: &mut Vec<PendingObje
     let source = |file: &FileValue| {
         Some(Some(match &file.handle {
             Handle::Path(path) if path.starts_with(&places.staging) => {
-                // One that somebody has written to since is not what was made.
-                let size = std::fs::metadata(path).ok()?.len();
-                (size == file.size).then(|| ObjectSource::Staged(path.to_path_buf()))?
+                // One that somebody has written to since is not what was made, and is refused where it is placed.
+                let mark = Proven::here().take(path, &file.digest)?;
+                let looked = Looked {
+                    size: mark.size(),
+                    inode: mark.inode(),
+                    modified: mark.modified(),
+                    changed: mark.changed(),
+                };
+                ObjectSource::Digested(path.to_path_buf(), looked)
             }
             Handle::Path(path) if path.starts_with(&places.objects) => return Some(None),
             // Somebody else's file: it is copied, never linked. One that is gone or another by now leaves

@@ -1,7 +1,7 @@
 //! From a workflow file to a workflow whose operations have their versions.
 //!
-//! Law: the version of a program covers its template, the files it `uses` and what its version command
-//! prints, so that a change of any of them is a change of the recipe. A run works with copies of these files,
+//! Law: the version of a program covers its template, the files it `uses`, which of them may be executed, and what
+//! its version command prints, so that a change of any of them is a change of the recipe. A run works with copies of these files,
 //! which are what was digested.
 
 use std::collections::BTreeMap;
@@ -54,6 +54,7 @@ pub(crate) struct UsedCopy {
     from: PathBuf,
     to: PathBuf,
     digest: Digest,
+    executable: bool,
 }
 
 impl UsedCopy {
@@ -66,11 +67,13 @@ impl UsedCopy {
         fs::copy(&self.from, &self.to)
             .map_err(|source| Error::io("cannot copy", &self.from, source))?;
         let copied = fs::metadata(&self.to).and_then(|found| {
-            let executable = found.permissions().mode() & 0o111;
-            fs::set_permissions(&self.to, fs::Permissions::from_mode(0o444 | executable))
+            let mode = if self.executable { 0o555 } else { 0o444 };
+            fs::set_permissions(&self.to, fs::Permissions::from_mode(mode))?;
+            Ok(is_executable(&found) == self.executable)
         });
-        copied.map_err(|source| Error::io("cannot make read-only", &self.to, source))?;
-        if digests(std::slice::from_ref(&self.to), store)? == [self.digest] {
+        let is_same =
+            copied.map_err(|source| Error::io("cannot make read-only", &self.to, source))?;
+        if is_same && digests(std::slice::from_ref(&self.to), store)? == [self.digest] {
             return Ok(());
         }
         Err(Error::usage(
@@ -480,6 +483,10 @@ pub(crate) fn with_versions(
     Ok(versioned)
 }
 
+fn is_executable(found: &fs::Metadata) -> bool {
+    found.permissions().mode() & 0o111 != 0
+}
+
 /// The digests of files, which a store need not read again if it has seen them.
 fn digests(paths: &[PathBuf], store: Option<&Store>) -> Result<Vec<Digest>, Error> {
     if let Some(store) = store {
@@ -513,6 +520,7 @@ fn redirect(template: &mut CommandTemplate, folder: &Path, copies: &mut Vec<Used
                 from: from.to_path_buf(),
                 to,
                 digest: file.digest,
+                executable: file.executable,
             });
         }
     }
@@ -564,17 +572,18 @@ fn used_files(
     }
     let (names, paths): (Vec<String>, Vec<PathBuf>) = found.files.into_iter().unzip();
     let digests = digests(&paths, store)?;
-    let file = |((name, path), digest): ((String, PathBuf), _)| UsedFile {
-        name: name.into(),
-        path: path.into(),
-        digest,
+    let file = |((name, path), digest): ((String, PathBuf), _)| {
+        let found =
+            fs::metadata(&path).map_err(|source| Error::io("cannot find", &path, source))?;
+        Ok(UsedFile {
+            name: name.into(),
+            path: path.into(),
+            digest,
+            executable: is_executable(&found),
+        })
     };
-    Ok(names
-        .into_iter()
-        .zip(paths)
-        .zip(digests)
-        .map(file)
-        .collect())
+    let files = names.into_iter().zip(paths).zip(digests);
+    files.map(file).collect()
 }
 
 fn ask_version(operation: &str, command: &[Arc<str>], folder: &Path) -> Result<String, Error> {

@@ -203,6 +203,7 @@ pub(crate) fn run_graph_in(
                 environment: headwater_execute::inherited_environment(),
                 temporary: nowhere("staging"),
                 watched: Arc::default(),
+                sheltered: vec![nowhere("staging")],
             },
         },
         scratch: nowhere("spilled"),

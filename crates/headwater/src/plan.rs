@@ -336,7 +336,8 @@ pub(crate) fn recompute_lost(
     keeper: &mut StoreKeeper,
 ) -> Result<bool, Error> {
     let wanted = wanted_products(enactment);
-    forget_lost(enactment, keeper, wanted, true)
+    let spoiled = keeper.take_spoiled();
+    forget_lost(enactment, keeper, wanted, (true, spoiled))
 }
 
 /// The same for what the tasks that have to run read. A run finds out when it gets there; a plan says so
@@ -346,16 +347,21 @@ pub(crate) fn recompute_lost_inputs(
     keeper: &mut StoreKeeper,
 ) -> Result<bool, Error> {
     let read = read_products(enactment);
-    forget_lost(enactment, keeper, read, false)
+    forget_lost(enactment, keeper, read, (false, false))
 }
 
 fn forget_lost(
     enactment: &mut Enactment,
     keeper: &mut StoreKeeper,
     products: Products,
-    by_name: bool,
+    (by_name, spoiled): (bool, bool),
 ) -> Result<bool, Error> {
-    let is_known = |task: &TaskId| enactment.coordinator().state(*task) == State::Known;
+    // What was made in this run is there, unless somebody wrote to it.
+    let is_known = |task: &TaskId| match enactment.coordinator().state(*task) {
+        State::Known => true,
+        State::Done => spoiled,
+        _ => false,
+    };
     let (tasks, wanted): (Vec<TaskId>, Vec<(Recipe, Ports)>) = products
         .into_iter()
         .filter(|(task, _)| is_known(task))

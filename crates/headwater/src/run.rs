@@ -268,11 +268,13 @@ pub(crate) struct Places {
     staging: PathBuf,
     logs: PathBuf,
     logged: Arc<AtomicU64>,
+    objects: PathBuf,
     temporary: Option<PathBuf>,
 }
 
 impl Places {
     pub(crate) fn new(store: &Store, run: &str, read_only: bool) -> Places {
+        let objects = store.root().join("objects");
         if read_only {
             let folder = crate::temporary::folder(run);
             let place = |name: &str| folder.join(name);
@@ -281,6 +283,7 @@ impl Places {
                 staging: place("staging"),
                 logs: place("logs"),
                 logged: Arc::default(),
+                objects,
                 temporary: Some(folder),
             };
         }
@@ -289,6 +292,7 @@ impl Places {
             staging: store.staging_folder(run),
             logs: store.run_folder(run).join("logs"),
             logged: store.logged(),
+            objects,
             temporary: None,
         }
     }
@@ -310,6 +314,7 @@ impl Places {
             environment: headwater_execute::inherited_environment(),
             temporary: self.staging.clone(),
             watched,
+            sheltered: vec![self.objects.clone(), self.staging.clone()],
         }
     }
 

@@ -35,6 +35,7 @@ impl Habits {
 fn bytes_of(object: &PendingObject) -> u64 {
     match &object.source {
         ObjectSource::Staged(path) => std::fs::metadata(path).map_or(0, |found| found.len()),
+        ObjectSource::Digested(_, looked) => looked.size,
         ObjectSource::Bytes(bytes) => bytes.len() as u64,
         ObjectSource::Encoding(value) => encoded_length(value),
     }

@@ -31,10 +31,26 @@ pub enum ObjectSource {
     /// In a file, which becomes read-only and may be shared with the object: nobody may write to it any more. The
     /// path stays valid.
     Staged(PathBuf),
+    /// In such a file, whose bytes had the digest when it looked like this. One that looks different is read before
+    /// it is placed, and refused if its bytes are others.
+    Digested(PathBuf, Looked),
     /// In memory.
     Bytes(Vec<u8>),
     /// The canonical encoding of this value; it is never put together in memory.
     Encoding(Value),
+}
+
+/// What a file looked like when it was digested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Looked {
+    /// Its bytes.
+    pub size: u64,
+    /// Its number on its file system.
+    pub inode: u64,
+    /// When its contents were changed, in nanoseconds since 1970.
+    pub modified: i64,
+    /// When anything of it was changed, its names and its mode included.
+    pub changed: i64,
 }
 
 /// An object that a record speaks of.
@@ -59,7 +75,7 @@ impl Pending {
     /// The bytes it holds in memory apart from the record.
     pub(crate) fn bytes(&self) -> usize {
         let size = |object: &PendingObject| match &object.source {
-            ObjectSource::Staged(_) => 0,
+            ObjectSource::Staged(_) | ObjectSource::Digested(..) => 0,
             ObjectSource::Bytes(bytes) => bytes.len(),
             ObjectSource::Encoding(value) => usize::try_from(value.memory()).unwrap_or(usize::MAX),
         };

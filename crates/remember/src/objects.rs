@@ -26,7 +26,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::beneath::{Access, Root, is_planted};
 use crate::disk::{cannot, wait_for};
-use crate::keep::{ObjectSource, PendingObject};
+use crate::keep::{Looked, ObjectSource, PendingObject};
 use crate::store::{Mode, Store, now};
 
 /// Above this many files one synchronisation of the whole file system is cheaper than one for each.
@@ -66,6 +66,23 @@ impl Seen {
     }
 }
 
+impl Looked {
+    fn of(found: &fs::Metadata) -> Looked {
+        let Seen {
+            size,
+            inode,
+            modified,
+        } = Seen::of(found);
+        let changed = found.ctime().wrapping_mul(1_000_000_000);
+        Looked {
+            size,
+            inode,
+            modified,
+            changed: changed.wrapping_add(found.ctime_nsec()),
+        }
+    }
+}
+
 /// What became of the objects of a batch.
 #[derive(Debug, Default)]
 pub(crate) struct Placed {
@@ -98,15 +115,15 @@ fn is_placed(root: &Root, name: &Path, listed: &Seen, source: &ObjectSource) -> 
     };
     let is_staged = || match source {
         ObjectSource::Bytes(_) | ObjectSource::Encoding(_) => false,
-        ObjectSource::Staged(staged) => fs::metadata(staged)
+        ObjectSource::Staged(staged) | ObjectSource::Digested(staged, _) => fs::metadata(staged)
             .is_ok_and(|staged| (staged.dev(), staged.ino()) == (found.dev(), found.ino())),
     };
     found.is_file() && (Seen::of(&found) == *listed || (found.len() == listed.size && is_staged()))
 }
 
 /// What a file of this size looks like, if its contents have this digest.
-fn contents_are(root: &Root, name: &Path, size: u64, digest: &Digest) -> Option<Seen> {
-    let mut file = root.file(name, Access::Read).ok()?;
+fn contents_are(file: io::Result<File>, size: u64, digest: &Digest) -> Option<Seen> {
+    let mut file = file.ok()?;
     let before = Seen::of(&file.metadata().ok()?);
     if before.size != size {
         return None;
@@ -178,9 +195,19 @@ impl Store {
         let start = Instant::now();
         let mut placed = Placed::default();
         let mut incoming = Vec::new();
-        for object in self.not_durable(objects, &mut placed)? {
-            match self.bring_in(&object.source) {
-                Ok(name) => incoming.push((object.digest, name)),
+        let all: Vec<&PendingObject> = objects.collect();
+        for object in self.not_durable(&all, &mut placed)? {
+            let brought = self.bring_in(object).or_else(|error| {
+                // The same may be there a second time, made again because somebody wrote to the first.
+                let same = |other: &&&PendingObject| {
+                    other.digest == object.digest && other.source != object.source
+                };
+                let others = all.iter().filter(same);
+                let mut others = others.map(|other| self.bring_in(other));
+                others.find(Result::is_ok).unwrap_or(Err(error))
+            });
+            match brought {
+                Ok((name, seen)) => incoming.push((object.digest, name, seen)),
                 Err(error) => {
                     placed.refused.insert(object.digest, error);
                 }
@@ -197,20 +224,27 @@ impl Store {
         if incoming.len() > MANY {
             sync_all()?;
         } else {
-            for (_, name) in &incoming {
+            for (_, name, _) in &incoming {
                 (root.file(name, Access::Read))
                     .and_then(|file| file.sync_all())
                     .map_err(cannot("synchronise", &root.at(name)))?;
             }
         }
         let mut touched = BTreeSet::new();
-        for (digest, incoming) in incoming {
+        for (digest, incoming, seen) in incoming {
             let name = object_name(&digest);
             self.give_name(&incoming, &name, &mut touched)?;
-            let found = root
-                .metadata(&name)
-                .map_err(cannot("find", &root.at(&name)))?;
-            placed.durable.push((digest, Seen::of(&found)));
+            let seen = match seen {
+                // One that was written to since does not look like this, and is read before it is given out.
+                Some(seen) => seen,
+                None => {
+                    let found = root
+                        .metadata(&name)
+                        .map_err(cannot("find", &root.at(&name)))?;
+                    Seen::of(&found)
+                }
+            };
+            placed.durable.push((digest, seen));
         }
         if touched.len() > MANY {
             sync_all()?;
@@ -230,10 +264,10 @@ impl Store {
     /// The objects, each once, that are not known to be durable.
     fn not_durable<'a>(
         &self,
-        objects: impl Iterator<Item = &'a PendingObject>,
+        objects: &[&'a PendingObject],
         placed: &mut Placed,
     ) -> Result<Vec<&'a PendingObject>, StoreError> {
-        let mut wanted: Vec<&PendingObject> = objects.collect();
+        let mut wanted: Vec<&PendingObject> = objects.to_vec();
         if wanted.is_empty() {
             return Ok(wanted);
         }
@@ -262,7 +296,11 @@ impl Store {
                 // In a store that was copied, all files look changed. What somebody may be reading is not replaced
                 // by the same.
                 let name = object_name(&object.digest);
-                let right = contents_are(self.beneath(), &name, seen.size, &object.digest);
+                let right = contents_are(
+                    self.beneath().file(&name, Access::Read),
+                    seen.size,
+                    &object.digest,
+                );
                 let is_right = right.is_some();
                 placed
                     .durable
@@ -274,29 +312,71 @@ impl Store {
         Ok(wanted)
     }
 
-    /// Brings bytes to a read-only file of our own beside the objects; returns its name.
-    fn bring_in(&self, source: &ObjectSource) -> Result<PathBuf, StoreError> {
+    /// Brings bytes to a read-only file of our own beside the objects. Gives its name and, if it was digested before,
+    /// what it looks like as long as nobody writes to it.
+    fn bring_in(&self, object: &PendingObject) -> Result<(PathBuf, Option<Seen>), StoreError> {
         let (root, name) = (self.beneath(), self.incoming_name()?);
         let path = root.at(&name);
-        let brought = match source {
-            ObjectSource::Bytes(bytes) => write_object(root, &name, |file| file.write_all(bytes))
-                .map_err(cannot("write", &path)),
+        let writing = |written: io::Result<()>| written.map(|()| None);
+        let brought = match &object.source {
+            ObjectSource::Bytes(bytes) => {
+                writing(write_object(root, &name, |file| file.write_all(bytes)))
+                    .map_err(cannot("write", &path))
+            }
             ObjectSource::Encoding(value) => {
-                write_object(root, &name, |file| encode_to(value, file))
+                writing(write_object(root, &name, |file| encode_to(value, file)))
                     .map_err(cannot("write", &path))
             }
             ObjectSource::Staged(staged) => {
-                link_or_copy(staged, root, &name).map_err(cannot("store", staged))
+                writing(link_or_copy(staged, root, &name)).map_err(cannot("store", staged))
+            }
+            ObjectSource::Digested(staged, looked) => {
+                self.bring_digested(object, staged, looked, &name)
             }
         };
         match brought {
-            Ok(()) => Ok(name),
+            Ok(seen) => Ok((name, seen)),
             Err(error) => {
                 // On a full disk the beginning of an object would only take room away from others.
                 let _ = root.remove_file(&name);
                 Err(error)
             }
         }
+    }
+
+    /// Brings in a file that was digested when it looked like this, if it still is what it was.
+    fn bring_digested(
+        &self,
+        object: &PendingObject,
+        staged: &Path,
+        looked: &Looked,
+        name: &Path,
+    ) -> Result<Option<Seen>, StoreError> {
+        let root = self.beneath();
+        let finding = |found: io::Result<fs::Metadata>| found.map_err(cannot("find", staged));
+        let damaged = || {
+            let what = format!("`{}`, written to after it was made", staged.display());
+            self.note_damage(what.clone());
+            StoreError::Damaged { what }
+        };
+        let before = finding(fs::metadata(staged))?;
+        let is_right = Looked::of(&before) == *looked
+            || contents_are(File::open(staged), looked.size, &object.digest).is_some();
+        if !is_right {
+            return Err(damaged());
+        }
+        link_or_copy(staged, root, name).map_err(cannot("store", staged))?;
+        // What was written before or during a copy is in it; a link shows it as well.
+        let (after, brought) = (
+            finding(fs::metadata(staged))?,
+            finding(root.metadata(name))?,
+        );
+        let seen = Seen::of(&before);
+        if Seen::of(&after) != seen || brought.len() != seen.size {
+            return Err(damaged());
+        }
+        let is_link = brought.ino() == seen.inode && brought.dev() == before.dev();
+        Ok(Some(if is_link { seen } else { Seen::of(&brought) }))
     }
 
     fn give_name(

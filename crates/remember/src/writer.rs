@@ -1,7 +1,8 @@
 //! A thread that groups what many threads submit into few commits.
 //!
 //! Law: a ticket is acknowledged once, after everything its product consists of is durable, and not at all if that
-//! failed. Submitting is cheap until the queue is full; then it waits, so that memory stays bounded. The first error
+//! failed. A product whose bytes somebody changed before they were stored is given up, which is no trouble of the
+//! store: it can be made again. Submitting is cheap until the queue is full; then it waits, so that memory stays bounded. The first error
 //! is kept and told by [`Writer::flush`], [`Writer::close`] and [`Writer::failed`]; later batches are still tried,
 //! because a full disk may have room again, and each product kept is one less to make.
 
@@ -26,8 +27,8 @@ const QUEUE: usize = 2 * BATCH;
 /// The most bytes of objects in memory that wait or are being written, unless somebody says otherwise.
 const QUEUE_BYTES: u64 = 256 << 20;
 
-/// Called with the tickets of each batch when it is durable.
-type Acknowledge = Box<dyn Fn(&[u64]) + Send>;
+/// Called with the tickets of a batch when they are durable, or given up.
+type Tell = Box<dyn Fn(&[u64]) + Send>;
 
 /// What the thread and those who submit share.
 #[derive(Debug, Default)]
@@ -72,20 +73,25 @@ pub struct Writer {
 
 impl Writer {
     /// Starts the thread. `acknowledged` is called on it with the tickets of each batch that has become durable.
-    pub fn start(store: Arc<Store>, acknowledged: Acknowledge) -> Writer {
-        Writer::start_within(store, acknowledged, QUEUE_BYTES)
+    pub fn start(store: Arc<Store>, acknowledged: Tell) -> Writer {
+        Writer::start_within(store, acknowledged, Box::new(|_| ()), QUEUE_BYTES)
     }
 
-    /// As [`start`](Self::start); objects that wait or are being written take at most `room` bytes of memory, or are
-    /// alone.
-    pub fn start_within(store: Arc<Store>, acknowledged: Acknowledge, room: u64) -> Writer {
+    /// As [`start`](Self::start); `given_up` is called with the tickets of products whose bytes are not what was
+    /// digested. Objects that wait or are being written take at most `room` bytes of memory, or are alone.
+    pub fn start_within(
+        store: Arc<Store>,
+        acknowledged: Tell,
+        given_up: Tell,
+        room: u64,
+    ) -> Writer {
         let shared = Arc::new(Shared::default());
         let own = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("headwater-writer".to_owned())
             .spawn(move || {
                 let end = Ended(own);
-                work(&store, &end.0, &acknowledged);
+                work(&store, &end.0, &acknowledged, &given_up);
             })
             .inspect_err(|error| {
                 let mut state = locked(&shared.state);
@@ -200,7 +206,7 @@ impl Drop for Ended {
     }
 }
 
-fn work(store: &Store, shared: &Shared, acknowledged: &Acknowledge) {
+fn work(store: &Store, shared: &Shared, acknowledged: &Tell, given_up: &Tell) {
     while let Some((first, batch)) = next_batch(shared) {
         let kept = store.keep(&batch);
         let count = batch.len();
@@ -221,7 +227,17 @@ fn work(store: &Store, shared: &Shared, acknowledged: &Acknowledge) {
                 if !tickets.is_empty() {
                     acknowledged(&tickets);
                 }
-                left_out.into_iter().next().map(|(_, error)| error)
+                let is_changed = |error: &StoreError| matches!(error, StoreError::Damaged { .. });
+                let changed: Vec<u64> = left_out
+                    .iter()
+                    .filter(|(_, error)| is_changed(error))
+                    .map(|(position, _)| first + *position as u64)
+                    .collect();
+                if !changed.is_empty() {
+                    given_up(&changed);
+                }
+                let mut errors = left_out.into_iter().map(|(_, error)| error);
+                errors.find(|error| !is_changed(error))
             }
             Err(error) => Some(error),
         };

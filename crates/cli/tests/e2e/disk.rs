@@ -408,12 +408,7 @@ operations:
     assert!(!ran.stderr.contains(acts), "{:?}", ran.stderr);
     assert!(!ran.stdout.contains(acts), "{:?}", ran.stdout);
     let folder = place.last();
-    for name in [
-        "failures.txt",
-        "trace.tsv",
-        "inputs.yaml",
-        "report.html",
-    ] {
+    for name in ["failures.txt", "trace.tsv", "inputs.yaml", "report.html"] {
         let text = read(&folder.join(name));
         assert!(!text.contains(acts), "{name}: {text:?}");
     }

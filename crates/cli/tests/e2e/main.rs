@@ -13,6 +13,7 @@ mod docs;
 mod examples;
 mod explain;
 mod failures;
+mod given;
 mod hard;
 mod imaging;
 mod interrupt;

@@ -17,7 +17,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Exit, ExitStatusKind, Request, SpawnError};
+use super::{Exit, ExitStatusKind, Namespace, Request, SpawnError};
 
 /// Above this a length can only be a sign of a broken stream: the kernel itself refuses arguments
 /// and environments of more than a few megabytes.
@@ -144,6 +144,16 @@ impl Message {
         }
         writer.optional(request.timeout, Writer::duration);
         writer.duration(request.grace);
+        let namespace = &request.namespace;
+        writer.integer(namespace.read_only.len() as u64);
+        for path in &namespace.read_only {
+            writer.text(path.as_os_str());
+        }
+        writer.integer(namespace.over.len() as u64);
+        for (path, at) in &namespace.over {
+            writer.text(path.as_os_str());
+            writer.text(at.as_os_str());
+        }
         writer.finish().ok_or_else(|| SpawnError::Start {
             program: request.program.clone(),
             source: io::Error::from_raw_os_error(libc::E2BIG),
@@ -201,6 +211,7 @@ const NOT_EXECUTABLE: u8 = 1;
 const FOLDER: u8 = 2;
 const FILE: u8 = 3;
 const OTHER: u8 = 4;
+const NAMESPACE: u8 = 5;
 
 fn refusal(error: &SpawnError) -> (u8, &OsStr, Option<&io::Error>) {
     match error {
@@ -211,6 +222,7 @@ fn refusal(error: &SpawnError) -> (u8, &OsStr, Option<&io::Error>) {
         SpawnError::Start { program, source } => (OTHER, program, Some(source)),
         SpawnError::Invalid { program, .. } => (OTHER, program, None),
         SpawnError::Cancelled | SpawnError::HelperDied => (OTHER, OsStr::new(""), None),
+        SpawnError::Namespace { source } => (NAMESPACE, OsStr::new(""), Some(source)),
         SpawnError::Lane { source } => (OTHER, OsStr::new(""), Some(source)),
     }
 }
@@ -233,6 +245,10 @@ pub(super) fn read_order(message: &[u8]) -> io::Result<Order> {
             ],
             timeout: reader.optional(Reader::duration)?,
             grace: reader.duration()?,
+            namespace: Namespace {
+                read_only: reader.list(Reader::path)?,
+                over: reader.list(|reader| Ok((reader.path()?, reader.path()?)))?,
+            },
         }))),
         CANCEL => Ok(Order::Cancel),
         _ => Err(malformed()),
@@ -275,6 +291,7 @@ pub(super) fn read_reply(message: &[u8]) -> io::Result<Reply> {
                     path: subject.into(),
                     source,
                 },
+                NAMESPACE => SpawnError::Namespace { source },
                 _ => SpawnError::Start {
                     program: subject,
                     source,

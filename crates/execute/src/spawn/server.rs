@@ -378,8 +378,7 @@ impl Lane {
                 libc::c_int::try_from(rounded).unwrap_or(libc::c_int::MAX)
             });
             let [output, error] = captures.descriptors();
-            let mut watched =
-                [group.ended_descriptor(), lane, helper, output, error].map(readable);
+            let mut watched = [group.ended_descriptor(), lane, helper, output, error].map(readable);
             let interrupted = !poll(&mut watched, milliseconds);
             let [ended, heard, forsaken, output, error] =
                 watched.map(|watched| watched.revents != 0);

@@ -16,6 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::capture::Ends;
+use super::namespace::{self, Prepared};
 use super::{ExitStatusKind, Request, SpawnError};
 
 /// Where programs are looked for if the request's environment has no `PATH`, as `execvp` does.
@@ -185,12 +186,22 @@ fn spawn(request: &Request, ends: Ends) -> Result<libc::pid_t, SpawnError> {
             command.stderr(stream(stderr, &request.stderr)?);
         }
     }
+    if !request.namespace.is_empty() {
+        let prepared = Prepared::new(request);
+        // SAFETY: `enter` only makes system calls, and touches no memory but what was prepared before.
+        unsafe { command.pre_exec(move || prepared.enter()) };
+    }
 
     let mut pauses = BUSY_PAUSES.iter();
     loop {
         match command.spawn() {
             // Dropping the handle neither waits for the child nor ends it.
             Ok(child) => return Ok(child.id().cast_signed()),
+            Err(error) if namespace::is_refusal(&error) => {
+                return Err(SpawnError::Namespace {
+                    source: namespace::reason(&error),
+                });
+            }
             Err(error) => match (error.raw_os_error(), pauses.next()) {
                 (Some(libc::ETXTBSY), Some(&pause)) => thread::sleep(pause),
                 _ => return Err(explain(request, &program, error)),

@@ -85,14 +85,17 @@ fn what_changes_the_version_of_a_command() {
     check("stdin", &|t| t.stdin = Some(literal("x")));
     check("stdout", &|t| t.stdout = Some(literal("x")));
     check("stderr", &|t| t.stderr = Some(literal("x")));
-    check("a used file", &|t| {
-        let (name, path) = ("s.sh".into(), std::path::Path::new("s.sh").into());
-        t.used_files = vec![UsedFile {
-            name,
-            path,
-            digest: Digest::of(b"x"),
-        }];
-    });
+    let used = |executable| UsedFile {
+        name: "s.sh".into(),
+        path: std::path::Path::new("s.sh").into(),
+        digest: Digest::of(b"x"),
+        executable,
+    };
+    check("a used file", &|t| t.used_files = vec![used(false)]);
+    let (mut data, mut program) = (template(), template());
+    data.used_files = vec![used(false)];
+    program.used_files = vec![used(true)];
+    assert_ne!(data.version(None), program.version(None));
     assert_ne!(template().version(Some("2.0")), base);
 }
 

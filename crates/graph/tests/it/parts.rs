@@ -92,11 +92,12 @@ fn template() -> impl Strategy<Value = CommandTemplate> {
                 optional,
             }
         });
-    let used = btree_map("[ab]", 0u8..2, 0..3).prop_map(|files| {
-        let file = |(name, contents): (String, u8)| UsedFile {
+    let used = btree_map("[ab]", (0u8..2, any::<bool>()), 0..3).prop_map(|files| {
+        let file = |(name, (contents, executable)): (String, (u8, bool))| UsedFile {
             path: std::path::Path::new(&name).into(),
             name: name.into(),
             digest: Digest::of(&[contents]),
+            executable,
         };
         files.into_iter().map(file).collect::<Vec<_>>()
     });
@@ -242,6 +243,7 @@ fn parts_are_what_people_wrote() {
             name: "a.sh".into(),
             path: std::path::Path::new("a.sh").into(),
             digest: Digest::of(b""),
+            executable: true,
         }],
     };
     let mut signature = Signature::new("tool", "").input("image", Type::File);
@@ -251,7 +253,7 @@ fn parts_are_what_people_wrote() {
         .iter()
         .map(|(label, text)| (label.as_str(), text.as_str()))
         .collect();
-    let digest = Digest::of(b"").hex();
+    let program = format!("{}, executable", Digest::of(b"").hex());
     assert_eq!(
         parts,
         [
@@ -259,7 +261,7 @@ fn parts_are_what_people_wrote() {
             ("stdout", "out.txt"),
             ("env LANG", "C"),
             ("tool", "2.0\n"),
-            ("uses a.sh", &digest),
+            ("uses a.sh", &program),
             ("input image", "file, extension png"),
             ("output text", "file, optional, path out.txt"),
             ("pure", "false"),

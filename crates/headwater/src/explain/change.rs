@@ -295,12 +295,23 @@ fn version(
     new: &Option<String>,
 ) -> fmt::Result {
     if let Some(file) = part.strip_prefix("uses ") {
-        let digest = |text: &String| text.chars().take(12).collect::<String>();
+        // What follows a digest is whether the file may be executed.
+        let digest = |text: &String| {
+            let digest = text.split(',').next().unwrap_or_default();
+            digest.chars().take(12).collect::<String>()
+        };
         return match (old, new) {
-            (Some(old), Some(new)) => {
+            (Some(old), Some(new)) if digest(old) != digest(new) => {
                 let (old, new) = (digest(old), digest(new));
                 write!(out, "the file `{file}` changed ({old} -> {new})")
             }
+            (Some(_), Some(new)) if new.ends_with("executable") => {
+                write!(
+                    out,
+                    "the file `{file}` may be executed, and could not before"
+                )
+            }
+            (Some(_), Some(_)) => write!(out, "the file `{file}` can no longer be executed"),
             (None, _) => write!(out, "the file `{file}` is used, and was not before"),
             (Some(_), None) => write!(out, "the file `{file}` is no longer used"),
         };
@@ -748,6 +759,8 @@ mod tests {
             ("tool", "1.0\n"),
             ("uses a.py", "0123456789abcdef"),
             ("uses b.py", "00"),
+            ("uses d.py", "11"),
+            ("uses e.py", "11, executable"),
             ("env LANG", "C"),
         ]);
         let new = parts(&[
@@ -755,6 +768,8 @@ mod tests {
             ("tool", "1.1\n"),
             ("uses a.py", "ffffffffffffffff"),
             ("uses c.py", "00"),
+            ("uses d.py", "11, executable"),
+            ("uses e.py", "11"),
             ("env LANG", "C"),
         ]);
         let changes = version_changes(("x", Some(&old)), ("y", Some(&new)));
@@ -766,6 +781,8 @@ mod tests {
                 "the version of its program: 1.0 -> 1.1",
                 "the file `a.py` changed (0123456789ab -> ffffffffffff)",
                 "the file `c.py` is used, and was not before",
+                "the file `d.py` may be executed, and could not before",
+                "the file `e.py` can no longer be executed",
                 "the file `b.py` is no longer used",
             ]
         );

@@ -177,6 +177,7 @@ impl Engine {
                 work: within("work"),
                 staging: within("staging"),
                 logs: within("logs"),
+                sheltered: vec![within("staging")],
             },
             scratch: Temporary(scratch),
             heard: Heard::default(),
@@ -253,6 +254,7 @@ impl Engine {
                 work: commands.work,
                 staging: commands.temporary,
                 logs: commands.logs,
+                sheltered: commands.sheltered,
             };
             let room = budget::for_store(self.memory);
             let keeper = StoreKeeper::within(Arc::clone(&store), recording.run(), None, room);

@@ -25,6 +25,8 @@ pub struct Folders {
     pub staging: PathBuf,
     /// Where what programs say is kept.
     pub logs: PathBuf,
+    /// Folders with files that programs are given and never write to.
+    pub sheltered: Vec<PathBuf>,
 }
 
 /// What an executor works with in one round.
@@ -118,6 +120,7 @@ impl Executor for Threads {
                 environment: headwater_execute::inherited_environment(),
                 temporary: round.folders.staging.clone(),
                 watched: round.watched,
+                sheltered: round.folders.sheltered.clone(),
             },
             scratch: self.spilled.clone(),
             stop: round.stop.clone(),

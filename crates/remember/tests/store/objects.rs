@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::common::{Case, bytes, pending, record, run, staged};
 use headwater_graph::{Digest, Known, Objects, StoreError};
-use headwater_remember::{Mode, ObjectSource, Pending, PendingObject};
+use headwater_remember::{Looked, Mode, ObjectSource, Pending, PendingObject};
 
 fn digest(number: u64) -> Digest {
     Digest::of(&bytes(number))
@@ -250,4 +250,120 @@ fn good_bytes_take_the_place_of_changed_ones() {
         objects: vec![shared],
     }]);
     assert_eq!(case.store.path(&digest(0)), None);
+}
+
+/// What a file looks like now.
+fn looked(path: &std::path::Path) -> Looked {
+    let found = fs::metadata(path).unwrap();
+    let nanoseconds = |seconds: i64, rest: i64| seconds * 1_000_000_000 + rest;
+    Looked {
+        size: found.len(),
+        inode: found.ino(),
+        modified: nanoseconds(found.mtime(), found.mtime_nsec()),
+        changed: nanoseconds(found.ctime(), found.ctime_nsec()),
+    }
+}
+
+/// A product with a staged file that was digested just now.
+fn digested(case: &Case, number: u64) -> (Pending, PathBuf) {
+    let mut pending = staged(&case.store, "run", number);
+    let ObjectSource::Staged(path) = pending.objects[0].source.clone() else {
+        panic!("it is staged");
+    };
+    pending.objects[0].source = ObjectSource::Digested(path.clone(), looked(&path));
+    (pending, path)
+}
+
+/// Gives the products to a writer; the tickets that were acknowledged, those that were given up, and whether there was
+/// any trouble.
+fn written(case: &Case, products: Vec<Pending>) -> (Vec<u64>, Vec<u64>, bool) {
+    use std::sync::{Arc, Mutex};
+    let (kept, left) = (
+        Arc::new(Mutex::new(Vec::new())),
+        Arc::new(Mutex::new(Vec::new())),
+    );
+    let tell = |list: &Arc<Mutex<Vec<u64>>>| {
+        let list = Arc::clone(list);
+        Box::new(move |tickets: &[u64]| list.lock().unwrap().extend(tickets))
+    };
+    let store = Arc::clone(&case.store);
+    let writer = headwater_remember::Writer::start_within(store, tell(&kept), tell(&left), 1 << 20);
+    for product in products {
+        writer.submit(product);
+    }
+    let trouble = writer.close().is_err();
+    let (kept, left) = (kept.lock().unwrap().clone(), left.lock().unwrap().clone());
+    (kept, left, trouble)
+}
+
+#[test]
+fn a_file_that_changed_after_it_was_digested_is_refused() {
+    // Another size, the same size, and the same size and time.
+    for change in ["append", "write", "set back"] {
+        let case = Case::new();
+        case.store.begin_run(&run("run")).unwrap();
+        let (bad, path) = digested(&case, 0);
+        let (good, _) = digested(&case, 1);
+        let time = fs::metadata(&path).unwrap().modified().unwrap();
+        let mut contents = bytes(0);
+        match change {
+            "append" => contents.push(b'x'),
+            _ => contents[0] ^= 1,
+        }
+        overwrite(&path, &contents);
+        if change == "set back" {
+            let file = fs::File::options().write(true).open(&path).unwrap();
+            let times = fs::FileTimes::new().set_modified(time);
+            file.set_times(times).unwrap();
+        }
+        assert_eq!(
+            written(&case, vec![bad, good]),
+            (vec![1], vec![0], false),
+            "{change}"
+        );
+        assert!(case.store.path(&digest(0)).is_none(), "{change}");
+        assert_eq!(case.store.read(&digest(1)).unwrap(), bytes(1));
+        // The same again, made anew.
+        let (good, _) = digested(&case, 0);
+        assert_eq!(written(&case, vec![good]), (vec![0], vec![], false));
+        assert_eq!(case.store.read(&digest(0)).unwrap(), bytes(0));
+    }
+}
+
+#[test]
+fn what_was_made_again_takes_the_place_of_what_was_refused() {
+    let case = Case::new();
+    case.store.begin_run(&run("run")).unwrap();
+    let (bad, path) = digested(&case, 0);
+    fs::rename(&path, path.with_extension("bad")).unwrap();
+    let mut bad = bad;
+    bad.objects[0].source = ObjectSource::Digested(
+        path.with_extension("bad"),
+        looked(&path.with_extension("bad")),
+    );
+    overwrite(&path.with_extension("bad"), b"something else");
+    let (good, _) = digested(&case, 0);
+    let (kept, left, trouble) = written(&case, vec![bad, good]);
+    assert!(!trouble && left.is_empty(), "{left:?}");
+    assert_eq!(
+        kept,
+        [0, 1],
+        "both speak of the same bytes, which are there"
+    );
+    assert_eq!(case.store.read(&digest(0)).unwrap(), bytes(0));
+}
+
+#[test]
+fn an_object_is_listed_as_it_looked_when_it_was_digested() {
+    let case = Case::new();
+    case.store.begin_run(&run("run")).unwrap();
+    let (pending, path) = digested(&case, 0);
+    // Another mode and another name are no change.
+    fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+    case.keep([pending]);
+    assert!(case.store.path(&digest(0)).is_some());
+    let mut contents = bytes(0);
+    contents[0] ^= 1;
+    overwrite(&path, &contents);
+    assert!(case.store.path(&digest(0)).is_none(), "it is read first");
 }

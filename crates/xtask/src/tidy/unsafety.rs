@@ -41,6 +41,10 @@ const ALLOWED: &[(&str, &str)] = &[
         "settings of the allocator that the standard library does not know",
     ),
     (
+        "crates/execute/src/spawn/namespace.rs",
+        "mount namespaces, made between `fork` and `exec`",
+    ),
+    (
         "crates/execute/src/spawn/orphans.rs",
         "adopting, waiting for and ending processes that somebody else has started",
     ),
@@ -55,6 +59,10 @@ const ALLOWED: &[(&str, &str)] = &[
     (
         "crates/execute/src/spawn/start.rs",
         "groups of processes: waiting with the memory they took, signals",
+    ),
+    (
+        "crates/execute/src/system.rs",
+        "sharing blocks of files, and asking who writes to one",
     ),
     (
         "crates/execute/tests/spawn.rs",

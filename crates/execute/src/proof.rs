@@ -1,0 +1,298 @@
+//! Files whose bytes are known to be right, and what they looked like then.
+//!
+//! Law: a file is taken for what its digest says only if it looks as it did when it was digested, or is digested
+//! again now. What a file looks like is its device, inode, size, and times of modification and change; the time of
+//! change cannot be set by anybody, but another name or another mode changes it too, so a different one is a reason
+//! to read the file and not yet a finding.
+
+use std::collections::HashMap;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use headwater_graph::{ContentHasher, Digest};
+
+/// How often a file that changes while it is read is read again.
+const ATTEMPTS: usize = 3;
+/// Clocks of file systems are coarse: two changes within a tick give the same time. Ticks are at most this long.
+const TICK: Duration = Duration::from_millis(20);
+/// Larger files stay in the list: they are given by links. Smaller ones are read whenever they are given.
+const STAYS: u64 = 1 << 20;
+
+/// What the file system says of a file; it changes when somebody writes to the file or replaces it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: i64,
+    changed: i64,
+}
+
+impl Mark {
+    /// The mark of the file at `path`, links followed.
+    pub fn of(path: &Path) -> io::Result<Mark> {
+        Ok(Mark::from(&fs::metadata(path)?))
+    }
+
+    /// Its size in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The number of the file on its file system.
+    pub fn inode(&self) -> u64 {
+        self.inode
+    }
+
+    /// When its contents were changed, in nanoseconds since 1970.
+    pub fn modified(&self) -> i64 {
+        self.modified
+    }
+
+    /// When anything of it was changed, in nanoseconds since 1970.
+    pub fn changed(&self) -> i64 {
+        self.changed
+    }
+
+    /// Whether nothing differs but what another name or another mode changes.
+    fn has_contents_of(&self, other: &Mark) -> bool {
+        let changed = other.changed;
+        Mark { changed, ..*self } == *other
+    }
+
+    /// Whether another change from now on shows.
+    fn is_settled(&self) -> bool {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        i128::try_from(now.as_nanos()).unwrap_or(0) - i128::from(self.changed)
+            > TICK.as_nanos().cast_signed()
+    }
+}
+
+impl From<&Metadata> for Mark {
+    fn from(found: &Metadata) -> Mark {
+        let nanoseconds =
+            |seconds: i64, rest: i64| seconds.wrapping_mul(1_000_000_000).wrapping_add(rest);
+        Mark {
+            device: found.dev(),
+            inode: found.ino(),
+            size: found.len(),
+            modified: nanoseconds(found.mtime(), found.mtime_nsec()),
+            changed: nanoseconds(found.ctime(), found.ctime_nsec()),
+        }
+    }
+}
+
+/// The digest of a file, and the mark that belongs to it.
+pub(crate) fn read_digest(path: &Path) -> io::Result<(Digest, Mark)> {
+    for _ in 0..ATTEMPTS {
+        if let Some(found) = digest_open(&mut File::open(path)?)? {
+            return Ok(found);
+        }
+    }
+    Err(io::Error::other("it keeps changing"))
+}
+
+/// The digest of an open file that was not read yet; `None` if it changed meanwhile.
+fn digest_open(file: &mut File) -> io::Result<Option<(Digest, Mark)>> {
+    let before = Mark::from(&file.metadata()?);
+    let room = usize::try_from(before.size).unwrap_or(usize::MAX);
+    let mut buffer = vec![0; room.clamp(1, 1 << 18)];
+    let mut hasher = ContentHasher::new();
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => hasher.update(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let after = Mark::from(&file.metadata()?);
+    Ok((before == after).then(|| (hasher.finish(), after)))
+}
+
+/// What is known of a file.
+#[derive(Debug, Clone, Copy)]
+struct Proof {
+    digest: Digest,
+    mark: Mark,
+    /// A change after it was looked at would have given another mark.
+    settled: bool,
+}
+
+/// How far tasks are kept from writing to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shelter {
+    /// They cannot: its mark without the time of change is enough.
+    Sheltered,
+    /// They can, and may set the time of modification back.
+    Open,
+}
+
+/// Files whose bytes are known to be right. There is one list in a process, because its runs share stores and files;
+/// a file is known by its inode, whatever names it has.
+#[derive(Debug, Default)]
+pub struct Proven(Mutex<HashMap<(u64, u64), Proof>>);
+
+static PROVEN: LazyLock<Proven> = LazyLock::new(Proven::default);
+
+impl Proven {
+    /// The list of this process.
+    pub fn here() -> &'static Proven {
+        &PROVEN
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(u64, u64), Proof>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The file with this mark has these bytes.
+    pub(crate) fn learn(&self, digest: Digest, mark: Mark) {
+        let proof = Proof {
+            digest,
+            mark,
+            settled: mark.is_settled(),
+        };
+        self.lock().insert((mark.device, mark.inode), proof);
+    }
+
+    /// What a file looked like when its bytes were found to have this digest; it is read if nobody knows, and `None` if
+    /// they are others. What is known of a small file is given once.
+    pub fn take(&self, path: &Path, digest: &Digest) -> Option<Mark> {
+        let now = Mark::of(path).ok()?;
+        let key = (now.device, now.inode);
+        let mut list = self.lock();
+        let known = list.get(&key).filter(|known| known.digest == *digest);
+        let Some(mark) = known.map(|known| known.mark) else {
+            drop(list);
+            return read_digest(path)
+                .ok()
+                .filter(|(found, _)| found == digest)
+                .map(|(_, mark)| mark);
+        };
+        if now.size <= STAYS {
+            list.remove(&key);
+        }
+        Some(mark)
+    }
+
+    /// Whether the file at `path` has `size` bytes with this digest, as far as can be told without reading a file that
+    /// looks as it did.
+    pub(crate) fn holds(&self, path: &Path, digest: &Digest, size: u64, shelter: Shelter) -> bool {
+        let Ok(now) = Mark::of(path) else {
+            return false;
+        };
+        if now.size != size {
+            return false;
+        }
+        let key = (now.device, now.inode);
+        let known = self.lock().get(&key).copied();
+        let is_known = match known.filter(|known| known.digest == *digest) {
+            Some(known) => match shelter {
+                Shelter::Sheltered => known.mark.has_contents_of(&now),
+                Shelter::Open => known.mark == now && known.settled,
+            },
+            // Nobody has read it in this process. It comes from a store, which has just looked at it.
+            None if shelter == Shelter::Sheltered || now.is_settled() => {
+                if shelter == Shelter::Open || size > STAYS {
+                    self.learn(*digest, now);
+                }
+                true
+            }
+            None => false,
+        };
+        is_known || self.reads(path, digest)
+    }
+
+    /// Reads a file and says whether it has this digest.
+    fn reads(&self, path: &Path, digest: &Digest) -> bool {
+        match read_digest(path) {
+            Ok((found, mark)) if found == *digest => {
+                self.learn(found, mark);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::FileTimes;
+
+    use super::*;
+
+    struct Case {
+        folder: tempfile::TempDir,
+        proven: Proven,
+    }
+
+    impl Case {
+        fn new() -> Case {
+            let folder = tempfile::tempdir().expect("a folder");
+            fs::write(folder.path().join("file"), "right").expect("a file");
+            let case = Case {
+                folder,
+                proven: Proven::default(),
+            };
+            let (digest, mark) = read_digest(&case.path()).expect("it can be read");
+            assert_eq!(digest, Digest::of(b"right"));
+            case.proven.learn(digest, mark);
+            case
+        }
+
+        fn path(&self) -> std::path::PathBuf {
+            self.folder.path().join("file")
+        }
+
+        fn holds(&self, shelter: Shelter) -> bool {
+            let digest = Digest::of(b"right");
+            self.proven.holds(&self.path(), &digest, 5, shelter)
+        }
+    }
+
+    #[test]
+    fn a_write_of_the_same_size_with_the_time_set_back_is_found_where_tasks_may_write() {
+        let case = Case::new();
+        assert!(case.holds(Shelter::Open));
+        let before = fs::metadata(case.path()).and_then(|found| found.modified());
+        fs::write(case.path(), "wrong").expect("a write");
+        let times = FileTimes::new().set_modified(before.expect("a time"));
+        let file = File::options().write(true).open(case.path());
+        file.and_then(|file| file.set_times(times)).expect("a time");
+        assert!(!case.holds(Shelter::Open));
+    }
+
+    #[test]
+    fn another_name_or_mode_is_no_change() {
+        let case = Case::new();
+        fs::hard_link(case.path(), case.folder.path().join("other")).expect("a link");
+        assert!(case.holds(Shelter::Sheltered) && case.holds(Shelter::Open));
+    }
+
+    #[test]
+    fn an_append_and_a_missing_file_are_changes() {
+        let case = Case::new();
+        fs::write(case.path(), "right and more").expect("a write");
+        assert!(!case.holds(Shelter::Sheltered) && !case.holds(Shelter::Open));
+        fs::remove_file(case.path()).expect("removed");
+        assert!(!case.holds(Shelter::Sheltered) && !case.holds(Shelter::Open));
+    }
+
+    #[test]
+    fn what_a_small_file_looked_like_is_told_once() {
+        let case = Case::new();
+        let digest = Digest::of(b"right");
+        let other = Digest::of(b"other");
+        assert_eq!(case.proven.take(&case.path(), &other), None);
+        let before = Mark::of(&case.path()).ok();
+        fs::write(case.path(), "wrong").expect("a write");
+        assert_eq!(case.proven.take(&case.path(), &digest), before);
+        assert_eq!(case.proven.take(&case.path(), &digest), None);
+    }
+}
