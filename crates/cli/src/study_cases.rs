@@ -3,9 +3,9 @@
 //! Law: they are as a run could have left them: counts add up, and what has no value is in the list of failures.
 
 use headwater::study::{
-    FailedEvaluation, FixedValue, ForecastFacts, Indices, MoatRow, PhaseKind, PhaseSummary,
-    StudyFacts, StudyItem, StudyParameter, StudySummary, TaskFacts, Timeline, VbdPair, VbdRow,
-    VbdRows,
+    EffectStep, FailedEvaluation, FixedValue, ForecastFacts, Indices, MoatRow, PhaseKind,
+    PhaseSummary, StudyFacts, StudyItem, StudyParameter, StudySummary, TaskFacts, Timeline,
+    VbdPair, VbdRow, VbdRows,
 };
 
 fn parameter(name: &str, range: &str) -> StudyParameter {
@@ -16,6 +16,7 @@ fn parameter(name: &str, range: &str) -> StudyParameter {
         default_outside: false,
         values: None,
         stuck: 0,
+        unordered: false,
         course: Vec::new(),
     }
 }
@@ -70,6 +71,7 @@ pub(crate) fn effects(mu: f64, mu_star: f64, half: f64, sigma: f64) -> MoatRow {
         sigma: Some(sigma),
         used: 40,
         lost: 0,
+        no_step: 0,
     }
 }
 
@@ -103,6 +105,7 @@ pub(crate) fn moat_phase() -> PhaseSummary {
         ],
         fixed: Vec::new(),
         levels: Some(20),
+        step: EffectStep::Actual,
         groups: 40,
         groups_planned: 40,
         first_set: 0,
@@ -250,6 +253,7 @@ pub(crate) fn with_failures() -> StudySummary {
             sigma: None,
             used: 0,
             lost: 40,
+            no_step: 0,
         };
     }
     let find = &mut summary.facts.tasks[0];

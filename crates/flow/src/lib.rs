@@ -86,7 +86,7 @@ pub use starter::{
 };
 pub use study::{
     DEFAULT_SEED, Domain, Levels, Method, MoatMethod, Override, PartDiagnostics, Placed,
-    ResolvedStudy, Sampler, Setting, Step, StudiedParameter, StudyFile, StudyInput,
+    ResolvedStudy, Sampler, Setting, Step, StepLength, StudiedParameter, StudyFile, StudyInput,
     StudyParameters, StudyText, StudyValue, Until, VbdMethod, Walk, is_study, read_study,
     read_study_with, resolve,
 };

@@ -50,10 +50,12 @@ mod count;
 mod course;
 mod design;
 mod doubt;
+mod effect;
 mod examples;
 mod facts;
 mod file;
 mod instances;
+mod items;
 mod live;
 mod load;
 mod names;
@@ -74,7 +76,9 @@ mod write;
 pub use again::{StudyReportRequest, report_study};
 pub use buckets::AlgorithmPlan;
 pub use costs::CostSource;
+pub use effect::{EFFECT, NOMINAL_EFFECT, UNORDERED_EFFECT};
 pub(crate) use file::{ReadStudy, load_study};
+pub use items::{ItemAnswer, LeftOut};
 pub use live::{LiveAnswer, StudyProgress, StudySnapshot};
 pub(crate) use load::{Studied, check_study_data, studied};
 pub use phase::{Bucketing, StudyReuse};
@@ -86,8 +90,8 @@ pub use report::study_report_html;
 pub use results::study_results_json;
 pub use run::{StudyRun, StudyRunRequest, run_study};
 pub use summary::{
-    CoursePoint, ExampleImage, FailedEvaluation, FixedValue, ForecastFacts, Indices, MoatRow,
-    PhaseKind, PhaseSummary, PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem,
+    CoursePoint, EffectStep, ExampleImage, FailedEvaluation, FixedValue, ForecastFacts, Indices,
+    MoatRow, PhaseKind, PhaseSummary, PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem,
     StudyParameter, StudySummary, TaskFacts, Timeline, VbdPair, VbdRow, VbdRows,
 };
 pub use tune::{TuneReport, TuneRequest, TunedOperation, tune_study};

@@ -403,6 +403,7 @@ mod tests {
             parameters: Vec::new(),
             fixed: Vec::new(),
             levels: None,
+            step: crate::study::EffectStep::Actual,
             groups: 0,
             groups_planned: 0,
             first_set: 0,
