@@ -232,6 +232,36 @@ pub(crate) fn two_items() -> StudySummary {
     summary
 }
 
+/// Three tiles, of which the second has no value and the third a single one.
+pub(crate) fn failed_items() -> StudySummary {
+    let mut summary = two_items();
+    let phase = &mut summary.phases[0];
+    let nothing = MoatRow {
+        mu: None,
+        mu_star: None,
+        mu_star_conf: None,
+        sigma: None,
+        used: 0,
+        lost: 40,
+        no_step: 0,
+    };
+    phase.each[1] = Indices::Moat(vec![nothing; 4]);
+    phase.each.push(phase.each[1].clone());
+    phase.values = vec![phase.values[0].clone(), vec![None; 200], vec![None; 200]];
+    phase.values[2][7] = Some(0.5);
+    for (item, set) in [1, 2]
+        .into_iter()
+        .flat_map(|item| (0..200).map(move |set| (item, set)))
+    {
+        if phase.values[item][set].is_none() {
+            let why = "segment.find: the program exited with code 3".to_owned();
+            phase.failed.push(FailedEvaluation { set, item, why });
+        }
+    }
+    summary.items.push(item("2"));
+    summary
+}
+
 /// Three evaluations failed, which cost G1 five effects; of T2 nothing is known.
 pub(crate) fn with_failures() -> StudySummary {
     let mut summary = moat();

@@ -29,6 +29,8 @@
 //! | `round` | a graph is run, and the objective read off |
 //! | `course` | the objective along each parameter |
 //! | `answer` | from the values of the objective to sensitivity indices |
+//! | `effect` | what an effect is, in words |
+//! | `items` | what is said of each item, and which have failed |
 //! | `live` | how far a study is, and its answer so far |
 //! | `facts` | what became of the tasks |
 //! | `doubt` | what puts the answer in doubt |

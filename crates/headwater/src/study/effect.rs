@@ -16,6 +16,16 @@ pub const NOMINAL_EFFECT: &str = "an effect is the change of the objective divid
 pub const UNORDERED_EFFECT: &str = "effects of a choice of three or more words are the sizes of changes: they have no \
                                     sign, and cannot cancel";
 
+impl EffectStep {
+    /// As a study file has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            EffectStep::Actual => "actual",
+            EffectStep::Nominal => "nominal",
+        }
+    }
+}
+
 impl PhaseSummary {
     /// What its effects are: a sentence without a capital and a full stop. Absent where it has none.
     pub fn effect_in_words(&self) -> Option<&'static str> {
