@@ -138,6 +138,18 @@ impl Domain {
         }
     }
 
+    /// How long a step of an interval is that goes so far in the unit cube. Where numbers lie close it is as long as was
+    /// meant. A range so narrow that few numbers lie in it takes the nearest of these, and the step is the way between
+    /// them; it may be none.
+    pub(crate) fn way(&self, meant: f64, from: f64, to: f64) -> f64 {
+        const ROUNDING: f64 = 1e-9;
+        let taken = self.step(from, to);
+        match (taken - meant).abs() <= ROUNDING {
+            true => meant,
+            false => taken,
+        }
+    }
+
     /// The positions of a list of numbers, the smallest number first; `None` where positions rise anyway.
     pub(crate) fn rising(&self) -> Option<Vec<u32>> {
         let Domain::Listed { numbers } = self else {

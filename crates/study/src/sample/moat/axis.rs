@@ -82,9 +82,10 @@ impl Axis {
         match (wanted, self.position(from).zip(self.position(to))) {
             (StepLength::Nominal, _) => nominal,
             (StepLength::Actual, Some((from, to))) => self.ruler.distance(from, to),
-            // A range so narrow that numbers do not tell two levels apart.
-            (StepLength::Actual, None) if self.value(from) == self.value(to) => 0.0,
-            (StepLength::Actual, None) => nominal,
+            (StepLength::Actual, None) => {
+                let (from, to) = (self.value(from), self.value(to));
+                self.domain.way(nominal, from, to)
+            }
         }
     }
 

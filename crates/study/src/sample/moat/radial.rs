@@ -11,7 +11,7 @@ use super::super::{SampleError, Sampler, unit};
 use super::trajectory::Choosing;
 use super::{MoatDesign, Move, StepLength, unordered};
 use crate::space::Ruler;
-use crate::{Points, Space};
+use crate::{Domain, Points, Space};
 
 /// How many rows the points that steps go to are behind.
 const SHIFT: u32 = 4;
@@ -36,6 +36,7 @@ pub(super) fn design(
             let choosing = || Choosing::new(place, table.count(), seed);
             Side {
                 table,
+                domain: &parameter.domain,
                 ruler: Ruler::new(&parameter.domain),
                 choosing: parameter.domain.is_unordered().then(choosing),
             }
@@ -78,6 +79,7 @@ pub(super) fn design(
 /// One direction of the space.
 struct Side<'a> {
     table: &'a Table,
+    domain: &'a Domain,
     ruler: Ruler,
     /// For a choice without order.
     choosing: Option<Choosing>,
@@ -91,8 +93,11 @@ impl Side<'_> {
         let Some((from, target)) = table.position(base).zip(table.position(target)) else {
             let same = table.at(target) == table.at(base);
             let to = if same { (base + 0.5) % 1.0 } else { target };
-            let stuck = length == StepLength::Actual && table.at(to) == table.at(base);
-            return (table.at(to), if stuck { 0.0 } else { to - base });
+            let delta = match length {
+                StepLength::Actual => self.domain.way(to - base, table.at(base), table.at(to)),
+                StepLength::Nominal => to - base,
+            };
+            return (table.at(to), delta);
         };
         let count = table.count();
         let to = match &mut self.choosing {
