@@ -20,7 +20,7 @@ use headwater_merge::{
     Buckets, Compact, CostBalanced, Merge, Naive, Occurrence, Rtma, Sets, Sharing, SmartCut,
     Stages, Step, Template, Tree, Trtma, Weight, Word,
 };
-use headwater_study::sample::moat::{self, Levels, Moat, Walk};
+use headwater_study::sample::moat::{self, Levels, Moat, StepLength, Walk};
 use headwater_study::{Domain, Space};
 
 /// Pixels on a side of the tile, and where it begins in the image.
@@ -148,6 +148,7 @@ impl Study {
             trajectories: TRAJECTORIES,
             levels: Levels::Grid,
             walk: Walk::Random,
+            length: StepLength::Actual,
         };
         let design = moat::design(&space, &wanted, 42).expect("a design");
         let mut sets: Vec<Vec<Scalar>> = design

@@ -3,9 +3,9 @@
 //! Law: they are as a run could have left them: counts add up, and what has no value is in the list of failures.
 
 use headwater::study::{
-    FailedEvaluation, FixedValue, ForecastFacts, Indices, MoatRow, PhaseKind, PhaseSummary,
-    StudyFacts, StudyItem, StudyParameter, StudySummary, TaskFacts, Timeline, VbdPair, VbdRow,
-    VbdRows,
+    EffectStep, FailedEvaluation, FixedValue, ForecastFacts, Indices, MoatRow, PhaseKind,
+    PhaseSummary, StudyFacts, StudyItem, StudyParameter, StudySummary, TaskFacts, Timeline,
+    VbdPair, VbdRow, VbdRows,
 };
 
 fn parameter(name: &str, range: &str) -> StudyParameter {
@@ -16,6 +16,7 @@ fn parameter(name: &str, range: &str) -> StudyParameter {
         default_outside: false,
         values: None,
         stuck: 0,
+        unordered: false,
         course: Vec::new(),
     }
 }
@@ -70,6 +71,7 @@ pub(crate) fn effects(mu: f64, mu_star: f64, half: f64, sigma: f64) -> MoatRow {
         sigma: Some(sigma),
         used: 40,
         lost: 0,
+        no_step: 0,
     }
 }
 
@@ -103,6 +105,7 @@ pub(crate) fn moat_phase() -> PhaseSummary {
         ],
         fixed: Vec::new(),
         levels: Some(20),
+        step: EffectStep::Actual,
         groups: 40,
         groups_planned: 40,
         first_set: 0,
@@ -229,6 +232,36 @@ pub(crate) fn two_items() -> StudySummary {
     summary
 }
 
+/// Three tiles, of which the second has no value and the third a single one.
+pub(crate) fn failed_items() -> StudySummary {
+    let mut summary = two_items();
+    let phase = &mut summary.phases[0];
+    let nothing = MoatRow {
+        mu: None,
+        mu_star: None,
+        mu_star_conf: None,
+        sigma: None,
+        used: 0,
+        lost: 40,
+        no_step: 0,
+    };
+    phase.each[1] = Indices::Moat(vec![nothing; 4]);
+    phase.each.push(phase.each[1].clone());
+    phase.values = vec![phase.values[0].clone(), vec![None; 200], vec![None; 200]];
+    phase.values[2][7] = Some(0.5);
+    for (item, set) in [1, 2]
+        .into_iter()
+        .flat_map(|item| (0..200).map(move |set| (item, set)))
+    {
+        if phase.values[item][set].is_none() {
+            let why = "segment.find: the program exited with code 3".to_owned();
+            phase.failed.push(FailedEvaluation { set, item, why });
+        }
+    }
+    summary.items.push(item("2"));
+    summary
+}
+
 /// Three evaluations failed, which cost G1 five effects; of T2 nothing is known.
 pub(crate) fn with_failures() -> StudySummary {
     let mut summary = moat();
@@ -250,6 +283,7 @@ pub(crate) fn with_failures() -> StudySummary {
             sigma: None,
             used: 0,
             lost: 40,
+            no_step: 0,
         };
     }
     let find = &mut summary.facts.tasks[0];

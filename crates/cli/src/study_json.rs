@@ -112,6 +112,15 @@ fn phase(summary: &StudySummary, phase: &PhaseSummary) -> Value {
     let names: Vec<&str> = phase.parameters.iter().map(|found| &*found.name).collect();
     let ranking = phase.pooled.ranking().into_iter();
     let ranking = ranking.filter_map(|position| names.get(position));
+    let left_out = phase.left_out();
+    let left_out = left_out.iter().map(|left| {
+        json!({
+            "item": left.item,
+            "done": left.evaluated,
+            "failed": left.failed,
+            "why": left.why(),
+        })
+    });
     let mut object = json!({
         "method": match phase.kind {
             PhaseKind::Moat => "moat",
@@ -136,6 +145,9 @@ fn phase(summary: &StudySummary, phase: &PhaseSummary) -> Value {
             "ci": rule.ci, "reached": rule.reached, "held": rule.held,
         })),
         "confidence": phase.confidence,
+        "step": phase.effect_in_words().map(|_| phase.step.name()),
+        "effect": phase.effect_in_words(),
+        "left_out": left_out.collect::<Vec<Value>>(),
         "names": names,
         "ranking": ranking.collect::<Vec<_>>(),
         "indices": indices(&phase.pooled),
@@ -159,6 +171,7 @@ fn indices(found: &Indices) -> Value {
                 "mu_star_conf": column(|row| json!(row.mu_star_conf)),
                 "used": column(|row| json!(row.used)),
                 "lost": column(|row| json!(row.lost)),
+                "no_step": column(|row| json!(row.no_step)),
             })
         }
         Indices::Vbd(found) => vbd(found),
@@ -293,6 +306,23 @@ mod tests {
         let each = &object["phases"][0]["each"];
         assert_eq!(each[0], object["phases"][0]["indices"]);
         assert_eq!(each[1]["mu_star"], json!([0.1, 0.1, 0.1, 0.1]));
+    }
+
+    #[test]
+    fn items_without_an_answer() {
+        let object = object(&cases::failed_items());
+        let phase = &object["phases"][0];
+        assert_eq!(
+            phase["left_out"],
+            json!([
+                {"item": 1, "done": 0, "failed": 200, "why": "none of its 200 evaluations has a value"},
+                {"item": 2, "done": 1, "failed": 199,
+                 "why": "199 of its 200 evaluations have no value, and no index is left"},
+            ])
+        );
+        assert_eq!(phase["step"], "actual");
+        assert_eq!(phase["effect"], headwater::study::EFFECT);
+        assert_eq!(phase["each"][1]["no_step"], json!([0, 0, 0, 0]));
     }
 
     #[test]

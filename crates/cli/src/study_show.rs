@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 
 use headwater::study::{
-    Indices, MoatRow, PhaseKind, PhaseSummary, StopRule, StudyFacts, StudySummary, TaskFacts,
-    VbdRow, VbdRows,
+    EffectStep, Indices, MoatRow, PhaseKind, PhaseSummary, StopRule, StudyFacts, StudyItem,
+    StudySummary, TaskFacts, UNORDERED_EFFECT, VbdRow, VbdRows,
 };
 
 use crate::figures::{self, UNKNOWN};
@@ -213,14 +213,21 @@ fn phase_lines(
             Some(_) => "; ± does not say how much other items would change them",
             None => "",
         };
-        lines.push(format!(
-            "these are the indices of all {} items together{about}",
-            phase.each.len()
-        ));
+        match phase.answered_items() {
+            (0, all) => lines.push(format!("none of {all} items has an index")),
+            (answered, all) => {
+                let of = match answered == all {
+                    true => format!("all {all} items"),
+                    false => format!("{answered} of {all} items"),
+                };
+                lines.push(format!("these are the indices of {of} together{about}"));
+            }
+        }
         let first = phase.first_by_item_in_words();
         let first = first.map_or_else(String::new, |words| format!("{words}; "));
         lines.push(format!("by item: {first}all are in results.json"));
     }
+    lines.extend(phase.left_out_in_words(&summary.items));
     lines.extend(failures(summary, phase, folder, width));
     lines.extend(phase.rule.as_ref().map(|rule| stop_rule(phase, rule)));
     lines
@@ -358,20 +365,41 @@ fn moat(phase: &PhaseSummary, rows: &[MoatRow], width: Option<usize>, lines: &mu
         "mu*: the mean size of a parameter's effects; sigma: how much they vary from place to place"
             .to_owned(),
     );
+    lines.extend(phase.effect_in_words().map(str::to_owned));
+    if !phase.unordered().is_empty() {
+        lines.push(UNORDERED_EFFECT.to_owned());
+    }
     lines.extend(about_intervals(phase, &sizes));
     if largest == 0.0 && sizes.iter().any(|size| size.0.is_some()) {
         lines.push("no parameter has an effect".to_owned());
     }
-    let stuck: Vec<String> = phase
-        .parameters
-        .iter()
-        .filter(|parameter| parameter.stuck > 0)
-        .map(|parameter| format!("{} {}", parameter.name, show::grouped(parameter.stuck)))
-        .collect();
+    steps(phase, lines);
+}
+
+/// Steps that landed on the value that they began at.
+fn steps(phase: &PhaseSummary, lines: &mut Vec<String>) {
+    let told = |counts: Vec<(&str, usize)>| {
+        let counts = counts.into_iter();
+        let counts = counts.map(|(name, count)| format!("{name} {}", show::grouped(count)));
+        counts.collect::<Vec<String>>().join(", ")
+    };
+    let without = phase.steps_of_no_length();
+    if !without.is_empty() {
+        lines.push(format!(
+            "steps of no length, which have no effect: {}",
+            told(without)
+        ));
+    }
+    for name in phase.without_steps() {
+        lines.push(format!("{name} has no effects: no step has a length"));
+    }
+    let stuck = phase.parameters.iter();
+    let stuck = stuck.filter(|found| found.stuck > 0 && phase.step == EffectStep::Nominal);
+    let stuck: Vec<_> = stuck.map(|found| (&*found.name, found.stuck)).collect();
     if !stuck.is_empty() {
         lines.push(format!(
-            "steps that landed on the value they began at: {}",
-            stuck.join(", ")
+            "steps that landed on the value they began at, and count as effects of 0: {}",
+            told(stuck)
         ));
     }
 }
@@ -524,16 +552,7 @@ fn failures(
         show::count(count.wanted, "evaluation")
     )];
     let item = match summary.items.get(first.item) {
-        Some(item) if summary.items.len() > 1 => {
-            let inputs = item.inputs.iter();
-            let inputs: Vec<String> = inputs
-                .map(|(name, called)| format!("{name} {called}"))
-                .collect();
-            match inputs.is_empty() {
-                true => format!(", item {}", item.index),
-                false => format!(", item {} ({})", item.index, inputs.join(", ")),
-            }
-        }
+        Some(item) if summary.items.len() > 1 => format!(", {}", StudyItem::called(item)),
         _ => String::new(),
     };
     let why = first.why.lines().next().unwrap_or_default();

@@ -38,6 +38,8 @@ pub(crate) const AT_WORDS: &[&str] = &["default"];
 pub(crate) const LEVEL_WORDS: &[&str] = &["grid"];
 /// The words that `design` takes.
 pub(crate) const DESIGN_WORDS: &[&str] = &["random", "spread", "radial"];
+/// The words that `step` of a screening takes.
+pub(crate) const LENGTH_WORDS: &[&str] = &["actual", "nominal"];
 /// The words that `sampler` takes.
 pub(crate) const SAMPLER_WORDS: &[&str] = &["mc", "lhs", "halton", "sobol"];
 /// The words that `parameters` of a study takes.
@@ -609,6 +611,11 @@ pub(crate) static MOAT: Table = Table::new(
             "design",
             Shape::Leaf(Leaf::Word(DESIGN_WORDS)),
             "how trajectories are chosen; by default `random`",
+        ),
+        Field::new(
+            "step",
+            Shape::Leaf(Leaf::Word(LENGTH_WORDS)),
+            "what effects are divided by: the step that was taken, or the nominal one of the levels; by default `actual`",
         ),
         BOOTSTRAP,
         CONFIDENCE,

@@ -86,9 +86,9 @@ pub use starter::{
 };
 pub use study::{
     DEFAULT_SEED, Domain, Levels, MOST_SET_VALUES, MOST_SETS, Method, MoatMethod, Override,
-    PartDiagnostics, Placed, ResolvedStudy, Sampler, Setting, Step, StudiedParameter, StudyFile,
-    StudyInput, StudyParameters, StudyText, StudyValue, Until, VbdMethod, Walk, is_study,
-    read_study, read_study_with, resolve,
+    PartDiagnostics, Placed, ResolvedStudy, Sampler, Setting, Step, StepLength, StudiedParameter,
+    StudyFile, StudyInput, StudyParameters, StudyText, StudyValue, Until, VbdMethod, Walk,
+    is_study, read_study, read_study_with, resolve,
 };
 pub use suggest::suggestion;
 pub use workflow::{WorkflowFile, read_descriptor, read_workflow};

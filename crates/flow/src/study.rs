@@ -25,7 +25,7 @@ use crate::source::Source;
 use crate::tree::Node;
 use crate::validate::validate;
 
-pub use method::{Levels, Method, MoatMethod, Sampler, VbdMethod, Walk};
+pub use method::{Levels, Method, MoatMethod, Sampler, StepLength, VbdMethod, Walk};
 pub use resolve::{Domain, MOST_SET_VALUES, MOST_SETS, ResolvedStudy, StudiedParameter, resolve};
 pub use text::{PartDiagnostics, StudyText};
 pub use until::Until;

@@ -29,6 +29,8 @@
 //! | `round` | a graph is run, and the objective read off |
 //! | `course` | the objective along each parameter |
 //! | `answer` | from the values of the objective to sensitivity indices |
+//! | `effect` | what an effect is, in words |
+//! | `items` | what is said of each item, and which have failed |
 //! | `live` | how far a study is, and its answer so far |
 //! | `facts` | what became of the tasks |
 //! | `doubt` | what puts the answer in doubt |
@@ -50,10 +52,12 @@ mod count;
 mod course;
 mod design;
 mod doubt;
+mod effect;
 mod examples;
 mod facts;
 mod file;
 mod instances;
+mod items;
 mod live;
 mod load;
 mod names;
@@ -74,7 +78,9 @@ mod write;
 pub use again::{StudyReportRequest, report_study};
 pub use buckets::AlgorithmPlan;
 pub use costs::CostSource;
+pub use effect::{EFFECT, NOMINAL_EFFECT, UNORDERED_EFFECT};
 pub(crate) use file::{ReadStudy, load_study};
+pub use items::{ItemAnswer, LeftOut};
 pub use live::{LiveAnswer, StudyProgress, StudySnapshot};
 pub(crate) use load::{Studied, check_study_data, studied};
 pub use phase::{Bucketing, StudyReuse};
@@ -86,8 +92,8 @@ pub use report::study_report_html;
 pub use results::study_results_json;
 pub use run::{StudyRun, StudyRunRequest, run_study};
 pub use summary::{
-    CoursePoint, ExampleImage, FailedEvaluation, FixedValue, ForecastFacts, Indices, MoatRow,
-    PhaseKind, PhaseSummary, PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem,
+    CoursePoint, EffectStep, ExampleImage, FailedEvaluation, FixedValue, ForecastFacts, Indices,
+    MoatRow, PhaseKind, PhaseSummary, PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem,
     StudyParameter, StudySummary, TaskFacts, Timeline, VbdPair, VbdRow, VbdRows,
 };
 pub use tune::{TuneReport, TuneRequest, TunedOperation, tune_study};

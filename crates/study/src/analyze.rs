@@ -5,7 +5,8 @@
 //!
 //! | file | noun |
 //! | --- | --- |
-//! | `moat` | effects of each parameter, from one-at-a-time designs |
+//! | `effects` | a list of effects for each parameter, from one-at-a-time designs |
+//! | `moat` | what is said of these: their means, their deviation, their intervals |
 //! | `vbd` | shares of the variance, from designs of base points |
 //! | `bootstrap` | drawing a sample again from itself |
 //!
@@ -29,6 +30,7 @@
 //! ```
 
 mod bootstrap;
+mod effects;
 pub mod moat;
 pub mod vbd;
 

@@ -3,7 +3,7 @@
 //! Law: a design is a function of its arguments and the seed, the same bits on every machine.
 //!
 //! ```
-//! use headwater_study::sample::{Levels, Moat, Walk, moat};
+//! use headwater_study::sample::{Levels, Moat, StepLength, Walk, moat};
 //! use headwater_study::{Domain, Parameter, Space};
 //!
 //! let space = Space {
@@ -18,7 +18,12 @@
 //!         },
 //!     ],
 //! };
-//! let wanted = Moat { trajectories: 10, levels: Levels::Each(20), walk: Walk::Random };
+//! let wanted = Moat {
+//!     trajectories: 10,
+//!     levels: Levels::Each(20),
+//!     walk: Walk::Random,
+//!     length: StepLength::Actual,
+//! };
 //! let design = moat::design(&space, &wanted, 1)?;
 //! assert_eq!(design.points.len(), 10 * 3);
 //! assert_eq!(design.moves.len(), 10 * 2);
@@ -46,7 +51,7 @@ pub mod moat;
 pub mod vbd;
 
 pub use error::SampleError;
-pub use moat::{Levels, Moat, MoatDesign, Move, Walk};
+pub use moat::{Levels, Moat, MoatDesign, Move, StepLength, Walk};
 pub use unit::unit;
 pub use vbd::{Sampler, Vbd, VbdDesign};
 

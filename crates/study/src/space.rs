@@ -3,7 +3,11 @@
 //! Law: a discrete parameter only ever takes its own values, bit for bit, however a point was drawn. That is what
 //! makes two points equal, and so what makes reuse possible.
 
+mod ruler;
+
 use std::sync::Arc;
+
+pub(crate) use ruler::Ruler;
 
 /// The values that a parameter may take.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +33,12 @@ pub enum Domain {
         /// How many there are; at least 1.
         count: u32,
     },
+    /// One of some numbers, by position in their list: 0, 1 and so on. Their order and their distances are those of the
+    /// numbers, in whatever order the list has them.
+    Listed {
+        /// The numbers; at least 1.
+        numbers: Arc<[f64]>,
+    },
 }
 
 impl Domain {
@@ -37,7 +47,14 @@ impl Domain {
         match self {
             Domain::Interval { .. } => None,
             Domain::Grid { count, .. } | Domain::Choice { count } => Some(*count),
+            Domain::Listed { numbers } => Some(u32::try_from(numbers.len()).unwrap_or(u32::MAX)),
         }
+    }
+
+    /// Whether its values have no order: three or more things of a choice. Of two things one is the other's only
+    /// neighbour, so that their order is as good as any.
+    pub fn is_unordered(&self) -> bool {
+        matches!(self, Domain::Choice { count } if *count > 2)
     }
 
     /// The value at a position of a discrete domain, counted from 0. Sums such as 0.1 + 2 × 0.1 come out as people
@@ -55,16 +72,17 @@ impl Domain {
                     as_written_beside(sum, low.abs().max(way.abs()))
                 }
             }
-            Domain::Choice { .. } => f64::from(position),
+            Domain::Choice { .. } | Domain::Listed { .. } => f64::from(position),
         }
     }
 
-    /// The smallest and the largest value.
+    /// The smallest and the largest value; of things in a list the first and the last position.
     pub fn bounds(&self) -> (f64, f64) {
         match self {
             Domain::Interval { low, high } => (*low, *high),
-            Domain::Grid { count, .. } | Domain::Choice { count } => {
-                (self.value(0), self.value(count.saturating_sub(1)))
+            Domain::Grid { .. } | Domain::Choice { .. } | Domain::Listed { .. } => {
+                let last = self.count().map_or(0, |count| count.saturating_sub(1));
+                (self.value(0), self.value(last))
             }
         }
     }
@@ -81,17 +99,19 @@ impl Domain {
         }
     }
 
-    /// The value nearest to where a coordinate in [0, 1] lies between the smallest and the largest value; of two
-    /// equally near ones the larger.
+    /// The value nearest to where a coordinate in [0, 1] lies between the smallest and the largest value, or between the
+    /// first and the last position; of two equally near ones the larger.
     pub fn nearest(&self, unit: f64) -> f64 {
-        match self.count() {
+        match self.nearest_position(unit) {
             None => self.stretch(unit),
-            Some(count) => {
-                let last = count.saturating_sub(1);
-                let position = libm::floor(unit * f64::from(last) + 0.5) as u32;
-                self.value(position.min(last))
-            }
+            Some(position) => self.value(position),
         }
+    }
+
+    /// The position of the value that [`nearest`](Self::nearest) gives; `None` for an interval.
+    pub(crate) fn nearest_position(&self, unit: f64) -> Option<u32> {
+        let last = self.count()?.saturating_sub(1);
+        Some((libm::floor(unit * f64::from(last) + 0.5) as u32).min(last))
     }
 
     /// The position of a value of a discrete domain; `None` for an interval and for what is not a value of it.
@@ -105,17 +125,39 @@ impl Domain {
         (guess <= last && self.value(guess) == value).then_some(guess)
     }
 
-    /// How far two values are apart, with sign, where the smallest and the largest are 1 apart.
+    /// How far two values are apart, with sign, in parts of the range: the smallest and the largest are 1 apart. Numbers
+    /// of a list are as far apart as the numbers are. Two different things without order are 1 apart, and where there
+    /// are three or more of them there is no sign.
     pub fn step(&self, from: f64, to: f64) -> f64 {
-        match (self.count(), self.position(from), self.position(to)) {
-            (Some(count), Some(from), Some(to)) => {
-                (f64::from(to) - f64::from(from)) / f64::from(count.saturating_sub(1))
-            }
+        match (self.position(from), self.position(to)) {
+            (Some(from), Some(to)) => Ruler::new(self).distance(from, to),
             _ => {
                 let (low, high) = self.bounds();
                 (to - from) / (high - low)
             }
         }
+    }
+
+    /// How long a step of an interval is that goes so far in the unit cube. Where numbers lie close it is as long as was
+    /// meant. A range so narrow that few numbers lie in it takes the nearest of these, and the step is the way between
+    /// them; it may be none.
+    pub(crate) fn way(&self, meant: f64, from: f64, to: f64) -> f64 {
+        const ROUNDING: f64 = 1e-9;
+        let taken = self.step(from, to);
+        match (taken - meant).abs() <= ROUNDING {
+            true => meant,
+            false => taken,
+        }
+    }
+
+    /// The positions of a list of numbers, the smallest number first; `None` where positions rise anyway.
+    pub(crate) fn rising(&self) -> Option<Vec<u32>> {
+        let Domain::Listed { numbers } = self else {
+            return None;
+        };
+        let mut positions: Vec<u32> = (0..self.count()?).collect();
+        positions.sort_by(|one, other| numbers[*one as usize].total_cmp(&numbers[*other as usize]));
+        Some(positions)
     }
 
     /// Whether there is at least one value, and every value is a number.
@@ -127,6 +169,9 @@ impl Domain {
                 *count > 0 && *step != 0.0 && low.is_finite() && last.is_finite()
             }
             Domain::Choice { count } => *count > 0,
+            Domain::Listed { numbers } => {
+                !numbers.is_empty() && numbers.iter().all(|number| number.is_finite())
+            }
         }
     }
 
@@ -135,6 +180,7 @@ impl Domain {
         match self {
             Domain::Interval { low, high } => low == high,
             Domain::Grid { count, .. } | Domain::Choice { count } => *count <= 1,
+            Domain::Listed { numbers } => numbers.len() <= 1,
         }
     }
 
@@ -347,6 +393,46 @@ mod tests {
         };
         assert_eq!(interval.position(0.0), None);
         assert_eq!(interval.step(0.0, 1.0), 0.25);
+    }
+
+    #[test]
+    fn numbers_of_a_list_are_as_far_apart_as_they_are() {
+        let listed = |numbers: &[f64]| Domain::Listed {
+            numbers: numbers.into(),
+        };
+        let uneven = listed(&[0.1, 0.2, 0.3, 0.9]);
+        assert_eq!(uneven.step(0.0, 3.0), 1.0);
+        assert!((uneven.step(0.0, 1.0) - 0.125).abs() < 1e-15);
+        assert!((uneven.step(3.0, 2.0) + 0.75).abs() < 1e-15);
+        assert_eq!(uneven.rising(), Some(vec![0, 1, 2, 3]));
+        // The order is that of the numbers, and the range theirs.
+        let mixed = listed(&[3.0, -1.0, 1.0]);
+        assert_eq!(mixed.step(0.0, 1.0), -1.0);
+        assert_eq!(mixed.step(1.0, 2.0), 0.5);
+        assert_eq!(mixed.rising(), Some(vec![1, 2, 0]));
+        assert_eq!((mixed.at(0.99), mixed.nearest(0.5)), (2.0, 1.0));
+        let wide = listed(&[-f64::MAX, 0.0, f64::MAX]);
+        assert_eq!((wide.step(0.0, 1.0), wide.step(0.0, 2.0)), (0.5, 1.0));
+        let narrow = listed(&[0.0, 5e-324]);
+        assert_eq!(narrow.step(0.0, 1.0), 1.0);
+        assert_eq!(listed(&[0.0, -0.0]).step(0.0, 1.0), 0.0);
+        assert!(!listed(&[]).is_sound());
+        assert!(!listed(&[1.0, f64::INFINITY]).is_sound());
+        assert!(listed(&[1.0]).is_fixed());
+    }
+
+    #[test]
+    fn three_things_have_no_order_and_two_have_one() {
+        let choice = |count| Domain::Choice { count };
+        assert_eq!(
+            (choice(2).step(0.0, 1.0), choice(2).step(1.0, 0.0)),
+            (1.0, -1.0)
+        );
+        assert!(!choice(2).is_unordered());
+        for (from, to, step) in [(0.0, 1.0, 1.0), (3.0, 1.0, 1.0), (2.0, 2.0, 0.0)] {
+            assert_eq!(choice(4).step(from, to), step);
+        }
+        assert!(choice(3).is_unordered());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use headwater::study::NOMINAL_EFFECT;
 use insta::assert_snapshot;
 
 use super::*;
@@ -33,6 +34,7 @@ fn a_screening() {
          3  T2         2.5 to 7.5 by 0.5  0.0231 ± 0.012  0.0310   0.00120  █▍
          4  ReconConn  4, 8               0      ± 0      0        0
       mu*: the mean size of a parameter's effects; sigma: how much they vary from place to place
+      an effect is the change of the objective divided by the length of the step; the whole range of a parameter has length 1
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
 
     tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
@@ -73,6 +75,7 @@ fn two_phases_and_a_forecast() {
          3  T2         2.5 to 7.5 by 0.5  0.0231 ± 0.012  0.0310   0.00120  █
          4  ReconConn  4, 8               0      ± 0      0        0
       mu*: the mean size of a parameter's effects; sigma: how much they vary from place to place
+      an effect is the change of the objective divided by the length of the step; the whole range of a parameter has length 1
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
 
     phase 2 of 2: VBD, 64 base points (Sobol')
@@ -104,6 +107,7 @@ fn several_items_are_shown_together() {
          3  T2         2.5 to 7.5 by 0.5  0.0231 ± 0.012  0.0310   0.00120  ▌
          4  ReconConn  4, 8               0      ± 0      0        0
       mu*: the mean size of a parameter's effects; sigma: how much they vary from place to place
+      an effect is the change of the objective divided by the length of the step; the whole range of a parameter has length 1
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
       these are the indices of all 2 items together; ± does not say how much other items would change them
       by item: G2 comes first on 1 of 2 items, G1 on 1; all are in results.json
@@ -126,6 +130,7 @@ fn what_failed_and_what_that_costs() {
        3-4  ReconConn  4, 8               0     ± 0      0       0
          -  T2         2.5 to 7.5 by 0.5  -              -       -
       mu*: the mean size of a parameter's effects; sigma: how much they vary from place to place
+      an effect is the change of the objective divided by the length of the step; the whole range of a parameter has length 1
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
       failed: 3 of 200 evaluations; an effect counts if both its ends have a value: 45 of 160 effects left out
         first: set 12: segment.find[12]: the program exited with code 3
@@ -150,6 +155,7 @@ fn a_stopped_study_says_how_far_it_came_and_claims_no_saving() {
          3  T2         2.5 to 7.5 by 0.5  0.0231 ± 0.012  0.0310   0.00120  ▌
          4  ReconConn  4, 8               0      ± 0      0        0
       mu*: the mean size of a parameter's effects; sigma: how much they vary from place to place
+      an effect is the change of the objective divided by the length of the step; the whole range of a parameter has length 1
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
 
     tasks: 5,120 asked for, 2,857 differ, 1,300 executed, 357 cut off by content, 0 remembered, 1,200 not come to
@@ -171,6 +177,7 @@ fn a_narrow_terminal_has_a_narrow_table() {
          3  T2         0.0231 ± 0.012
          4  ReconConn  0      ± 0
       mu*: the mean size of a parameter's effects; sigma: how much they vary from place to place
+      an effect is the change of the objective divided by the length of the step; the whole range of a parameter has length 1
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
 
     tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
@@ -278,9 +285,75 @@ fn own_sets_have_no_indices() {
 
 #[test]
 fn steps_that_went_nowhere_are_told() {
-    let stuck = said_of(|phase| phase.parameters[2].stuck = 17, &cases::moat());
-    let line = "steps that landed on the value they began at: ReconConn 17";
+    let stuck = said_of(
+        |phase| {
+            phase.parameters[2].stuck = 17;
+            phase.step = EffectStep::Nominal;
+        },
+        &cases::moat(),
+    );
+    let line =
+        "steps that landed on the value they began at, and count as effects of 0: ReconConn 17";
     assert!(stuck.contains(line), "{stuck}");
+    assert!(stuck.contains(NOMINAL_EFFECT), "{stuck}");
+    let change = |phase: &mut PhaseSummary, place: usize, used: usize| {
+        if let Indices::Moat(rows) = &mut phase.pooled {
+            rows[place].no_step = 40 - used;
+            rows[place].used = used;
+            if used == 0 {
+                rows[place].mu_star = None;
+                rows[place].mu_star_conf = None;
+            }
+        }
+    };
+    let stuck = said_of(
+        |phase| {
+            change(phase, 2, 0);
+            change(phase, 3, 23);
+        },
+        &cases::moat(),
+    );
+    for line in [
+        "\nsteps of no length, which have no effect: ReconConn 40, T2 17",
+        "\nReconConn has no effects: no step has a length",
+    ] {
+        assert!(stuck.contains(line), "{stuck}");
+    }
+}
+
+#[test]
+fn words_have_no_sign() {
+    let words = said_of(
+        |phase| {
+            phase.parameters[2].unordered = true;
+            if let Indices::Moat(rows) = &mut phase.pooled {
+                rows[2].mu = None;
+            }
+        },
+        &cases::moat(),
+    );
+    assert!(words.contains(UNORDERED_EFFECT), "{words}");
+    let row = words.lines().find(|line| line.contains("ReconConn"));
+    assert!(
+        row.is_some_and(|row| row.trim_end().ends_with('-')),
+        "{words}"
+    );
+}
+
+/// The second of three tiles failed altogether, of the third so much that nothing is left.
+#[test]
+fn items_without_an_answer_are_named_and_left_out() {
+    let summary = cases::failed_items();
+    let text = said(&summary, None);
+    for line in [
+        "these are the indices of 1 of 3 items together; ± does not say how much other items would change them",
+        "by item: G2 comes first on the only item that is left; all are in results.json",
+        "item 1 (tile tile1.png) failed: none of its 200 evaluations has a value; it is left out",
+        "item 2 (tile tile2.png) failed: 199 of its 200 evaluations have no value, and no index is left; it is left out",
+    ] {
+        assert!(text.contains(&format!("\n  {line}\n")), "{line}\n{text}");
+    }
+    assert!(!text.contains("no parameter has an effect"), "{text}");
 }
 
 #[test]

@@ -273,7 +273,7 @@ fn studies(printed: &mut Printed) {
     place.write("failing.yaml", &failing);
     printed.run(&place, 1, "tune failing.yaml");
     printed.run(&place, 0, "study plan two.yaml --compare -o samples");
-    for name in ["two", "pairs", "table"] {
+    for name in ["failing", "two", "pairs", "table"] {
         let words = ["study", "run", &format!("{name}.yaml"), "--json"];
         let ran = place.headwater(&words);
         assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);

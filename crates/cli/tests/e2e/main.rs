@@ -43,6 +43,7 @@ mod study_plan;
 mod study_record;
 mod study_run;
 mod study_settings;
+mod study_steps;
 mod study_troubles;
 mod traps;
 mod watching;

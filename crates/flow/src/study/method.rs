@@ -8,7 +8,8 @@ use headwater_graph::{Diagnostic, Span};
 
 use super::{Placed, check_path, placed};
 use crate::formats::{
-    DESIGN_WORDS, LEVEL_WORDS, METHOD, MOAT, SAMPLER_WORDS, SCREEN, THEN, TWO_PHASE, VBD,
+    DESIGN_WORDS, LENGTH_WORDS, LEVEL_WORDS, METHOD, MOAT, SAMPLER_WORDS, SCREEN, THEN, TWO_PHASE,
+    VBD,
 };
 use crate::leaf;
 use crate::report::Report;
@@ -72,6 +73,15 @@ pub enum Walk {
     Radial,
 }
 
+/// What the effects of a screening are divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepLength {
+    /// The step that was taken, in parts of the parameter's range.
+    Actual,
+    /// The step between the levels of the design, whatever values the parameter has.
+    Nominal,
+}
+
 /// Screening by changing one parameter at a time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MoatMethod {
@@ -85,6 +95,8 @@ pub struct MoatMethod {
     pub levels_span: Span,
     /// How trajectories are chosen: `design`.
     pub walk: Walk,
+    /// What effects are divided by: `step`.
+    pub step: StepLength,
     /// How many resamples the intervals come from; 0 for none, never 1.
     pub bootstrap: u32,
     /// The share that the intervals cover; above 0 and below 1.
@@ -229,6 +241,12 @@ fn moat(key: &Node, node: &Node, report: &mut Report) -> Option<MoatMethod> {
             _ => Walk::Random,
         })
     });
+    let step = or(fields.get("step"), StepLength::Actual, |node| {
+        Some(match leaf::word(node, LENGTH_WORDS).ok()? {
+            "nominal" => StepLength::Nominal,
+            _ => StepLength::Actual,
+        })
+    });
     let (bootstrap, confidence) = intervals(&fields, report);
     let (trajectories, bootstrap) = (trajectories?, bootstrap?);
     let place = |name: &str| fields.get(name).map_or(key.span, |node| node.span);
@@ -251,6 +269,7 @@ fn moat(key: &Node, node: &Node, report: &mut Report) -> Option<MoatMethod> {
         levels: levels?,
         levels_span: place("levels"),
         walk: walk?,
+        step: step?,
         bootstrap,
         confidence: confidence?,
     })

@@ -6,7 +6,7 @@
 use headwater_study::analyze::{self, AnalyzeError, Bootstrap, Estimate, MoatIndices, VbdIndices};
 
 use super::design::Design;
-use super::summary::{Indices, MoatRow, PhaseSummary, PrefixSummary, VbdPair, VbdRow, VbdRows};
+use super::summary::{Indices, MoatRow, PrefixSummary, VbdPair, VbdRow, VbdRows};
 
 /// The objective: by item, then by parameter set.
 pub(super) type Values = Vec<Vec<Option<f64>>>;
@@ -92,6 +92,7 @@ fn moat_rows(found: &MoatIndices) -> Indices {
             sigma: known(effect.sigma),
             used: effect.used,
             lost: effect.lost,
+            no_step: effect.no_step,
         }
     };
     Indices::Moat(found.parameters.iter().map(row).collect())
@@ -170,52 +171,6 @@ impl Indices {
         };
         intervals.iter().map(place).collect()
     }
-
-    /// The parameter that comes first; none where none has an effect.
-    fn first(&self) -> Option<usize> {
-        let first = *self.ranking().first()?;
-        self.sizes()[first].0.filter(|size| *size > 0.0)?;
-        Some(first)
-    }
-}
-
-impl PhaseSummary {
-    /// Which parameter comes first, on how many items, the most frequent first; no parameter where none has an effect. Empty
-    /// where there is but one item.
-    pub fn first_by_item(&self) -> Vec<(Option<usize>, usize)> {
-        let mut counts: Vec<(Option<usize>, usize)> = Vec::new();
-        for first in self.each.iter().map(Indices::first) {
-            match counts.iter_mut().find(|(known, _)| *known == first) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((first, 1)),
-            }
-        }
-        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        counts
-    }
-
-    /// The same in words: `G1 comes first on 3 of 4 items, G2 on 1`.
-    pub fn first_by_item_in_words(&self) -> Option<String> {
-        let all: usize = self.each.len();
-        let name = |first: &Option<usize>| match first {
-            Some(first) => self.parameters.get(*first).map(|found| found.name.as_str()),
-            None => Some("no parameter"),
-        };
-        let counts = self.first_by_item();
-        let mut words = Vec::new();
-        for (place, (first, count)) in counts.iter().enumerate() {
-            let name = name(first)?;
-            words.push(match (place, first) {
-                (0, Some(_)) if *count == all => format!("{name} comes first on all {all} items"),
-                (0, Some(_)) => format!("{name} comes first on {count} of {all} items"),
-                (0, None) => format!("no parameter has an effect on {count} of {all} items"),
-                (_, Some(_)) if counts[0].0.is_none() => format!("{name} comes first on {count}"),
-                (_, Some(_)) => format!("{name} on {count}"),
-                (_, None) => format!("no parameter has an effect on {count}"),
-            });
-        }
-        (!words.is_empty()).then(|| words.join(", "))
-    }
 }
 
 #[cfg(test)]
@@ -230,6 +185,7 @@ mod tests {
             sigma: None,
             used: 0,
             lost: 0,
+            no_step: 0,
         };
         Indices::Moat(sizes.iter().map(row).collect())
     }

@@ -15,6 +15,7 @@ use headwater_study::sample::{self, MoatDesign, VbdDesign};
 use super::LaterPhase;
 use super::instances::Varied;
 use super::load::Study;
+use super::summary::EffectStep;
 use crate::{Error, whole};
 
 /// The points that are evaluated, and what is behind them.
@@ -128,8 +129,8 @@ impl Design {
         let stuck: u32 = design.stuck().iter().sum();
         let told = |stuck| {
             format!(
-                "{stuck} of {} steps land on the value that they started from, since the parameter has fewer \
-                 values than levels; `levels: grid` avoids that",
+                "{stuck} of {} steps land on the value that they started from, since the range of the parameter has fewer \
+                 numbers than the design has levels",
                 design.moves.len()
             )
         };
@@ -184,7 +185,19 @@ pub(super) fn in_words(method: &Method, at_most: bool) -> String {
     }
 }
 
-/// How many levels the effects of a screening are counted in: none where they are divided by the actual step.
+/// What the effects of a screening are divided by.
+pub(super) fn step(method: &Method) -> EffectStep {
+    match method {
+        Method::Moat(moat) | Method::TwoPhase { screen: moat, .. }
+            if moat.step == headwater_flow::StepLength::Nominal =>
+        {
+            EffectStep::Nominal
+        }
+        _ => EffectStep::Actual,
+    }
+}
+
+/// How many levels all parameters of a screening have: none where each has its own.
 pub(super) fn levels(method: &Method) -> Option<u32> {
     let (Method::Moat(moat) | Method::TwoPhase { screen: moat, .. }) = method else {
         return None;
@@ -252,6 +265,10 @@ fn as_moat(moat: &MoatMethod) -> sample::Moat {
             headwater_flow::Walk::Spread => sample::Walk::Spread,
             headwater_flow::Walk::Radial => sample::Walk::Radial,
         },
+        length: match moat.step {
+            headwater_flow::StepLength::Actual => sample::StepLength::Actual,
+            headwater_flow::StepLength::Nominal => sample::StepLength::Nominal,
+        },
     }
 }
 
@@ -280,9 +297,7 @@ fn space(studied: &[StudiedParameter]) -> Space {
             step: *step,
             count: *count,
         },
-        Domain::Values(values) => headwater_study::Domain::Choice {
-            count: values.len() as u32,
-        },
+        Domain::Values(values) => of_values(values),
         Domain::Open => headwater_study::Domain::Choice { count: 1 },
     };
     let parameter = |studied: &StudiedParameter| headwater_study::Parameter {
@@ -291,6 +306,44 @@ fn space(studied: &[StudiedParameter]) -> Space {
     };
     Space {
         parameters: studied.iter().map(parameter).collect(),
+    }
+}
+
+/// Values as a domain: numbers have their order and their distances, whatever their order in the list; all else has none.
+fn of_values(values: &[Scalar]) -> headwater_study::Domain {
+    let wholes: Option<Vec<i64>> = values.iter().map(whole_number).collect();
+    let numbers: Option<Vec<f64>> = match wholes {
+        // Counted from the smallest, large numbers that differ by little are told apart.
+        Some(wholes) => {
+            let least = wholes.iter().copied().min().unwrap_or(0);
+            let above = |number: &i64| (i128::from(*number) - i128::from(least)) as f64;
+            Some(wholes.iter().map(above).collect())
+        }
+        None => values.iter().map(real_number).collect(),
+    };
+    match numbers {
+        Some(numbers) => headwater_study::Domain::Listed {
+            numbers: numbers.into(),
+        },
+        None => headwater_study::Domain::Choice {
+            count: values.len() as u32,
+        },
+    }
+}
+
+fn whole_number(value: &Scalar) -> Option<i64> {
+    match value {
+        Scalar::Int(number) => Some(*number),
+        _ => None,
+    }
+}
+
+/// A value as a number that has a distance from others.
+fn real_number(value: &Scalar) -> Option<f64> {
+    match value {
+        Scalar::Int(number) => Some(*number as f64),
+        Scalar::Float(number) => Some(*number).filter(|number| number.is_finite()),
+        Scalar::Bool(_) | Scalar::Text(_) => None,
     }
 }
 

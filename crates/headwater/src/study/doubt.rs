@@ -143,8 +143,34 @@ pub(super) fn about_blank(
     told
 }
 
-/// What is to be told where the parameters that a second phase keeps are cut off at a place that is open.
-pub(super) fn about_kept(study: &Study, screen: &PhaseSummary) -> Option<String> {
+/// What is to be told of the parameters that a second phase keeps.
+pub(super) fn about_kept(study: &Study, screen: &PhaseSummary) -> Vec<String> {
+    let open = about_the_last_kept(study, screen);
+    open.into_iter().chain(about_unknown(screen)).collect()
+}
+
+/// Parameters of which the screening says nothing: they are not kept, and nobody knows whether they matter.
+fn about_unknown(screen: &PhaseSummary) -> Option<String> {
+    let sizes = screen.pooled.sizes();
+    let unknown = screen.parameters.iter().zip(&sizes);
+    let names: Vec<String> = unknown
+        .filter(|(_, size)| size.0.is_none())
+        .map(|(parameter, _)| format!("`{}`", parameter.name))
+        .collect();
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "the screening has no effects of {}{more}, so it is not known whether the second phase should have kept it",
+            names[..names.len().min(NAMED)].join(", ")
+        )
+    })
+}
+
+/// Where the parameters that a second phase keeps are cut off at a place that is open.
+fn about_the_last_kept(study: &Study, screen: &PhaseSummary) -> Option<String> {
     let Method::TwoPhase { keep, .. } = &study.study.method else {
         return None;
     };

@@ -46,7 +46,8 @@ struct Chosen {
 }
 
 /// The sets with the highest and the lowest mean over all items, and the default; all on the item on which the two differ
-/// most. Where no set has a value on every item, each is judged by those that it has.
+/// most. Where no set has a value on every item, each is judged by those that it has. An item without any value asks for
+/// none.
 fn choose(phases: &[&PhaseSummary]) -> Vec<Chosen> {
     let values = |(phase, set): (usize, usize)| {
         let items = phases[phase].values.iter();
@@ -56,7 +57,19 @@ fn choose(phases: &[&PhaseSummary]) -> Vec<Chosen> {
         let phases = phases.iter().enumerate();
         phases.flat_map(|(phase, summary)| (0..summary.sets).map(move |set| (phase, set)))
     };
-    let is_whole = |at: &(usize, usize)| values(*at).all(|value| value.is_some());
+    let failed: Vec<Vec<bool>> = phases
+        .iter()
+        .map(|phase| {
+            let items = phase.values.iter();
+            items
+                .map(|values| values.iter().all(Option::is_none))
+                .collect()
+        })
+        .collect();
+    let is_whole = |at: &(usize, usize)| {
+        let mut items = values(*at).zip(&failed[at.0]);
+        items.all(|(value, failed)| value.is_some() || *failed)
+    };
     let any_whole = sets().any(|at| is_whole(&at));
     let mean = |at: (usize, usize)| {
         let found: Vec<f64> = values(at).flatten().collect();
@@ -403,6 +416,7 @@ mod tests {
             parameters: Vec::new(),
             fixed: Vec::new(),
             levels: None,
+            step: crate::study::EffectStep::Actual,
             groups: 0,
             groups_planned: 0,
             first_set: 0,
@@ -440,6 +454,12 @@ mod tests {
         let single = choose(&[&phase(vec![vec![Some(2.0), Some(1.0)]])]);
         assert_eq!((single[0].value, single[0].mean), (Some(2.0), None));
         assert!(choose(&[&phase(vec![vec![None]])]).is_empty());
+        // An item that failed altogether leaves the others to be judged by as a whole.
+        let one = vec![Some(1.0), Some(0.75), Some(0.5), Some(9.0)];
+        let other = vec![Some(0.0), Some(0.75), Some(0.25), None];
+        let failed = choose(&[&phase(vec![one, vec![None; 4], other])]);
+        let sets: Vec<_> = failed.iter().map(|one| (one.set, one.item)).collect();
+        assert_eq!(sets, [(Some((0, 1)), 2), (Some((0, 2)), 2), (None, 2)]);
     }
 
     /// The examples of RFC 4648, section 10.

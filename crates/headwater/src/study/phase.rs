@@ -12,6 +12,7 @@ use headwater_merge::{
     Buckets, CostBalanced, Merge, Naive, Rtma, Sharing, SmartCut, Stages, Tree, Trtma, Weight,
 };
 use headwater_study::analyze::{AnalyzeError, Bootstrap};
+use headwater_study::sample::MoatDesign;
 
 use super::answer::{Values, answer, at_prefix};
 use super::assemble::{Assembled, Cut, assemble};
@@ -425,6 +426,7 @@ impl Site<'_> {
                 Design::Moat(_) => design::levels(&self.study.study.method),
                 Design::Vbd(_) | Design::Table(_) => None,
             },
+            step: design::step(&self.study.study.method),
             groups: done,
             groups_planned: groups,
             first_set: phase.first_set,
@@ -491,11 +493,15 @@ impl Site<'_> {
         evaluated: &Design,
         courses: &[Vec<CoursePoint>],
     ) -> Vec<StudyParameter> {
-        let stuck = match evaluated {
-            Design::Moat(design) => design.stuck(),
-            Design::Vbd(_) | Design::Table(_) => vec![0; phase.studied.len()],
+        let moat = match evaluated {
+            Design::Moat(design) => Some(design),
+            Design::Vbd(_) | Design::Table(_) => None,
         };
-        let parameter = |((studied, stuck), course): ((&StudiedParameter, u32), &Vec<_>)| {
+        let none = || vec![0; phase.studied.len()];
+        let stuck = moat.map_or_else(none, MoatDesign::stuck);
+        let unordered = (0..).map(|place| moat.is_some_and(|moat| moat.is_unordered(place)));
+        let own = stuck.into_iter().zip(unordered);
+        let parameter = |((studied, own), course): ((&StudiedParameter, (u32, bool)), &Vec<_>)| {
             let default = self.default(studied);
             StudyParameter {
                 name: studied.name.to_string(),
@@ -507,11 +513,12 @@ impl Site<'_> {
                     Domain::Values(values) => Some(values.len() as u64),
                     Domain::Interval { .. } | Domain::Open => None,
                 },
-                stuck: stuck as usize,
+                stuck: own.0 as usize,
+                unordered: own.1,
                 course: course.clone(),
             }
         };
-        let studied = phase.studied.iter().zip(stuck);
+        let studied = phase.studied.iter().zip(own);
         studied.zip(courses).map(parameter).collect()
     }
 

@@ -47,6 +47,11 @@ fn phase(results: &mut Map<String, Value>, phase: &PhaseSummary, summary: &Study
     };
     put(results, "method", json!(kind));
     put(results, "method_in_words", json!(phase.method));
+    if let Some(effect) = phase.effect_in_words() {
+        put(results, "step", json!(phase.step.name()));
+        put(results, "effect", json!(effect));
+        put(results, "unordered", json!(phase.unordered()));
+    }
     put(results, "seed", json!(summary.seed));
     let name = |parameter: &StudyParameter| json!(parameter.name);
     put(
@@ -74,6 +79,17 @@ fn phase(results: &mut Map<String, Value>, phase: &PhaseSummary, summary: &Study
     let failed =
         failed.map(|failed| json!({"set": failed.set, "item": failed.item, "why": failed.why}));
     put(results, "failed", failed.collect());
+    let left_out = phase.left_out();
+    let left_out = left_out.iter().map(|left| {
+        let mut object = Map::new();
+        name_of(&mut object, summary.items.get(left.item));
+        put(&mut object, "item", json!(left.item));
+        put(&mut object, "done", json!(left.evaluated));
+        put(&mut object, "failed", json!(left.failed));
+        put(&mut object, "why", json!(left.why()));
+        Value::Object(object)
+    });
+    put(results, "left_out", left_out.collect());
     if let Some(rule) = phase.rule {
         let rule = json!({"ci": rule.ci, "reached": rule.reached, "held": rule.held});
         put(results, "stop_rule", rule);
@@ -99,14 +115,19 @@ fn phase(results: &mut Map<String, Value>, phase: &PhaseSummary, summary: &Study
     put(results, "convergence", prefixes.collect());
 }
 
-fn item(item: Option<&StudyItem>, found: &Indices) -> Value {
-    let mut object = Map::new();
+/// Which item it is, and from what.
+fn name_of(object: &mut Map<String, Value>, item: Option<&StudyItem>) {
     let mut inputs = Map::new();
     for (name, called) in item.iter().flat_map(|item| &item.inputs) {
         put(&mut inputs, name, json!(called));
     }
-    put(&mut object, "index", json!(item.map(|item| &item.index)));
-    put(&mut object, "inputs", Value::Object(inputs));
+    put(object, "index", json!(item.map(|item| &item.index)));
+    put(object, "inputs", Value::Object(inputs));
+}
+
+fn item(item: Option<&StudyItem>, found: &Indices) -> Value {
+    let mut object = Map::new();
+    name_of(&mut object, item);
     indices(&mut object, found);
     counts(&mut object, found);
     Value::Object(object)
@@ -157,7 +178,7 @@ fn squares(found: &VbdRows) -> (Value, Value) {
     (json!(shares), json!(halves))
 }
 
-/// How much counts and how much was lost for want of values.
+/// How much counts, how much was lost for want of values, and how many steps had no length.
 fn counts(object: &mut Map<String, Value>, found: &Indices) {
     match found {
         Indices::None => {}
@@ -171,6 +192,11 @@ fn counts(object: &mut Map<String, Value>, found: &Indices) {
                 object,
                 "lost",
                 rows.iter().map(|row| json!(row.lost)).collect(),
+            );
+            put(
+                object,
+                "no_step",
+                rows.iter().map(|row| json!(row.no_step)).collect(),
             );
         }
         Indices::Vbd(found) => {

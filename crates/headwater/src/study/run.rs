@@ -517,7 +517,7 @@ struct Evaluated {
     /// References without any difference in them.
     blank: Vec<MadeReference>,
     /// What there is to say about the parameters that the second phase kept.
-    kept: Option<String>,
+    kept: Vec<String>,
     examples: Vec<StudyExample>,
     /// Things worth telling.
     notes: Vec<String>,
@@ -569,7 +569,7 @@ fn evaluate(
     });
     let kept = match phases.as_slice() {
         [screen, _] => doubt::about_kept(study, &screen.summary),
-        _ => None,
+        _ => Vec::new(),
     };
     let is_over = (phases.iter())
         .flat_map(|phase| &phase.rounds)

@@ -74,10 +74,12 @@ pub struct PhaseSummary {
     pub parameters: Vec<StudyParameter>,
     /// The parameters that do not, and their values.
     pub fixed: Vec<(String, FixedValue)>,
-    /// For MOAT with one number of levels for all: that number. Effects are then divided by the nominal step, whatever the
-    /// step of a parameter's own values is; else by the actual one.
+    /// For MOAT with one number of levels for all: that number.
     #[serde(default)]
     pub levels: Option<u32>,
+    /// For MOAT: what effects are divided by.
+    #[serde(default)]
+    pub step: EffectStep,
     /// How many trajectories or base points were evaluated.
     pub groups: usize,
     /// How many the design has.
@@ -102,6 +104,18 @@ pub struct PhaseSummary {
     pub values: Vec<Vec<Option<f64>>>,
 }
 
+/// What effects are divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EffectStep {
+    /// The length of the step that was taken, in parts of the parameter's range.
+    Actual,
+    /// The step between the levels of the design, whatever values the parameter has. A summary that does not say it is of a
+    /// version that knew nothing else.
+    #[default]
+    Nominal,
+}
+
 /// A parameter that varies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StudyParameter {
@@ -119,6 +133,9 @@ pub struct StudyParameter {
     pub values: Option<u64>,
     /// For MOAT: steps that landed on the value that they started from.
     pub stuck: usize,
+    /// For MOAT: whether it is a choice of three or more words, whose effects have no sign.
+    #[serde(default)]
+    pub unordered: bool,
     /// What the objective is where the parameter has a certain value; in rising order.
     #[serde(default)]
     pub course: Vec<CoursePoint>,
@@ -213,7 +230,7 @@ pub enum Indices {
 /// The effects of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MoatRow {
-    /// The mean effect.
+    /// The mean effect; absent for a choice without order too.
     pub mu: Option<f64>,
     /// The mean size of the effects.
     pub mu_star: Option<f64>,
@@ -225,6 +242,9 @@ pub struct MoatRow {
     pub used: usize,
     /// How many do not, for want of a value.
     pub lost: usize,
+    /// How many are none, because the step had no length.
+    #[serde(default)]
+    pub no_step: usize,
 }
 
 /// Shares of the variance.

@@ -3,8 +3,8 @@
 //! Law: they are the same each time.
 
 use headwater::study::{
-    CoursePoint, ExampleImage, FailedEvaluation, FixedValue, ForecastFacts, Indices, MoatRow,
-    PhaseKind, PhaseSummary, PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem,
+    CoursePoint, EffectStep, ExampleImage, FailedEvaluation, FixedValue, ForecastFacts, Indices,
+    MoatRow, PhaseKind, PhaseSummary, PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem,
     StudyParameter, StudySummary, TaskFacts, Timeline, VbdPair, VbdRow, VbdRows,
 };
 
@@ -53,6 +53,7 @@ fn parameter(position: usize) -> StudyParameter {
             Some(20)
         },
         stuck: if range.contains(',') { 0 } else { position % 3 },
+        unordered: false,
         course: course(position),
     }
 }
@@ -90,6 +91,7 @@ fn moat_rows(groups: usize, seed: u64) -> Indices {
             sigma: Some(mu_star * ratio),
             used: groups,
             lost: 0,
+            no_step: 0,
         }
     });
     Indices::Moat(rows.collect())
@@ -122,6 +124,7 @@ fn moat_phase(items: usize) -> PhaseSummary {
         parameters: (0..NUCLEI.len()).map(parameter).collect(),
         fixed: vec![("Normalize".to_owned(), FixedValue::Bool(true))],
         levels: Some(20),
+        step: EffectStep::Actual,
         groups: 40,
         groups_planned: 40,
         first_set: 0,
@@ -190,6 +193,7 @@ fn vbd_phase() -> PhaseSummary {
             .iter()
             .map(|position| StudyParameter {
                 stuck: 0,
+                unordered: false,
                 ..parameter(*position)
             })
             .collect(),
@@ -443,6 +447,7 @@ pub(crate) fn failing() -> StudySummary {
             sigma: None,
             used: 0,
             lost: 120,
+            no_step: 0,
         };
     }
     let facts = &mut summary.facts;
@@ -557,6 +562,7 @@ pub(crate) fn many() -> StudySummary {
                 sigma: Some(size * numbers.next()),
                 used: 40,
                 lost: 0,
+                no_step: 0,
             }
         })
         .collect();

@@ -7,7 +7,10 @@ mod made_up;
 mod markup;
 mod results;
 
-use headwater::study::{Indices, StudySummary, study_report_html};
+use headwater::study::{
+    EFFECT, EffectStep, FailedEvaluation, Indices, NOMINAL_EFFECT, StudySummary, UNORDERED_EFFECT,
+    study_report_html, study_results_json,
+};
 use made_up::{HOSTILE, all};
 
 /// What a page says of indices.
@@ -406,17 +409,96 @@ fn a_default_outside_its_range_is_marked() {
 
 #[test]
 fn effects_are_divided_by_what_the_page_says() {
-    let page = text(&study_report_html(&made_up::moat()));
-    assert!(page.contains("the nominal step is 10/19 for all, half of the 20 levels"));
+    let mut nominal = made_up::moat();
+    nominal.phases[0].step = EffectStep::Nominal;
+    let page = text(&study_report_html(&nominal));
+    assert!(page.contains(&format!("A{}.", &NOMINAL_EFFECT[1..])));
+    assert!(page.contains("It is 10/19 for all, half of the 20 levels"));
     assert!(page.contains(
         "Fewer values than the 20 levels of the design: FillHolesConn, ReconConn and WatershedConn."
     ));
     assert!(page.contains("its effects are 1.9 times the change that it makes"));
-    let mut grid = made_up::moat();
-    grid.phases[0].levels = None;
-    let page = text(&study_report_html(&grid));
-    assert!(page.contains("divided by the length of the step that was taken"));
+    let page = text(&study_report_html(&made_up::moat()));
+    assert!(page.contains(&format!("A{}.", &EFFECT[1..])));
     assert!(!page.contains("nominal") && !page.contains("Fewer values"));
+    assert!(!page.contains(&UNORDERED_EFFECT[1..]));
+    assert!(!page.contains("no step"));
+    // Words, and steps of no length.
+    let mut words = made_up::moat();
+    let phase = &mut words.phases[0];
+    phase.parameters[12].unordered = true;
+    let Indices::Moat(rows) = &mut phase.pooled else {
+        panic!("MOAT")
+    };
+    rows[12].mu = None;
+    (rows[0].used, rows[0].no_step) = (31, 9);
+    (rows[1].used, rows[1].no_step) = (0, 40);
+    (
+        rows[1].mu,
+        rows[1].mu_star,
+        rows[1].mu_star_conf,
+        rows[1].sigma,
+    ) = (None, None, None, None);
+    let page = text(&study_report_html(&words));
+    assert!(page.contains(&UNORDERED_EFFECT[1..]));
+    assert!(page.contains("have no effect: B (9) and G (40)."), "{page}");
+    assert!(page.contains("G has no effects: no step has a length."));
+    assert!(!page.contains("NaN"));
+}
+
+/// Without a value an item is not one on which nothing has an effect.
+#[test]
+fn items_without_an_answer_are_named_and_left_out() {
+    let mut summary = made_up::several();
+    let phase = &mut summary.phases[0];
+    for set in 0..phase.sets {
+        phase.values[1][set] = None;
+        phase.failed.push(FailedEvaluation {
+            set,
+            item: 1,
+            why: "no such tile".to_owned(),
+        });
+    }
+    let Indices::Moat(rows) = &mut phase.each[1] else {
+        panic!("MOAT")
+    };
+    for row in rows {
+        (row.mu, row.mu_star, row.mu_star_conf, row.sigma) = (None, None, None, None);
+        (row.used, row.lost) = (0, 40);
+    }
+    let said = answer(&summary);
+    assert!(
+        said.contains("By item: G2 comes first on all 4 items."),
+        "{said}"
+    );
+    assert!(
+        said.contains("All of this is said of 4 of 5 items: 1 has no answer for want of values."),
+        "{said}"
+    );
+    let called = summary.items[1].called();
+    let page = text(&study_report_html(&summary));
+    let named = format!(
+        "{} failed: none of its 640 evaluations has a value; it is left out.",
+        &called[1..]
+    );
+    assert!(page.contains(&named), "{named}");
+    let results: serde_json::Value =
+        serde_json::from_str(&study_results_json(&summary)).expect("JSON");
+    let left_out = results["left_out"].as_array().expect("a list");
+    assert_eq!(left_out.len(), 1);
+    assert_eq!(left_out[0]["item"], 1);
+    assert_eq!(left_out[0]["index"], results["items"][1]["index"]);
+    assert_eq!(left_out[0]["failed"], 640);
+    assert_eq!(results["effect"], EFFECT);
+    // An item that was not come to has not failed.
+    summary.phases[0].failed.clear();
+    let words = summary.phases[0].left_out_in_words(&summary.items);
+    assert_eq!(
+        words,
+        [format!(
+            "{called}: none of its 640 evaluations was made; it is left out"
+        )]
+    );
 }
 
 #[test]

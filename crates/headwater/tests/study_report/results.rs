@@ -29,6 +29,9 @@ fn effects_are_arrays_in_the_order_of_the_names() {
             "complete",
             "method",
             "method_in_words",
+            "step",
+            "effect",
+            "unordered",
             "seed",
             "names",
             "mu",
@@ -41,9 +44,11 @@ fn effects_are_arrays_in_the_order_of_the_names() {
             "sets",
             "evaluations",
             "failed",
+            "left_out",
             "fixed",
             "used",
             "lost",
+            "no_step",
             "convergence"
         ]
     );

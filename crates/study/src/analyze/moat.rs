@@ -1,19 +1,20 @@
 //! Effects of each parameter, from one-at-a-time designs (Morris 1991; μ* from Campolongo et al. 2007).
 //!
-//! Law: the effect of a step is the change of the output ÷ the step's delta, and it counts if both its ends have a
-//! finite output; otherwise it is lost, and no other effect with it. The order of the steps does not matter, not even
-//! to the intervals.
+//! Law: what is said of a parameter is said of the effects that it has, however many these are. The order of the steps
+//! does not matter, not even to the intervals.
 //!
 //! Where nothing is missing and all steps are nominal, μ, μ* and σ are those of `SALib.analyze.morris`.
 
 use super::bootstrap::{Draws, Spread};
-use super::{AnalyzeError, Bootstrap, Estimate, Tiles, check_outputs, falling, number, widest};
+use super::effects::{self, Effects, StepSizes};
+use super::{AnalyzeError, Bootstrap, Estimate, Tiles, check_outputs, falling, widest};
 use crate::sample::MoatDesign;
 
 /// What a parameter does to the output, per unit of its range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effect {
-    /// μ: the mean of the effects. Not a number where none counts.
+    /// μ: the mean of the effects. Not a number where none counts, nor for a choice without order: its effects have no
+    /// sign.
     pub mu: f64,
     /// μ*: the mean of their absolute values. An effect that stands alone has no interval.
     pub mu_star: Estimate,
@@ -24,6 +25,8 @@ pub struct Effect {
     pub used: usize,
     /// How many do not, because an end has no finite output.
     pub lost: usize,
+    /// How many are none, because the step has no length: it landed on the value that it came from.
+    pub no_step: usize,
 }
 
 /// The effects of all parameters.
@@ -105,101 +108,52 @@ pub fn pooled(
 ) -> Result<MoatIndices, AnalyzeError> {
     let reach = bootstrap.reach()?;
     check_outputs(design.points.len(), tiles)?;
-    let mut gathered = gather(design, tiles)?;
-    let parameters = gathered
-        .iter_mut()
+    let parameters = effects::gather(design, tiles)?
+        .iter()
         .enumerate()
-        .map(|(position, effects)| effects.finish(bootstrap, reach, position as u64))
+        .map(|(position, effects)| told(effects, bootstrap, reach, position as u64))
         .collect();
     Ok(MoatIndices { parameters })
 }
 
-/// The effects of a parameter.
-#[derive(Debug, Default)]
-struct Gathered {
-    values: Vec<f64>,
-    /// Per step with an effect on any tile: the sum of their absolute values, and how many there are.
-    steps: Vec<(f64, f64)>,
-    lost: usize,
+/// What is said of the effects of a parameter.
+fn told(effects: &Effects, bootstrap: &Bootstrap, reach: f64, sequence: u64) -> Effect {
+    let count = effects.values.len() as f64;
+    let mut spread = Spread::default();
+    effects.values.iter().for_each(|&value| spread.add(value));
+    // 0 ÷ 0 is not a number.
+    let mean = |part: fn(f64) -> f64| effects.values.iter().copied().map(part).sum::<f64>() / count;
+    Effect {
+        mu: match effects.signed {
+            true => mean(|value| value),
+            false => f64::NAN,
+        },
+        mu_star: Estimate {
+            value: mean(f64::abs),
+            half_width: reach * deviation_of_mu_star(&effects.steps, bootstrap, sequence),
+        },
+        sigma: spread.deviation(),
+        used: effects.values.len(),
+        lost: effects.lost,
+        no_step: effects.no_step,
+    }
 }
 
-fn gather(design: &MoatDesign, tiles: &[&[Option<f64>]]) -> Result<Vec<Gathered>, AnalyzeError> {
-    let (points, parameters) = (design.points.len(), design.points.width());
-    let mut gathered: Vec<Gathered> = Vec::new();
-    gathered.resize_with(parameters, Gathered::default);
-    for (position, step) in design.moves.iter().enumerate() {
-        let (from, to) = (step.from as usize, step.to as usize);
-        let of = step.parameter as usize;
-        if from >= points || to >= points || of >= parameters {
-            return Err(AnalyzeError::Step {
-                step: position,
-                from: step.from,
-                to: step.to,
-                parameter: step.parameter,
-                points,
-                parameters,
-            });
-        }
-        let of = &mut gathered[of];
+/// The standard deviation of μ* over the resamples.
+fn deviation_of_mu_star(steps: &[StepSizes], bootstrap: &Bootstrap, sequence: u64) -> f64 {
+    let mut over_resamples = Spread::default();
+    if steps.len() < 2 {
+        return over_resamples.deviation();
+    }
+    let mut draws = Draws::new(bootstrap.seed, sequence);
+    for _ in 0..bootstrap.resamples {
         let (mut sum, mut count) = (0.0, 0.0);
-        for outputs in tiles {
-            let ends = number(outputs[from]).zip(number(outputs[to]));
-            let effect = ends.map(|(before, after)| (after - before) / step.delta);
-            // A step of no length has no effect that could be told.
-            match number(effect) {
-                None => of.lost += 1,
-                Some(effect) => {
-                    of.values.push(effect);
-                    sum += effect.abs();
-                    count += 1.0;
-                }
-            }
+        for _ in 0..steps.len() {
+            let step = steps[draws.below(steps.len())];
+            sum += step.sum;
+            count += step.count;
         }
-        if count > 0.0 {
-            of.steps.push((sum, count));
-        }
+        over_resamples.add(sum / count);
     }
-    Ok(gathered)
-}
-
-impl Gathered {
-    fn finish(&mut self, bootstrap: &Bootstrap, reach: f64, sequence: u64) -> Effect {
-        // In the order of their values nothing depends on the order of the steps.
-        self.values.sort_by(f64::total_cmp);
-        self.steps
-            .sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
-        let count = self.values.len() as f64;
-        let mut spread = Spread::default();
-        self.values.iter().for_each(|&value| spread.add(value));
-        Effect {
-            // 0 ÷ 0 is not a number.
-            mu: self.values.iter().sum::<f64>() / count,
-            mu_star: Estimate {
-                value: self.values.iter().map(|value| value.abs()).sum::<f64>() / count,
-                half_width: reach * self.deviation_of_mu_star(bootstrap, sequence),
-            },
-            sigma: spread.deviation(),
-            used: self.values.len(),
-            lost: self.lost,
-        }
-    }
-
-    /// The standard deviation of μ* over the resamples.
-    fn deviation_of_mu_star(&self, bootstrap: &Bootstrap, sequence: u64) -> f64 {
-        let mut over_resamples = Spread::default();
-        if self.steps.len() < 2 {
-            return over_resamples.deviation();
-        }
-        let mut draws = Draws::new(bootstrap.seed, sequence);
-        for _ in 0..bootstrap.resamples {
-            let (mut sum, mut count) = (0.0, 0.0);
-            for _ in 0..self.steps.len() {
-                let step = self.steps[draws.below(self.steps.len())];
-                sum += step.0;
-                count += step.1;
-            }
-            over_resamples.add(sum / count);
-        }
-        over_resamples.deviation()
-    }
+    over_resamples.deviation()
 }

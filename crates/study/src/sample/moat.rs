@@ -1,7 +1,8 @@
 //! One-at-a-time designs (Morris): trajectories in which each step changes one parameter.
 //!
-//! Law: a design says of each step which parameter it changed and by how much in the unit cube, so that whoever
-//! analyses it need not know how it was made.
+//! Law: a design says of each step which parameter it changed and how long the step is, in parts of the range of the
+//! parameter, so that whoever analyses it need not know how it was made. How long steps are said to be changes no
+//! point.
 
 mod axis;
 mod own;
@@ -19,9 +20,22 @@ use trajectory::{Drawn, Trajectory};
 pub enum Levels {
     /// As many for every parameter; an even number. A discrete parameter takes the nearest of its own values.
     Each(u32),
-    /// As many as the parameter has values; a step jumps half of them, and effects are per actual step. An interval
-    /// has no values of its own and takes 20.
+    /// As many as the parameter has values; a step jumps half of them. An interval has no values of its own and takes 20.
     Grid,
+}
+
+/// What the length of a step is, by which the change of the output is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StepLength {
+    /// How far the two values are apart, in parts of the parameter's range; of numbers as far as the numbers are. Two
+    /// different things without order are 1 apart. A step that lands on the value it came from has no length, and so
+    /// no effect.
+    #[default]
+    Actual,
+    /// How far the two levels are apart that the values are nearest to: for p levels p/(2(p−1)), whatever values the
+    /// parameter has. That is what SALib and the papers divide by. A step that lands on the value it came from has an
+    /// effect of 0.
+    Nominal,
 }
 
 /// How trajectories are chosen.
@@ -59,6 +73,8 @@ pub struct Moat {
     pub levels: Levels,
     /// How trajectories are chosen.
     pub walk: Walk,
+    /// What effects are divided by.
+    pub length: StepLength,
 }
 
 /// A step of a trajectory: two rows that differ in one parameter.
@@ -70,7 +86,8 @@ pub struct Move {
     pub to: u32,
     /// The position of the parameter that it changes.
     pub parameter: u32,
-    /// What the change of the output is divided by: the change of the parameter in the unit cube, with its sign.
+    /// What the change of the output is divided by: the length of the step in parts of the range, with its sign; 0 for a
+    /// step that has no effect.
     pub delta: f64,
 }
 
@@ -83,6 +100,9 @@ pub struct MoatDesign {
     pub moves: Vec<Move>,
     /// How many trajectories there are.
     pub trajectories: u32,
+    /// By parameter, whether it is a choice without order, whose effects have no sign. A parameter beyond the list has an
+    /// order.
+    pub unordered: Vec<bool>,
 }
 
 /// A design of trajectories: r(k+1) rows. Costs O(rows × parameters); [`Walk::Spread`] costs
@@ -98,7 +118,7 @@ pub fn design(space: &Space, wanted: &Moat, seed: u64) -> Result<MoatDesign, Sam
     let group = space.len() + 1;
     let rows = count_rows(wanted.trajectories, group, space.len(), "trajectories")?;
     if wanted.walk == Walk::Radial {
-        return radial::design(space, wanted.trajectories, rows, seed);
+        return radial::design(space, wanted.trajectories, rows, wanted.length, seed);
     }
     if let Levels::Each(levels) = wanted.levels
         && (levels < 2 || levels % 2 == 1)
@@ -107,7 +127,7 @@ pub fn design(space: &Space, wanted: &Moat, seed: u64) -> Result<MoatDesign, Sam
     }
     let axes = axis::axes(space, wanted.levels);
     let mut drawn = Drawn::new(&axes, seed);
-    let mut rows = Rows::new(&axes, wanted.trajectories, rows);
+    let mut rows = Rows::new(&axes, wanted, rows);
     if wanted.walk == Walk::Spread {
         for batch in spread::batches(wanted.trajectories) {
             let candidates = (0..batch * spread::CANDIDATES_EACH)
@@ -122,10 +142,23 @@ pub fn design(space: &Space, wanted: &Moat, seed: u64) -> Result<MoatDesign, Sam
             rows.push(drawn.next());
         }
     }
-    Ok(rows.into_design(wanted.trajectories))
+    Ok(rows.into_design(unordered(space)))
+}
+
+/// By parameter, whether it is a choice without order.
+fn unordered(space: &Space) -> Vec<bool> {
+    let parameters = space.parameters.iter();
+    parameters
+        .map(|parameter| parameter.domain.is_unordered())
+        .collect()
 }
 
 impl MoatDesign {
+    /// Whether the parameter at a position is a choice without order.
+    pub fn is_unordered(&self, parameter: usize) -> bool {
+        self.unordered.get(parameter).copied().unwrap_or(false)
+    }
+
     /// How many rows belong to a trajectory: k+1.
     pub fn group(&self) -> usize {
         self.points.width() + 1
@@ -146,6 +179,7 @@ impl MoatDesign {
             points: self.points.prefix(rows),
             moves: self.moves.iter().filter(within).copied().collect(),
             trajectories,
+            unordered: self.unordered.clone(),
         }
     }
 
@@ -181,47 +215,63 @@ fn check_movable(space: &Space) -> Result<(), SampleError> {
 /// Rows and steps of the trajectories so far.
 struct Rows<'a> {
     axes: &'a [Axis],
+    wanted: &'a Moat,
     values: Vec<f64>,
     moves: Vec<Move>,
+    /// A row, and what the steps make of it.
     row: Vec<f64>,
+    after: Vec<(f64, f64)>,
 }
 
-impl Rows<'_> {
-    fn new(axes: &[Axis], trajectories: u32, rows: u32) -> Rows<'_> {
+impl<'a> Rows<'a> {
+    fn new(axes: &'a [Axis], wanted: &'a Moat, rows: u32) -> Rows<'a> {
         Rows {
             axes,
+            wanted,
             values: Vec::with_capacity(rows as usize * axes.len()),
-            moves: Vec::with_capacity(trajectories as usize * axes.len()),
+            moves: Vec::with_capacity(wanted.trajectories as usize * axes.len()),
             row: Vec::with_capacity(axes.len()),
+            after: Vec::with_capacity(axes.len()),
         }
     }
 
     fn push(&mut self, trajectory: &Trajectory) {
+        let length = self.wanted.length;
         let first = (self.values.len() / self.axes.len()) as u32;
         self.row.clear();
-        let base = self.axes.iter().zip(&trajectory.base);
-        self.row.extend(base.map(|(axis, at)| axis.value(*at)));
+        self.after.clear();
+        let ends = trajectory.base.iter().zip(&trajectory.after);
+        for (axis, (from, to)) in self.axes.iter().zip(ends) {
+            self.row.push(axis.value(*from));
+            let delta = axis.length(*from, *to, length);
+            self.after.push((axis.value(*to), delta));
+        }
+        for swing in &trajectory.swings {
+            let position = swing.parameter as usize;
+            let axis = &self.axes[position];
+            self.row[position] = axis.value_at(swing.from);
+            self.after[position] = (axis.value_at(swing.to), axis.swing(length));
+        }
         self.values.extend_from_slice(&self.row);
         for (row, parameter) in (first..).zip(&trajectory.order) {
-            let position = *parameter as usize;
-            let axis = &self.axes[position];
-            let (from, to) = (trajectory.base[position], trajectory.after[position]);
-            self.row[position] = axis.value(to);
+            let (value, delta) = self.after[*parameter as usize];
+            self.row[*parameter as usize] = value;
             self.values.extend_from_slice(&self.row);
             self.moves.push(Move {
                 from: row,
                 to: row + 1,
                 parameter: *parameter,
-                delta: axis.delta(from, to),
+                delta,
             });
         }
     }
 
-    fn into_design(self, trajectories: u32) -> MoatDesign {
+    fn into_design(self, unordered: Vec<bool>) -> MoatDesign {
         MoatDesign {
             points: Points::from_values(self.axes.len(), self.values),
             moves: self.moves,
-            trajectories,
+            trajectories: self.wanted.trajectories,
+            unordered,
         }
     }
 }

@@ -94,6 +94,7 @@ fn short() -> MoatDesign {
             step(0, 3, 0, 0.0),
         ],
         trajectories: 1,
+        unordered: Vec::new(),
     }
 }
 
@@ -104,11 +105,11 @@ fn effects_by_hand() {
     let [first, second, third] = found.parameters[..] else {
         panic!("three parameters");
     };
-    // Effects 2 and −4; the step of no length is lost.
+    // Effects 2 and −4; the step of no length has none.
     assert_eq!((first.mu, first.mu_star.value), (-1.0, 3.0));
     assert!((first.sigma - 18.0_f64.sqrt()).abs() < 1e-12);
     assert!(first.mu_star.half_width > 0.0);
-    assert_eq!((first.used, first.lost), (2, 1));
+    assert_eq!((first.used, first.lost, first.no_step), (2, 0, 1));
     // One effect has a size, but neither deviation nor interval.
     assert_eq!((second.mu, second.mu_star.value), (12.0, 12.0));
     assert!(second.sigma.is_nan() && second.mu_star.half_width.is_nan());

@@ -4,7 +4,7 @@
 
 use headwater_study::analyze::{Estimate, MoatIndices, VbdIndices, moat, vbd};
 use headwater_study::functions::{Exact, Ishigami, Morris, SobolG};
-use headwater_study::sample::{Levels, Moat, Sampler, Vbd, Walk};
+use headwater_study::sample::{Levels, Moat, Sampler, StepLength, Vbd, Walk};
 use headwater_study::{Space, sample};
 
 use crate::support::{bootstrap, evaluate, near};
@@ -223,6 +223,7 @@ fn effects(walk: Walk, levels: Levels, trajectories: u32, seed: u64) -> MoatIndi
         trajectories,
         levels,
         walk,
+        length: StepLength::Actual,
     };
     let design = sample::moat::design(&Morris.space(), &wanted, seed).expect("a design");
     let outputs = evaluate(&design.points, |point| Morris.at(point));

@@ -7,5 +7,6 @@ mod intervals;
 mod known;
 mod properties;
 mod salib;
+mod steps;
 mod support;
 mod until;

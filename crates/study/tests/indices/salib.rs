@@ -134,6 +134,7 @@ fn steps(points: Points, levels: u32) -> MoatDesign {
         trajectories: (points.len() / trajectory) as u32,
         points,
         moves,
+        unordered: Vec::new(),
     }
 }
 

@@ -101,6 +101,7 @@ pub(crate) fn moat(parameters: usize, trajectories: u32, levels: u32, seed: u64)
         points,
         moves,
         trajectories,
+        unordered: Vec::new(),
     }
 }
 

@@ -18,6 +18,7 @@ fn effects(estimates: &[Estimate]) -> MoatIndices {
         sigma: 0.0,
         used: 8,
         lost: 0,
+        no_step: 0,
     };
     MoatIndices {
         parameters: estimates.iter().map(effect).collect(),

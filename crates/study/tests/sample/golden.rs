@@ -4,7 +4,7 @@
 //! line in the changelog.
 
 use headwater_study::Points;
-use headwater_study::sample::{Levels, Moat, Sampler, Vbd, Walk, moat, unit, vbd};
+use headwater_study::sample::{Levels, Moat, Sampler, StepLength, Vbd, Walk, moat, unit, vbd};
 
 use crate::support::{influential, nuclei};
 
@@ -63,6 +63,7 @@ fn trajectories_stay_what_they_are() {
             trajectories: 40,
             levels,
             walk,
+            length: StepLength::Actual,
         };
         checksum(&moat::design(&nuclei(), &wanted, 42).unwrap().points)
     });

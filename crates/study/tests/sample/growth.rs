@@ -6,7 +6,7 @@
 use headwater_study::analyze::{self, Bootstrap};
 use headwater_study::functions::Ishigami;
 use headwater_study::sample::{
-    self, Levels, Moat, MoatDesign, SampleError, Sampler, Vbd, VbdDesign, Walk,
+    self, Levels, Moat, MoatDesign, SampleError, Sampler, StepLength, Vbd, VbdDesign, Walk,
 };
 use headwater_study::{Points, Space, prefixes};
 use proptest::prelude::*;
@@ -30,6 +30,7 @@ fn moat(space: &Space, trajectories: u32, levels: Levels, walk: Walk, seed: u64)
         trajectories,
         levels,
         walk,
+        length: StepLength::Actual,
     };
     sample::moat::design(space, &wanted, seed).unwrap()
 }

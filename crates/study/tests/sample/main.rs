@@ -2,6 +2,7 @@
 
 mod support;
 
+mod choices;
 mod golden;
 mod growth;
 mod moat;

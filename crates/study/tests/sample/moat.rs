@@ -2,7 +2,7 @@
 //!
 //! Law: a step changes one parameter, to a value of its own, by what the design says.
 
-use headwater_study::sample::{Levels, Moat, MoatDesign, SampleError, Walk, moat};
+use headwater_study::sample::{Levels, Moat, MoatDesign, SampleError, StepLength, Walk, moat};
 use headwater_study::{Domain, Space};
 use proptest::prelude::*;
 
@@ -13,6 +13,15 @@ fn wanted(trajectories: u32, levels: Levels, walk: Walk) -> Moat {
         trajectories,
         levels,
         walk,
+        length: StepLength::Actual,
+    }
+}
+
+/// The same with nominal lengths.
+fn nominal(trajectories: u32, levels: Levels, walk: Walk) -> Moat {
+    Moat {
+        length: StepLength::Nominal,
+        ..wanted(trajectories, levels, walk)
     }
 }
 
@@ -195,6 +204,7 @@ fn of_all_candidates_the_furthest_pair_is_chosen() {
                     points: pair,
                     moves: Vec::new(),
                     trajectories: 2,
+                    unordered: Vec::new(),
                 };
                 best = best.max(spread(&space, &pair));
             }
@@ -264,15 +274,32 @@ proptest! {
             let at = step.parameter as usize;
             let domain = &space.parameters[at].domain;
             let actual = domain.step(from[at], to[at]);
-            prop_assert_eq!(actual > 0.0, step.delta > 0.0);
-            prop_assert!(step.delta.abs() <= 1.0);
-            if own || walk == Walk::Radial || domain.count().is_none() {
+            prop_assert!(step.delta.abs() <= 1.0 && step.delta != 0.0);
+            if domain.count().is_none() {
                 prop_assert!((actual - step.delta).abs() < 1e-9, "{} {}", actual, step.delta);
             } else {
-                let nominal = f64::from(half) / f64::from(2 * half - 1);
-                prop_assert_eq!(step.delta.abs(), nominal);
+                prop_assert_eq!(actual, step.delta);
             }
         }
+        // The nominal length is that of the levels, and changes nothing else.
+        let mut nominal = moat::design(&space, &nominal(trajectories, levels, walk), seed).unwrap();
+        for (position, step) in nominal.moves.iter_mut().enumerate() {
+            let at = step.parameter as usize;
+            let ends = [step.from, step.to].map(|row| design.points.row(row as usize)[at]);
+            let domain = &space.parameters[at].domain;
+            if !own && walk != Walk::Radial {
+                let length = f64::from(half) / f64::from(2 * half - 1);
+                prop_assert_eq!(step.delta.abs(), length);
+            } else if let Domain::Grid { count, .. } = domain {
+                let positions = ends.map(|end| f64::from(domain.position(end).unwrap()));
+                let length = (positions[1] - positions[0]) / f64::from(count - 1);
+                prop_assert_eq!(step.delta, length);
+            }
+            let actual = design.moves[position].delta;
+            prop_assert_eq!(actual > 0.0, step.delta > 0.0);
+            step.delta = actual;
+        }
+        prop_assert_eq!(&nominal, &design);
         prop_assert!(design.stuck().iter().all(|count| *count == 0));
         prop_assert_eq!(&design, &moat::design(&space, &wanted(trajectories, levels, walk), seed).unwrap());
     }

@@ -2,7 +2,7 @@
 //!
 //! Law: what a design says of its points can be found again from the points.
 
-use headwater_study::sample::{Levels, Moat, MoatDesign, SampleError, Walk, moat};
+use headwater_study::sample::{Levels, Moat, MoatDesign, SampleError, StepLength, Walk, moat};
 use headwater_study::{Points, Space};
 use proptest::prelude::*;
 
@@ -24,22 +24,25 @@ proptest! {
         half in 1_u32..12,
         own: bool,
         radial: bool,
+        nominal: bool,
         seed: u64,
     ) {
         // A radial design of one parameter is a chain as well, and its steps would be taken for nominal ones.
         let own = own || radial;
         let levels = if own { Levels::Grid } else { Levels::Each(2 * half) };
         let walk = if radial { Walk::Radial } else { Walk::Random };
-        let wanted = Moat { trajectories, levels, walk };
+        let length = if nominal { StepLength::Nominal } else { StepLength::Actual };
+        let wanted = Moat { trajectories, levels, walk, length };
         let design = moat::design(&space, &wanted, seed).unwrap();
-        let found = MoatDesign::from_points(&space, design.points.clone(), levels).unwrap();
+        let found = MoatDesign::from_points(&space, design.points.clone(), levels, length).unwrap();
         prop_assert_eq!(found.trajectories, trajectories);
         prop_assert_eq!(&found.points, &design.points);
+        prop_assert_eq!(&found.unordered, &design.unordered);
         prop_assert_eq!(found.moves.len(), design.moves.len());
         for (found, made) in found.moves.iter().zip(&design.moves) {
             prop_assert_eq!((found.from, found.to, found.parameter), (made.from, made.to, made.parameter));
             let discrete = space.parameters[made.parameter as usize].domain.count().is_some();
-            if discrete || !own {
+            if discrete || (nominal && !own) {
                 prop_assert_eq!(found.delta.to_bits(), made.delta.to_bits());
             } else {
                 prop_assert!((found.delta - made.delta).abs() < 1e-9);
@@ -70,7 +73,9 @@ fn samples_of_salib_are_designs() {
         &[0.0, 0.6666666666666665, 20.0],
         &[0.6666666666666666, 0.6666666666666665, 20.0],
     ];
-    let design = MoatDesign::from_points(&space, points(3, &rows), Levels::Each(4)).unwrap();
+    let with =
+        |levels, length| MoatDesign::from_points(&space, points(3, &rows), levels, length).unwrap();
+    let design = with(Levels::Each(4), StepLength::Nominal);
     let step = 2.0 / 3.0;
     let found: Vec<(u32, u32, f64)> = design
         .moves
@@ -91,9 +96,11 @@ fn samples_of_salib_are_designs() {
     assert_eq!(found, expected);
     assert_eq!(design.trajectories, 3);
     assert_eq!(design.stuck(), [0, 0, 0]);
-    let actual = MoatDesign::from_points(&space, points(3, &rows), Levels::Grid).unwrap();
-    for (actual, nominal) in actual.moves.iter().zip(&design.moves) {
-        assert!((actual.delta - nominal.delta).abs() < 1e-12);
+    for levels in [Levels::Each(4), Levels::Grid] {
+        let actual = with(levels, StepLength::Actual);
+        for (actual, nominal) in actual.moves.iter().zip(&design.moves) {
+            assert!((actual.delta - nominal.delta).abs() < 1e-12);
+        }
     }
 }
 
@@ -108,20 +115,30 @@ fn coarse() -> Space {
 
 /// Made elsewhere with a smaller step, and rounded: two of the steps land where they came from.
 #[test]
-fn steps_without_change_are_counted_where_steps_are_nominal() {
+fn steps_without_change_have_no_length_unless_lengths_are_nominal() {
     let rows: [&[f64]; 4] = [
         &[0.0, 1.0, 2.0],
         &[0.0, 1.0, 2.0],
         &[0.0, 3.0, 2.0],
         &[0.0, 3.0, 2.0],
     ];
-    let design = MoatDesign::from_points(&coarse(), points(3, &rows), Levels::Each(4)).unwrap();
+    let found =
+        |levels, length| MoatDesign::from_points(&coarse(), points(3, &rows), levels, length);
+    let design = found(Levels::Each(4), StepLength::Nominal).unwrap();
     let parameters: Vec<u32> = design.moves.iter().map(|step| step.parameter).collect();
     assert_eq!(parameters, [0, 1, 2]);
     assert!(design.moves.iter().all(|step| step.delta == 2.0 / 3.0));
     assert_eq!(design.stuck(), [1, 0, 1]);
+    let design = found(Levels::Each(4), StepLength::Actual).unwrap();
+    let steps: Vec<(u32, f64)> = design
+        .moves
+        .iter()
+        .map(|step| (step.parameter, step.delta))
+        .collect();
+    assert_eq!(steps, [(0, 0.0), (1, 2.0 / 3.0), (2, 0.0)]);
+    assert_eq!(design.stuck(), [1, 0, 1]);
 
-    let error = MoatDesign::from_points(&coarse(), points(3, &rows), Levels::Grid).unwrap_err();
+    let error = found(Levels::Grid, StepLength::Actual).unwrap_err();
     assert_eq!(
         error.to_string(),
         "trajectory 1: from row 1 to row 2 0 parameters change; a step changes exactly one"
@@ -132,7 +149,8 @@ fn steps_without_change_are_counted_where_steps_are_nominal() {
 fn own_points_that_are_no_trajectories_are_refused() {
     let space = space([interval(0.0, 3.0), interval(0.0, 3.0)]);
     let refused = |rows: &[&[f64]]| {
-        MoatDesign::from_points(&space, points(2, rows), Levels::Each(4)).unwrap_err()
+        MoatDesign::from_points(&space, points(2, rows), Levels::Each(4), StepLength::Actual)
+            .unwrap_err()
     };
     let good: [&[f64]; 3] = [&[0.0, 0.0], &[2.0, 0.0], &[2.0, 2.0]];
     let twice = [good[0], good[1], good[2], good[0], good[2], good[1]];
@@ -162,7 +180,12 @@ fn own_points_that_are_no_trajectories_are_refused() {
             what: "trajectories"
         }
     );
-    let wide = MoatDesign::from_points(&space, points(1, &[&[1.0]]), Levels::Grid);
+    let wide = MoatDesign::from_points(
+        &space,
+        points(1, &[&[1.0]]),
+        Levels::Grid,
+        StepLength::Actual,
+    );
     assert!(matches!(
         wide,
         Err(SampleError::Width {
@@ -170,6 +193,11 @@ fn own_points_that_are_no_trajectories_are_refused() {
             expected: 2
         })
     ));
-    let level = MoatDesign::from_points(&space, points(2, &good), Levels::Each(1));
+    let level = MoatDesign::from_points(
+        &space,
+        points(2, &good),
+        Levels::Each(1),
+        StepLength::Actual,
+    );
     assert_eq!(level, Err(SampleError::Levels { levels: 1 }));
 }

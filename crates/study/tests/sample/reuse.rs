@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::fmt::{Display, Formatter};
 
-use headwater_study::sample::{Levels, Moat, Sampler, Vbd, Walk, moat, vbd};
+use headwater_study::sample::{Levels, Moat, Sampler, StepLength, Vbd, Walk, moat, vbd};
 use headwater_study::{Points, Space};
 
 use crate::support::{influential, nuclei};
@@ -89,6 +89,7 @@ fn trajectories_share_as_much_as_the_paper_says() {
                 trajectories: 40,
                 levels,
                 walk,
+                length: StepLength::Actual,
             };
             let (chain, graph) = over_seeds(|seed| {
                 let design = moat::design(&space, &wanted, seed).unwrap();

@@ -96,10 +96,22 @@ pub(crate) fn influential() -> Space {
 pub(crate) fn belongs(domain: &Domain, value: f64) -> bool {
     match domain {
         Domain::Interval { low, high } => (*low..=*high).contains(&value),
-        Domain::Grid { count, .. } | Domain::Choice { count } => {
-            (0..*count).any(|position| domain.value(position).to_bits() == value.to_bits())
+        Domain::Grid { .. } | Domain::Choice { .. } | Domain::Listed { .. } => {
+            let count = domain.count().unwrap_or(0);
+            (0..count).any(|position| domain.value(position).to_bits() == value.to_bits())
         }
     }
+}
+
+/// Different numbers in any order, at least `fewest`.
+fn listed(fewest: u32) -> impl Strategy<Value = Domain> {
+    let numbers = prop::collection::hash_set(-1000_i32..1000, fewest as usize..9);
+    numbers.prop_map(|numbers| Domain::Listed {
+        numbers: numbers
+            .into_iter()
+            .map(|number| f64::from(number) / 7.0)
+            .collect(),
+    })
 }
 
 /// Spaces of up to `most` parameters of at least `fewest` values.
@@ -117,6 +129,7 @@ pub(crate) fn any_space(fewest: u32, most: usize) -> impl Strategy<Value = Space
             count,
         }),
         (fewest..6).prop_map(|count| Domain::Choice { count }),
+        listed(fewest),
     ];
     prop::collection::vec(domain, 1..=most).prop_map(space)
 }

@@ -9,7 +9,7 @@ use headwater_bench::{Bar, Claims};
 use headwater_merge::{
     Buckets, Compact, CostBalanced, Merge, Rtma, Sharing, Stages, Tree, Trtma, Weight, makespan_of,
 };
-use headwater_study::sample::moat::{self, Levels, Moat, Walk};
+use headwater_study::sample::moat::{self, Levels, Moat, StepLength, Walk};
 
 use crate::workflow;
 
@@ -39,6 +39,7 @@ impl Case {
             trajectories: 63,
             levels: Levels::Each(20),
             walk: Walk::Random,
+            length: StepLength::Actual,
         };
         let design = moat::design(&space, &wanted, seed)?;
         let sets = workflow::sets(&space, &design.points, SETS);

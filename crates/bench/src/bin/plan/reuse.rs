@@ -6,7 +6,7 @@ use std::error::Error;
 
 use headwater_bench::{Bar, Claims};
 use headwater_merge::{Compact, Tree};
-use headwater_study::sample::moat::{self, Levels, Moat, Walk};
+use headwater_study::sample::moat::{self, Levels, Moat, StepLength, Walk};
 use headwater_study::sample::vbd::{self, Sampler, Vbd};
 use headwater_study::{Points, Space};
 
@@ -37,6 +37,7 @@ pub(crate) fn measure(claims: &mut Claims) -> Result<(), Box<dyn Error>> {
         trajectories: 40,
         levels: Levels::Each(20),
         walk: Walk::Random,
+        length: StepLength::Actual,
     };
     let mut means = (0.0, 0.0);
     for seed in SEED..SEED + SEEDS {

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 
 use headwater_bench::{Bar, Claims, median, processor_seconds, resident};
 use headwater_merge::{Compact, CostBalanced, Merge, Tree};
-use headwater_study::sample::moat::{self, Levels, Moat, Walk};
+use headwater_study::sample::moat::{self, Levels, Moat, StepLength, Walk};
 
 use crate::workflow;
 
@@ -30,6 +30,7 @@ pub(crate) fn child(instances: &str, sharing: &str) -> ExitCode {
         trajectories: instances.div_ceil(space.len() + 1) as u32,
         levels: Levels::Each(20),
         walk: Walk::Random,
+        length: StepLength::Actual,
     };
     let Ok(design) = moat::design(&space, &wanted, 42) else {
         return ExitCode::from(2);

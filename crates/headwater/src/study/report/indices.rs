@@ -8,14 +8,15 @@ use std::fmt::Write;
 
 use maud::{Markup, Render, html};
 
+use super::super::effect::UNORDERED_EFFECT;
 use super::super::summary::{
-    Indices, MoatRow, PhaseKind, PhaseSummary, StudyItem, StudyParameter, StudySummary, VbdRow,
-    VbdRows,
+    EffectStep, Indices, MoatRow, PhaseKind, PhaseSummary, StudyItem, StudyParameter, StudySummary,
+    VbdRow, VbdRows,
 };
 use super::charts;
 use super::convergence;
 use super::course;
-use super::say::{Size, answer, group_names, nominal, nominal_part, ranking, size_name};
+use super::say::{Size, answer, group_names, nominal, nominal_part, ranking, sentence, size_name};
 use super::scatter;
 use crate::page;
 use crate::page::table::{heads, number_cell, wide_table};
@@ -161,11 +162,20 @@ fn ranked(phase: &PhaseSummary) -> Markup {
         true => " *: the default lies outside the values that were studied.",
         false => "",
     };
+    let effect = phase.effect_in_words().map_or_else(String::new, |words| {
+        let unordered = match phase.unordered().is_empty() {
+            true => String::new(),
+            false => format!(" {}", sentence(UNORDERED_EFFECT)),
+        };
+        format!(" {}{unordered}", sentence(words))
+    });
     let (rows, caption) = match &phase.pooled {
         Indices::None => return parameters(phase),
         Indices::Moat(rows) => (
             ranked_effects(phase, rows),
-            format!("Parameters by the mean size of their effects (μ*).{interval}{open}{outside}"),
+            format!(
+                "Parameters by the mean size of their effects (μ*).{effect}{interval}{open}{outside}"
+            ),
         ),
         Indices::Vbd(found) => (
             ranked_shares(phase, found),
@@ -240,10 +250,11 @@ fn size_cell(text: String) -> Markup {
 
 fn ranked_effects(phase: &PhaseSummary, rows: &[MoatRow]) -> Markup {
     let lost = rows.iter().any(|row| row.lost > 0);
+    let no_step = rows.iter().any(|row| row.no_step > 0);
     let mut columns = vec!["μ*", "±", "σ", "μ"];
-    if lost {
-        columns.extend(["effects", "lost"]);
-    }
+    columns.extend((lost || no_step).then_some("effects"));
+    columns.extend(lost.then_some("lost"));
+    columns.extend(no_step.then_some("no step"));
     let (sizes, sigmas, means) = (
         Column::of(rows.iter().flat_map(|row| [row.mu_star, row.mu_star_conf])),
         Column::of(rows.iter().map(|row| row.sigma)),
@@ -256,7 +267,9 @@ fn ranked_effects(phase: &PhaseSummary, rows: &[MoatRow]) -> Markup {
             (number_cell(sizes.show(row.mu_star_conf)))
             (number_cell(sigmas.show(row.sigma)))
             (number_cell(means.show(row.mu)))
-            @if lost { (number_cell(count(row.used))) (number_cell(count(row.lost))) }
+            @if lost || no_step { (number_cell(count(row.used))) }
+            @if lost { (number_cell(count(row.lost))) }
+            @if no_step { (number_cell(count(row.no_step))) }
         }
     })
 }
@@ -504,8 +517,10 @@ fn failed(summary: &StudySummary, phase: &PhaseSummary) -> Markup {
     } else {
         "Which, and why. Sets are numbered from 0.".to_owned()
     };
+    let without = phase.left_out_in_words(&summary.items);
     html! {
         h3 { "Evaluations without a value" } "\n"
+        @for words in &without { p.warning { (sentence(words)) } "\n" }
         p {
             (count(phase.failed.len())) " of " (counted(phase.sets * items, "evaluation", "evaluations")) " "
             (left_out) (rule)
@@ -516,17 +531,27 @@ fn failed(summary: &StudySummary, phase: &PhaseSummary) -> Markup {
 
 /// Steps that landed on the value that they started from.
 fn stuck(phase: &PhaseSummary) -> Markup {
-    let stuck: Vec<String> = phase
-        .parameters
-        .iter()
-        .filter(|parameter| parameter.stuck > 0)
-        .map(|parameter| format!("{} ({})", parameter.name, count(parameter.stuck)))
-        .collect();
+    let said = |counts: Vec<(&str, usize)>| {
+        let counts = counts.into_iter();
+        let counts = counts.map(|(name, many)| format!("{name} ({})", count(many)));
+        counts.collect::<Vec<String>>()
+    };
+    let without = said(phase.steps_of_no_length());
+    let stuck = phase.parameters.iter();
+    let stuck = stuck.filter(|parameter| parameter.stuck > 0 && phase.step == EffectStep::Nominal);
+    let stuck = stuck.map(|parameter| (parameter.name.as_str(), parameter.stuck));
+    let stuck = said(stuck.collect());
     html! {
         @if !stuck.is_empty() {
             p.quiet {
-                "Steps that landed on the value that they started from, because the levels of the design are finer than \
-                 the parameter’s own, and count as effects of zero: " (listed(&stuck)) "."
+                "Steps that landed on the value that they started from, and count as effects of zero: "
+                (listed(&stuck)) "."
+            } "\n"
+        }
+        @if !without.is_empty() {
+            p.quiet {
+                "Steps of no length, which landed on the value that they started from and have no effect: "
+                (listed(&without)) "."
             } "\n"
         }
     }
@@ -534,7 +559,7 @@ fn stuck(phase: &PhaseSummary) -> Markup {
 
 /// Parameters with fewer values than the design has levels: their steps are not the nominal one.
 fn coarse(phase: &PhaseSummary) -> Markup {
-    let Some(levels) = phase.levels else {
+    let Some(levels) = phase.levels.filter(|_| phase.step == EffectStep::Nominal) else {
         return html! {};
     };
     let fewer = |parameter: &&StudyParameter| {
@@ -557,7 +582,7 @@ fn coarse(phase: &PhaseSummary) -> Markup {
                     " One with two values always goes all the way, so its effects are "
                     (short(1.0 / nominal_part(levels))) " times the change that it makes."
                 }
-                " With " code { "levels: grid" } " effects are divided by the actual step."
+                " With " code { "step: actual" } " effects are divided by the length of the step."
             } "\n"
         }
     }

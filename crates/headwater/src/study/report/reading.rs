@@ -4,8 +4,9 @@
 
 use maud::{Markup, html};
 
-use super::super::summary::{Indices, PhaseKind, StudySummary};
-use super::say::nominal;
+use super::super::effect::UNORDERED_EFFECT;
+use super::super::summary::{EffectStep, Indices, PhaseKind, PhaseSummary, StudySummary};
+use super::say::{nominal, sentence};
 use crate::page;
 use crate::page::text::short;
 
@@ -24,24 +25,43 @@ pub(super) fn notes(summary: &StudySummary) -> Markup {
     }
 }
 
+/// What an effect is.
+fn effect(screen: &PhaseSummary) -> String {
+    let divided = sentence(screen.effect_in_words().unwrap_or_default());
+    let more = match (screen.step, screen.levels) {
+        (EffectStep::Actual, _) => {
+            " Numbers are as far apart as they are, on a grid or in a list. A step that lands on the value that it started from \
+             has no effect."
+                .to_owned()
+        }
+        (EffectStep::Nominal, Some(levels)) => format!(
+            " It is {} for all, half of the {levels} levels of the design. A parameter with fewer values than levels takes the \
+             value nearest to each level; its own step may be longer or shorter, and is not what is divided by.",
+            nominal(levels)
+        ),
+        (EffectStep::Nominal, None) => {
+            " Neighbouring values of a parameter are the same step apart, whatever numbers they are.".to_owned()
+        }
+    };
+    let unordered = match screen.unordered().is_empty() {
+        true => String::new(),
+        false => format!(" {}", sentence(UNORDERED_EFFECT)),
+    };
+    format!(
+        "One parameter takes a step, all others stay. {divided}{more}{unordered} The step is taken once in each trajectory, each \
+         time from another place."
+    )
+}
+
 /// What the indices mean, and how to get them again.
 pub(super) fn section(summary: &StudySummary) -> Markup {
     let has = |kind: PhaseKind| summary.phases.iter().any(|phase| phase.kind == kind);
     let mut terms: Vec<(&str, &str)> = Vec::new();
-    let levels = summary.phases.iter().find_map(|phase| phase.levels);
-    let divided = match levels {
-        Some(levels) => format!(
-            "the length of the step, where the whole range of the parameter has length 1: the nominal step is {} for all, half of \
-             the {levels} levels of the design. A parameter with fewer values than levels takes the value nearest to each level; \
-             its own step may be longer or shorter, and is not what is divided by",
-            nominal(levels)
-        ),
-        None => "the length of the step that was taken, where the whole range of the parameter has length 1".to_owned(),
-    };
-    let effect = format!(
-        "One parameter takes a step, all others stay. The effect is the change of the objective divided by {divided}. The step is \
-         taken once in each trajectory, each time from another place."
-    );
+    let screen = summary
+        .phases
+        .iter()
+        .find(|phase| phase.kind == PhaseKind::Moat);
+    let effect = screen.map_or_else(String::new, effect);
     if has(PhaseKind::Moat) {
         terms.extend([
             ("Effect", effect.as_str()),

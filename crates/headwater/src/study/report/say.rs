@@ -18,6 +18,14 @@ const PAIRS: usize = 3;
 /// An index with half the width of its interval.
 pub(super) type Size = (Option<f64>, Option<f64>);
 
+/// A note as a sentence.
+pub(super) fn sentence(note: &str) -> String {
+    let mut letters = note.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    let text: String = first.chain(letters).collect();
+    text + "."
+}
+
 /// What the parameters of a phase are ranked by.
 pub(super) fn size_name(kind: PhaseKind) -> &'static str {
     match kind {
@@ -75,15 +83,17 @@ pub(super) fn answer(phase: &PhaseSummary, objective: &str) -> String {
     };
     if low == high {
         return format!(
-            "{objective} is {} in all {} that gave a value: nothing that was varied matters to it there.",
+            "{objective} is {} in all {} that gave a value: nothing that was varied matters to it there.{}",
             number(low),
-            counted(values.len(), "evaluation", "evaluations")
+            counted(values.len(), "evaluation", "evaluations"),
+            left_out(phase).map_or_else(String::new, |words| format!(" {words}"))
         );
     }
     if phase.kind == PhaseKind::Table {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let left_out = left_out(phase).map_or_else(String::new, |words| format!(" {words}"));
         return format!(
-            "Over {} of your own, {objective} goes from {} to {}, with a mean of {}. Sets of your own have no indices: those need a design.",
+            "Over {} of your own, {objective} goes from {} to {}, with a mean of {}. Sets of your own have no indices: those need a design.{left_out}",
             counted(phase.sets, "parameter set", "parameter sets"),
             number(low),
             number(high),
@@ -126,6 +136,7 @@ pub(super) fn answer(phase: &PhaseSummary, objective: &str) -> String {
         ));
     }
     more.extend(by_item(phase));
+    more.extend(left_out(phase));
     more.extend(unknown(phase, &sizes));
     more.extend(without_effect(phase, &sizes, &known));
     more.extend(interplay(phase));
@@ -245,15 +256,47 @@ fn by_item(phase: &PhaseSummary) -> Option<String> {
     Some(format!("By item: {words}.{about}"))
 }
 
+/// How many items all of this is based on, where some are left out; below the evaluations without a value they have names.
+fn left_out(phase: &PhaseSummary) -> Option<String> {
+    let (answered, all) = phase.answered_items();
+    let without = all - answered;
+    (without > 0 && all > 1).then(|| {
+        let verb = if without == 1 { "has" } else { "have" };
+        format!(
+            "All of this is said of {} of {} items: {} {verb} no answer for want of values.",
+            count(answered),
+            count(all),
+            count(without)
+        )
+    })
+}
+
 /// Those that have no index.
 fn unknown(phase: &PhaseSummary, sizes: &[Size]) -> Option<String> {
+    let without_steps = phase.without_steps();
     let parameters = phase.parameters.iter().zip(sizes);
     let names: Vec<&str> = parameters
         .filter(|(_, (size, _))| size.is_none())
         .map(|(parameter, _)| parameter.name.as_str())
+        .filter(|name| !without_steps.contains(name))
         .collect();
-    let verb = if names.len() == 1 { "has" } else { "have" };
-    (!names.is_empty()).then(|| format!("{} {verb} no index, for want of values.", listed(&names)))
+    let has = |names: &[&str]| if names.len() == 1 { "has" } else { "have" };
+    let mut said = Vec::new();
+    if !names.is_empty() {
+        let verb = has(&names);
+        said.push(format!(
+            "{} {verb} no index, for want of values.",
+            listed(&names)
+        ));
+    }
+    if !without_steps.is_empty() {
+        let verb = has(&without_steps);
+        said.push(format!(
+            "{} {verb} no effects: no step has a length.",
+            listed(&without_steps)
+        ));
+    }
+    (!said.is_empty()).then(|| said.join(" "))
 }
 
 /// The ones that the analysis cannot tell from none.

@@ -1,11 +1,12 @@
 //! Own points as a design.
 //!
 //! Law: what is not certain from the points is an error that names the row, but for one case: where all parameters
-//! have nominal steps, a step that changes nothing belongs to a parameter that changes nowhere else in its
-//! trajectory. Which of several such ones it is makes no difference: an effect of nothing is 0.
+//! have one number of levels, a step that changes nothing belongs to a parameter that changes nowhere else in its
+//! trajectory. Which of several such ones it is makes no difference: each of them has one such step.
 
-use super::{Levels, MoatDesign, Move, check_movable};
+use super::{Levels, MoatDesign, Move, StepLength, check_movable, unordered};
 use crate::sample::{SampleError, check_finite, count_rows};
+use crate::space::Ruler;
 use crate::{Points, Space};
 
 impl MoatDesign {
@@ -13,8 +14,9 @@ impl MoatDesign {
     /// from the one before it in one parameter, and each parameter changes once (such as those of SALib's
     /// `morris.sample`), or in which each row differs from the first one in one parameter (radial).
     ///
-    /// With [`Levels::Each`] effects are divided by the nominal step p/(2(p−1)), with [`Levels::Grid`] and in radial
-    /// designs by the actual one.
+    /// Effects are divided by the actual step, or with [`StepLength::Nominal`] and [`Levels::Each`] by p/(2(p−1)). With
+    /// [`Levels::Grid`], and in radial designs, the nominal length of a step between values of a list is in positions;
+    /// there every step has to change something.
     ///
     /// # Errors
     ///
@@ -24,6 +26,7 @@ impl MoatDesign {
         space: &Space,
         points: Points,
         levels: Levels,
+        length: StepLength,
     ) -> Result<MoatDesign, SampleError> {
         check_movable(space)?;
         let group = space.len() + 1;
@@ -52,11 +55,17 @@ impl MoatDesign {
         }
         check_finite(&points, |column| space.parameters[column].name.clone())?;
         let mut moves = Vec::with_capacity(points.len());
+        let parameters = space.parameters.iter();
+        let rulers: Vec<Ruler> = parameters
+            .map(|parameter| Ruler::new(&parameter.domain))
+            .collect();
         for trajectory in 0..trajectories as usize {
             let found = Found {
                 space,
+                rulers: &rulers,
                 points: &points,
                 first: trajectory * group,
+                length,
             };
             match found.chain(levels) {
                 Ok(steps) => moves.extend(steps),
@@ -67,6 +76,7 @@ impl MoatDesign {
             trajectories,
             points,
             moves,
+            unordered: unordered(space),
         })
     }
 }
@@ -74,8 +84,10 @@ impl MoatDesign {
 /// One trajectory.
 struct Found<'a> {
     space: &'a Space,
+    rulers: &'a [Ruler],
     points: &'a Points,
     first: usize,
+    length: StepLength,
 }
 
 impl Found<'_> {
@@ -108,7 +120,8 @@ impl Found<'_> {
         }
         let rest = (0..parameters).filter(|parameter| !seen[*parameter]);
         for (position, parameter) in stuck.into_iter().zip(rest) {
-            moves[position].parameter = parameter as u32;
+            let row = self.first + position;
+            moves[position] = self.step(row, row + 1, parameter, levels);
         }
         Ok(moves)
     }
@@ -144,18 +157,22 @@ impl Found<'_> {
 
     fn step(&self, from: usize, to: usize, parameter: usize, levels: Levels) -> Move {
         let value = |row: usize| self.points.row(row)[parameter];
-        let delta = match levels {
-            Levels::Each(levels) => {
+        let domain = &self.space.parameters[parameter].domain;
+        let positions = domain.position(value(from)).zip(domain.position(value(to)));
+        let actual = match positions {
+            Some((from, to)) => self.rulers[parameter].distance(from, to),
+            None => domain.step(value(from), value(to)),
+        };
+        let delta = match (self.length, levels, positions) {
+            (StepLength::Actual, _, _) => actual,
+            (StepLength::Nominal, Levels::Each(levels), _) => {
                 let nominal = f64::from(levels) / (2.0 * f64::from(levels - 1));
-                if value(to) < value(from) {
-                    -nominal
-                } else {
-                    nominal
-                }
+                if actual < 0.0 { -nominal } else { nominal }
             }
-            Levels::Grid => self.space.parameters[parameter]
-                .domain
-                .step(value(from), value(to)),
+            (StepLength::Nominal, Levels::Grid, Some((from, to))) => {
+                self.rulers[parameter].in_positions(from, to)
+            }
+            (StepLength::Nominal, Levels::Grid, None) => actual,
         };
         Move {
             from: from as u32,

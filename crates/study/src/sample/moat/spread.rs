@@ -2,7 +2,8 @@
 //!
 //! Law: what is made large is the sum over pairs of trajectories of their squared distances, a distance being the sum
 //! of the Euclidean distances of all pairs of their points (F. Campolongo, J. Cariboni and A. Saltelli, An effective
-//! screening design for sensitivity analysis of large models, 2007).
+//! screening design for sensitivity analysis of large models, 2007). Distances are between levels, those of choices
+//! without order too: their own steps have no part in what is chosen.
 //!
 //! The best choice of r out of M has a combinatorial cost. Here a good one is found by starting from the two that lie
 //! furthest apart, adding the candidate that adds most to the sum until there are r, and then offering each place to

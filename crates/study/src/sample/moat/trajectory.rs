@@ -2,7 +2,8 @@
 //!
 //! Law: every level is equally likely as a start, every order of the parameters equally likely, and where a jump up
 //! and a jump down are both possible, both are equally likely. With an even number of levels one of them is possible,
-//! and where a trajectory ends is equally likely everywhere too.
+//! and where a trajectory ends is equally likely everywhere too. A choice without order starts at any of its things and
+//! steps to any other, all equally likely, by a stream of its own.
 
 use super::super::draw::Draw;
 use super::axis::Axis;
@@ -16,6 +17,54 @@ pub(super) struct Trajectory {
     pub(super) after: Vec<u32>,
     /// Which parameters change, first to last.
     pub(super) order: Vec<u32>,
+    /// Of each choice without order, in the order of the parameters: its parameter, and its things before and after its
+    /// step. They take the place of its levels.
+    pub(super) swings: Vec<Swing>,
+}
+
+/// A step of a choice without order.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Swing {
+    pub(super) parameter: u32,
+    pub(super) from: u32,
+    pub(super) to: u32,
+}
+
+/// Where the steps of a choice without order come from: a stream for each parameter.
+pub(super) struct Choosing {
+    parameter: u32,
+    count: u32,
+    draw: Draw,
+}
+
+impl Choosing {
+    pub(super) fn new(parameter: usize, count: u32, seed: u64) -> Choosing {
+        Choosing {
+            parameter: parameter as u32,
+            count,
+            draw: Draw::new(seed, "moat choice", parameter as u64),
+        }
+    }
+
+    /// Any of the things.
+    fn any(&mut self) -> u32 {
+        self.draw.below(self.count)
+    }
+
+    /// Any but this one.
+    pub(super) fn other(&mut self, than: u32) -> u32 {
+        let drawn = self.draw.below(self.count - 1);
+        drawn + u32::from(drawn >= than)
+    }
+
+    fn swing(&mut self) -> Swing {
+        let from = self.any();
+        Swing {
+            parameter: self.parameter,
+            from,
+            to: self.other(from),
+        }
+    }
 }
 
 /// Trajectories, one after the other. The first ones do not depend on how many are drawn.
@@ -24,12 +73,17 @@ pub(super) struct Drawn<'a> {
     base: Draw,
     direction: Draw,
     order: Draw,
+    choosing: Vec<Choosing>,
     trajectory: Trajectory,
 }
 
 impl Drawn<'_> {
     pub(super) fn new(axes: &[Axis], seed: u64) -> Drawn<'_> {
+        let choosing = axes.iter().enumerate();
+        let choosing = choosing
+            .filter_map(|(place, axis)| Some(Choosing::new(place, axis.unordered()?, seed)));
         Drawn {
+            choosing: choosing.collect(),
             axes,
             base: Draw::new(seed, "moat base", 0),
             direction: Draw::new(seed, "moat direction", 0),
@@ -38,12 +92,18 @@ impl Drawn<'_> {
                 base: vec![0; axes.len()],
                 after: vec![0; axes.len()],
                 order: vec![0; axes.len()],
+                swings: Vec::new(),
             },
         }
     }
 
     pub(super) fn next(&mut self) -> &Trajectory {
-        let Trajectory { base, after, order } = &mut self.trajectory;
+        let Trajectory {
+            base,
+            after,
+            order,
+            swings,
+        } = &mut self.trajectory;
         for (position, axis) in self.axes.iter().enumerate() {
             let (levels, jump) = (axis.levels(), axis.jump());
             let level = self.base.below(levels);
@@ -54,6 +114,8 @@ impl Drawn<'_> {
             order[position] = position as u32;
         }
         self.order.shuffle(order);
+        swings.clear();
+        swings.extend(self.choosing.iter_mut().map(Choosing::swing));
         &self.trajectory
     }
 }
