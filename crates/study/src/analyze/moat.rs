@@ -2,13 +2,17 @@
 //!
 //! Law: the effect of a step is the change of the output ÷ the step's delta, and it counts if both its ends have a
 //! finite output; otherwise it is lost, and no other effect with it. The order of the steps does not matter, not even
-//! to the intervals.
+//! to the intervals. What an interval is stands in `interval.rs`: here its values are the sizes of the effects.
 //!
 //! Where nothing is missing and all steps are nominal, μ, μ* and σ are those of `SALib.analyze.morris`.
 
 use super::bootstrap::{Draws, Spread};
+use super::interval::{Deviations, Reach, studentised};
 use super::{AnalyzeError, Bootstrap, Estimate, Tiles, check_outputs, falling, number, widest};
 use crate::sample::MoatDesign;
+
+/// From so many effects on a parameter has a rank: intervals of fewer hold the true value too rarely.
+pub const FEWEST_EFFECTS: usize = 8;
 
 /// What a parameter does to the output, per unit of its range.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,6 +26,9 @@ pub struct Effect {
     pub sigma: f64,
     /// How many effects count.
     pub used: usize,
+    /// How many steps they come from: of several tiles, fewer than there are effects, since those of a step belong
+    /// together.
+    pub steps: usize,
     /// How many do not, because an end has no finite output.
     pub lost: usize,
 }
@@ -53,16 +60,23 @@ impl MoatIndices {
         (largest > 0.0).then_some(width / largest)
     }
 
+    /// Whether every parameter has [`FEWEST_EFFECTS`].
+    pub fn enough(&self) -> bool {
+        let mut effects = self.parameters.iter();
+        effects.all(|effect| effect.steps >= FEWEST_EFFECTS)
+    }
+
     /// Whether the half-widths of the intervals of all μ* are at most so large a part of the largest μ*; where that is
-    /// not known they are not.
+    /// not known, or there are not [`enough`](Self::enough) effects, they are not.
     pub fn within(&self, part: f64) -> bool {
-        self.widest().is_some_and(|widest| widest <= part)
+        self.enough() && self.widest().is_some_and(|widest| widest <= part)
     }
 }
 
 /// The indices of a design, from one output per point.
 ///
-/// The interval of μ* is made by drawing as many effects of the parameter as count again from themselves.
+/// The interval of μ* is made by drawing as many effects of the parameter as count again from themselves: a studentised
+/// bootstrap, at least as wide as Student's interval.
 ///
 /// # Errors
 ///
@@ -103,13 +117,14 @@ pub fn pooled(
     tiles: &[&[Option<f64>]],
     bootstrap: &Bootstrap,
 ) -> Result<MoatIndices, AnalyzeError> {
-    let reach = bootstrap.reach()?;
+    bootstrap.check()?;
     check_outputs(design.points.len(), tiles)?;
     let mut gathered = gather(design, tiles)?;
+    let mut reach = Reach::new(bootstrap);
     let parameters = gathered
         .iter_mut()
         .enumerate()
-        .map(|(position, effects)| effects.finish(bootstrap, reach, position as u64))
+        .map(|(position, effects)| effects.finish(bootstrap, &mut reach, position as u64))
         .collect();
     Ok(MoatIndices { parameters })
 }
@@ -163,7 +178,7 @@ fn gather(design: &MoatDesign, tiles: &[&[Option<f64>]]) -> Result<Vec<Gathered>
 }
 
 impl Gathered {
-    fn finish(&mut self, bootstrap: &Bootstrap, reach: f64, sequence: u64) -> Effect {
+    fn finish(&mut self, bootstrap: &Bootstrap, reach: &mut Reach, sequence: u64) -> Effect {
         // In the order of their values nothing depends on the order of the steps.
         self.values.sort_by(f64::total_cmp);
         self.steps
@@ -176,30 +191,58 @@ impl Gathered {
             mu: self.values.iter().sum::<f64>() / count,
             mu_star: Estimate {
                 value: self.values.iter().map(|value| value.abs()).sum::<f64>() / count,
-                half_width: reach * self.deviation_of_mu_star(bootstrap, sequence),
+                half_width: half_width(&self.sizes(), bootstrap, reach, sequence),
             },
             sigma: spread.deviation(),
             used: self.values.len(),
+            steps: self.steps.len(),
             lost: self.lost,
         }
     }
 
-    /// The standard deviation of μ* over the resamples.
-    fn deviation_of_mu_star(&self, bootstrap: &Bootstrap, sequence: u64) -> f64 {
-        let mut over_resamples = Spread::default();
-        if self.steps.len() < 2 {
-            return over_resamples.deviation();
+    /// The size of the effect of each step. Where it has more effects at one step than at another, because some are
+    /// lost, these are the pseudo-values of μ*: what each step adds to it.
+    fn sizes(&self) -> Vec<f64> {
+        let Some((_, first)) = self.steps.first() else {
+            return Vec::new();
+        };
+        if self.steps.iter().all(|(_, count)| count == first) {
+            return self.steps.iter().map(|(sum, count)| sum / count).collect();
         }
-        let mut draws = Draws::new(bootstrap.seed, sequence);
-        for _ in 0..bootstrap.resamples {
-            let (mut sum, mut count) = (0.0, 0.0);
-            for _ in 0..self.steps.len() {
-                let step = self.steps[draws.below(self.steps.len())];
-                sum += step.0;
-                count += step.1;
-            }
-            over_resamples.add(sum / count);
-        }
-        over_resamples.deviation()
+        let steps = self.steps.len() as f64;
+        let (sum, count) = self
+            .steps
+            .iter()
+            .fold((0.0, 0.0), |all, step| (all.0 + step.0, all.1 + step.1));
+        let without = |step: &(f64, f64)| (sum - step.0) / (count - step.1);
+        self.steps
+            .iter()
+            .map(|step| steps * (sum / count) - (steps - 1.0) * without(step))
+            .collect()
     }
+}
+
+/// Half the interval of the mean of the sizes of some effects; not a number for fewer than two.
+fn half_width(sizes: &[f64], bootstrap: &Bootstrap, reach: &mut Reach, sequence: u64) -> f64 {
+    if !bootstrap.tells(sizes.len()) {
+        return f64::NAN;
+    }
+    // Their mean may be rounded, so that they would seem to differ from it.
+    if sizes.iter().all(|size| *size == sizes[0]) {
+        return 0.0;
+    }
+    let deviations = Deviations::of(sizes);
+    let count = sizes.len();
+    let mut draws = Draws::new(bootstrap.seed, sequence);
+    let mut resample = || {
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for _ in 0..count {
+            let value = deviations.values[draws.below(count)];
+            sum += value;
+            squares += value * value;
+        }
+        studentised(count as f64, sum, squares)
+    };
+    let mut resamples: Vec<f64> = (0..bootstrap.resamples).map(|_| resample()).collect();
+    reach.of(count, &mut resamples) * deviations.error()
 }
