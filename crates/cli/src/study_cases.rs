@@ -70,6 +70,7 @@ pub(crate) fn effects(mu: f64, mu_star: f64, half: f64, sigma: f64) -> MoatRow {
         sigma: Some(sigma),
         used: 40,
         lost: 0,
+        steps: None,
     }
 }
 
@@ -144,6 +145,7 @@ pub(crate) fn vbd_phase() -> PhaseSummary {
             used: 64,
             lost: 0,
             constant: false,
+            drawn: None,
         }),
         values: vec![values.collect()],
         ..moat_phase()
@@ -167,6 +169,7 @@ fn study(name: &str, phases: Vec<PhaseSummary>) -> StudySummary {
         phases_planned: phases.len(),
         phases,
         examples: Vec::new(),
+        extremes: None,
         facts: facts(),
     }
 }
@@ -250,6 +253,7 @@ pub(crate) fn with_failures() -> StudySummary {
             sigma: None,
             used: 0,
             lost: 40,
+            steps: None,
         };
     }
     let find = &mut summary.facts.tasks[0];

@@ -20,13 +20,14 @@ use super::buckets::BUCKET_SIZE;
 use super::close::{self, Closer};
 use super::design::{self, Design};
 use super::examples::{Examples, examples};
+use super::extremes;
 use super::facts::Book;
 use super::live::StudyProgress;
 use super::load::{Study, StudyData};
 use super::open::{MadeReference, Open, open_for};
 use super::phase::{self, Bucketing, Division, EndedPhase, Site, StudyReuse};
 use super::round::{Ended, Ground};
-use super::summary::{StudyExample, StudyFacts, StudyItem, StudySummary};
+use super::summary::{Extremes, StudyExample, StudyFacts, StudyItem, StudySummary};
 use super::{doubt, objective, write};
 use crate::deliver::link_last;
 use crate::keep::StoreKeeper;
@@ -283,6 +284,7 @@ pub fn run_study(
         blank,
         kept: about_kept,
         examples,
+        extremes,
         notes: about_examples,
     } = evaluated.inspect_err(|_| failed(book.counts()))?;
     let counts = book.counts();
@@ -357,6 +359,7 @@ pub fn run_study(
             phases: phases.iter().map(|phase| phase.summary.clone()).collect(),
             phases_planned: phase::planned(&study),
             examples,
+            extremes,
             facts,
         };
         // A wish to stop that came when everything was there has stopped nothing.
@@ -525,6 +528,7 @@ struct Evaluated {
     /// What there is to say about the parameters that the second phase kept.
     kept: Option<String>,
     examples: Vec<StudyExample>,
+    extremes: Option<Extremes>,
     /// Things worth telling.
     notes: Vec<String>,
 }
@@ -585,6 +589,7 @@ fn evaluate(
         found: Vec::new(),
         notes: vec![format!("there are no examples: {error}")],
     });
+    let extremes = extremes::extremes(&site, &phases);
     Ok(Evaluated {
         open,
         phases,
@@ -592,6 +597,7 @@ fn evaluate(
         blank,
         kept,
         examples: found,
+        extremes,
         notes,
     })
 }

@@ -171,6 +171,7 @@ pub fn pooled(
             );
         }
     }
+    drop(panels);
     // As for SALib, what is below this is rounding.
     let floor = f64::EPSILON * tiles.iter().map(|tile| tile.variance).sum::<f64>();
     let half_widths = match whole.indices(&layout, floor) {

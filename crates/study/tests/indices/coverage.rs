@@ -17,11 +17,13 @@ const SEEDS: u64 = 200;
 /// At least so many of a hundred intervals at 95 % hold the true value, on average over the parameters.
 const LEAST: f64 = 90.0;
 
+type Function = Box<dyn Fn(&[f64]) -> f64>;
+
 /// A function, its space and its shares.
 struct Known {
     name: &'static str,
     space: Space,
-    at: Box<dyn Fn(&[f64]) -> f64>,
+    at: Function,
     exact: Exact,
 }
 

@@ -26,7 +26,7 @@ pub(super) fn section(summary: &StudySummary) -> Markup {
             h1 { (summary.study) } "\n"
             p.answer { (answer) } "\n"
             @for doubt in &summary.doubts {
-                p.warning { strong { "In doubt." } " " (sentence(doubt)) } "\n"
+                p.warning { strong { "In doubt." } " " (say::sentence(doubt)) } "\n"
             }
             @if summary.facts.stopped {
                 p.warning {
@@ -40,14 +40,6 @@ pub(super) fn section(summary: &StudySummary) -> Markup {
             (contents(summary))
         } "\n"
     }
-}
-
-/// A note as a sentence.
-fn sentence(note: &str) -> String {
-    let mut letters = note.chars();
-    let first = letters.next().into_iter().flat_map(char::to_uppercase);
-    let text: String = first.chain(letters).collect();
-    text + "."
 }
 
 fn asked(summary: &StudySummary) -> Markup {
