@@ -72,6 +72,7 @@ pub(crate) fn effects(mu: f64, mu_star: f64, half: f64, sigma: f64) -> MoatRow {
         used: 40,
         lost: 0,
         no_step: 0,
+        steps: None,
     }
 }
 
@@ -147,6 +148,7 @@ pub(crate) fn vbd_phase() -> PhaseSummary {
             used: 64,
             lost: 0,
             constant: false,
+            drawn: None,
         }),
         values: vec![values.collect()],
         ..moat_phase()
@@ -170,6 +172,7 @@ fn study(name: &str, phases: Vec<PhaseSummary>) -> StudySummary {
         phases_planned: phases.len(),
         phases,
         examples: Vec::new(),
+        extremes: None,
         facts: facts(),
     }
 }
@@ -243,6 +246,7 @@ pub(crate) fn failed_items() -> StudySummary {
         sigma: None,
         used: 0,
         lost: 40,
+        steps: None,
         no_step: 0,
     };
     phase.each[1] = Indices::Moat(vec![nothing; 4]);
@@ -284,6 +288,7 @@ pub(crate) fn with_failures() -> StudySummary {
             used: 0,
             lost: 40,
             no_step: 0,
+            steps: None,
         };
     }
     let find = &mut summary.facts.tasks[0];

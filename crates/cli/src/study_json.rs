@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use headwater::study::{
-    FixedValue, Indices, MoatRow, PhaseKind, PhaseSummary, StudyFacts, StudySummary, VbdRow,
-    VbdRows,
+    Extreme, FixedValue, Indices, MoatRow, PhaseKind, PhaseSummary, StudyFacts, StudySummary,
+    VbdRow, VbdRows,
 };
 use serde_json::{Map, Value, json};
 
@@ -51,6 +51,8 @@ pub(crate) fn summary_json(summary: &StudySummary, folder: &Path) -> Value {
         "failed": all.failed,
         "failures": failures.collect::<Vec<Value>>(),
         "phases": phases.collect::<Vec<Value>>(),
+        "best": summary.extremes.as_ref().map(|extremes| extreme(&extremes.best)),
+        "worst": summary.extremes.as_ref().map(|extremes| extreme(&extremes.worst)),
         "counts": counts(facts),
         "sharing": facts.sharing,
         "cores": facts.cores,
@@ -93,6 +95,16 @@ fn fixed(values: &[(String, FixedValue)]) -> Map<String, Value> {
     values.map(|(name, of)| (name.clone(), value(of))).collect()
 }
 
+/// A parameter set, and what the objective is there.
+fn extreme(found: &Extreme) -> Value {
+    json!({
+        "set": found.set,
+        "value": found.value,
+        "items": found.items,
+        "parameters": fixed(&found.parameters),
+    })
+}
+
 fn counts(facts: &StudyFacts) -> Value {
     json!({
         "tasks": total(facts, |task| task.planned),
@@ -110,8 +122,12 @@ fn counts(facts: &StudyFacts) -> Value {
 fn phase(summary: &StudySummary, phase: &PhaseSummary) -> Value {
     let count = evaluations(phase, summary.items.len());
     let names: Vec<&str> = phase.parameters.iter().map(|found| &*found.name).collect();
-    let ranking = phase.pooled.ranking().into_iter();
-    let ranking = ranking.filter_map(|position| names.get(position));
+    // Where there are too few for ranks no order is claimed.
+    let ranking = match phase.pooled.has_ranks() {
+        true => phase.pooled.ranking(),
+        false => Vec::new(),
+    };
+    let ranking = ranking.iter().filter_map(|position| names.get(*position));
     let left_out = phase.left_out();
     let left_out = left_out.iter().map(|left| {
         json!({
@@ -150,6 +166,8 @@ fn phase(summary: &StudySummary, phase: &PhaseSummary) -> Value {
         "left_out": left_out.collect::<Vec<Value>>(),
         "names": names,
         "ranking": ranking.collect::<Vec<_>>(),
+        "ranks": phase.pooled.places(),
+        "remarks": phase.remarks(),
         "indices": indices(&phase.pooled),
     });
     if !phase.each.is_empty() {
@@ -239,6 +257,8 @@ mod tests {
             "failed",
             "failures",
             "phases",
+            "best",
+            "worst",
             "counts",
             "sharing",
             "cores",

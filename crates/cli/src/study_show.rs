@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 
 use headwater::study::{
-    EffectStep, Indices, MoatRow, PhaseKind, PhaseSummary, StopRule, StudyFacts, StudyItem,
-    StudySummary, TaskFacts, UNORDERED_EFFECT, VbdRow, VbdRows,
+    EffectStep, Extreme, Extremes, FixedValue, Indices, MoatRow, PhaseKind, PhaseSummary, StopRule,
+    StudyFacts, StudyItem, StudySummary, TaskFacts, UNORDERED_EFFECT, VbdRow, VbdRows,
 };
 
 use crate::figures::{self, UNKNOWN};
@@ -114,6 +114,11 @@ fn lines(summary: &StudySummary, folder: &Path, width: Option<usize>) -> Vec<Str
         let told = phase_lines(summary, phase, folder, width);
         lines.extend(told.into_iter().map(|line| format!("  {line}")));
     }
+    let extremes = extremes(summary);
+    if !extremes.is_empty() {
+        lines.push(String::new());
+        lines.extend(extremes);
+    }
     lines.push(String::new());
     lines.extend(work(&summary.facts, summary.phases_planned));
     let all = all_evaluations(summary);
@@ -131,6 +136,48 @@ fn lines(summary: &StudySummary, folder: &Path, width: Option<usize>) -> Vec<Str
         .filter_map(|(what, path)| Some((what, path?)));
     lines.extend(there.map(|(what, path)| format!("{what:<7}  {}", show::path(&path))));
     lines
+}
+
+/// The parameter sets where the objective is highest and lowest; nothing where it is the same everywhere.
+fn extremes(summary: &StudySummary) -> Vec<String> {
+    let Some(Extremes { best, worst }) = &summary.extremes else {
+        return Vec::new();
+    };
+    if best.value == worst.value {
+        return Vec::new();
+    }
+    let line = |called: &str, found: &Extreme| {
+        let mean = match found.items {
+            1 if summary.items.len() <= 1 => String::new(),
+            items => format!(", the mean over {}", show::count(items, "item")),
+        };
+        let parameters = found.parameters.iter();
+        let parameters: Vec<String> = parameters
+            .map(|(name, value)| format!("{name} = {}", in_short(value)))
+            .collect();
+        format!(
+            "{called:<5}  {} {}{mean}, set {}: {}",
+            summary.objective,
+            figures::significant(found.value, DIGITS),
+            found.set,
+            parameters.join(", ")
+        )
+    };
+    vec![line("best", best), line("worst", worst)]
+}
+
+/// A value without the digits that a drawn number has; `results.json` has them all.
+fn in_short(value: &FixedValue) -> String {
+    match value {
+        FixedValue::Float(number) => {
+            let short = figures::significant(*number, 6);
+            match short.contains('.') && !short.contains('e') {
+                true => short.trim_end_matches('0').trim_end_matches('.').to_owned(),
+                false => short,
+            }
+        }
+        other => other.to_string(),
+    }
 }
 
 fn headline(summary: &StudySummary) -> String {
@@ -228,6 +275,8 @@ fn phase_lines(
         lines.push(format!("by item: {first}all are in results.json"));
     }
     lines.extend(phase.left_out_in_words(&summary.items));
+    let remarks = phase.remarks();
+    lines.extend(remarks.iter().map(|remark| format!("remark: {remark}")));
     lines.extend(failures(summary, phase, folder, width));
     lines.extend(phase.rule.as_ref().map(|rule| stop_rule(phase, rule)));
     lines
@@ -460,6 +509,11 @@ fn about_intervals(phase: &PhaseSummary, sizes: &[(Option<f64>, Option<f64>)]) -
     if sizes.iter().all(|size| size.1.is_none()) {
         return Some("no interval is known: the order is open".to_owned());
     }
+    if !phase.pooled.has_ranks() {
+        return Some(format!(
+            "±: intervals of {percent} %; the order is that of the sizes"
+        ));
+    }
     let open = |place: &Option<(usize, usize)>| place.is_none_or(|(best, worst)| best < worst);
     let overlap = match (phase.pooled.places().iter().any(open), phase.kind) {
         (true, PhaseKind::Vbd) => {
@@ -597,6 +651,9 @@ fn stop_rule(phase: &PhaseSummary, rule: &StopRule) -> String {
     let planned = show::grouped(phase.groups_planned);
     let reached = rule.reached.is_some_and(|width| width <= rule.ci);
     let outcome = match (rule.held, reached) {
+        (false, _) if !phase.pooled.is_enough() => {
+            format!("not asked with as few as {groups} of {planned} {noun}")
+        }
         (true, _) => format!("ended by it after {groups} of {planned} {noun}"),
         (false, true) if phase.groups >= phase.groups_planned => {
             format!("reached with all {planned} {noun}")

@@ -34,7 +34,9 @@
 //! | `live` | how far a study is, and its answer so far |
 //! | `facts` | what became of the tasks |
 //! | `doubt` | what puts the answer in doubt |
+//! | `extremes` | the best and the worst parameter set |
 //! | `examples` | the best, the worst and the default, as images |
+//! | `remark` | what there is to say about indices before somebody relies on them |
 //! | `summary` | what a study came to, as plain data |
 //! | `results`, `report` | the same as JSON, and as a page |
 //! | `write`, `again` | the files that a study leaves, and its report made again |
@@ -54,6 +56,7 @@ mod design;
 mod doubt;
 mod effect;
 mod examples;
+mod extremes;
 mod facts;
 mod file;
 mod instances;
@@ -65,6 +68,7 @@ mod objective;
 mod open;
 mod phase;
 mod plan;
+mod remark;
 mod report;
 mod results;
 mod round;
@@ -92,9 +96,10 @@ pub use report::study_report_html;
 pub use results::study_results_json;
 pub use run::{StudyRun, StudyRunRequest, run_study};
 pub use summary::{
-    CoursePoint, EffectStep, ExampleImage, FailedEvaluation, FixedValue, ForecastFacts, Indices,
-    MoatRow, PhaseKind, PhaseSummary, PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem,
-    StudyParameter, StudySummary, TaskFacts, Timeline, VbdPair, VbdRow, VbdRows,
+    CoursePoint, EffectStep, ExampleImage, Extreme, Extremes, FailedEvaluation, FixedValue,
+    ForecastFacts, Indices, MoatRow, PhaseKind, PhaseSummary, PrefixSummary, StopRule,
+    StudyExample, StudyFacts, StudyItem, StudyParameter, StudySummary, TaskFacts, Timeline,
+    VbdPair, VbdRow, VbdRows,
 };
 pub use tune::{TuneReport, TuneRequest, TunedOperation, tune_study};
 pub(crate) use write::{SUMMARY, study_figures};

@@ -8,7 +8,9 @@
 //! | `effects` | a list of effects for each parameter, from one-at-a-time designs |
 //! | `moat` | what is said of these: their means, their deviation, their intervals |
 //! | `vbd` | shares of the variance, from designs of base points |
+//! | `interval` | how far an index may be off |
 //! | `bootstrap` | drawing a sample again from itself |
+//! | `student` | quantiles |
 //!
 //! Where a study has several tiles, `tiles` gives the indices of each and those of all together. Pooling keeps to one
 //! principle: what a parameter does on one tile cannot cancel what it does on another. MOAT takes the effects of all
@@ -31,7 +33,9 @@
 
 mod bootstrap;
 mod effects;
+mod interval;
 pub mod moat;
+mod student;
 pub mod vbd;
 
 pub use moat::{Effect, MoatIndices};

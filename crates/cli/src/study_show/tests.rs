@@ -56,6 +56,7 @@ fn a_decomposition() {
          3  T2         2.5 to 7.5 by 0.5  -0.00200 ± 0.010  0.0110 ± 0.0060  ▎
       S1: the share of the variance that is a parameter's own; ST: together with others; rank is by ST
       ±: intervals of 95 %; those of ST do not overlap
+      remark: S1 of T2 is below 0, as estimates of small shares may be: read as 0
 
     tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
@@ -87,6 +88,7 @@ fn two_phases_and_a_forecast() {
          3  T2         2.5 to 7.5 by 0.5  -0.00200 ± 0.010  0.0110 ± 0.0060  ▏
       S1: the share of the variance that is a parameter's own; ST: together with others; rank is by ST
       ±: intervals of 95 %; those of ST do not overlap
+      remark: S1 of T2 is below 0, as estimates of small shares may be: read as 0
 
     tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
@@ -132,6 +134,7 @@ fn what_failed_and_what_that_costs() {
       mu*: the mean size of a parameter's effects; sigma: how much they vary from place to place
       an effect is the change of the objective divided by the length of the step; the whole range of a parameter has length 1
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
+      remark: too few effects for a rank, of which 8 are needed: T2 (0)
       failed: 3 of 200 evaluations; an effect counts if both its ends have a value: 45 of 160 effects left out
         first: set 12: segment.find[12]: the program exited with code 3
         all: `headwater runs show 20261116-0830-1b25`; when their cause is gone, the same command runs them again
@@ -445,6 +448,86 @@ fn stop_rules() {
     until ci 0.1: not reached with 32 of 64 base points; the widest interval is ± 0.200
     until ci 0.1: not reached with all 64 base points; how wide the widest interval is cannot be said
     ");
+}
+
+#[test]
+fn few_trajectories_have_no_ranks_and_end_nothing() {
+    let few = said_of(
+        |phase| {
+            if let Indices::Moat(rows) = &mut phase.pooled {
+                rows.iter_mut().for_each(|row| row.steps = Some(4));
+            }
+            phase.groups = 4;
+            phase.rule = Some(StopRule {
+                ci: 0.5,
+                reached: Some(0.15),
+                held: false,
+            });
+        },
+        &cases::moat(),
+    );
+    assert_snapshot!(few, @"
+    dice: from 0.500 to 0.750, 0.625 on average
+    rank  parameter  range              mu*             sigma   mu
+       -  G2         2 to 40 by 2       0.412  ± 0.050  0.510    0.0200   ████████████████████████
+       -  G1         5 to 80 by 5       0.310  ± 0.060  0.250   -0.300    ██████████████████
+       -  T2         2.5 to 7.5 by 0.5  0.0231 ± 0.012  0.0310   0.00120  █▍
+       -  ReconConn  4, 8               0      ± 0      0        0
+    mu*: the mean size of a parameter's effects; sigma: how much they vary from place to place
+    ±: intervals of 95 %; the order is that of the sizes
+    remark: too few for ranks: 4 trajectories, and 8 are needed
+    until ci 0.5: not asked with as few as 4 of 40 trajectories; the widest interval is ± 0.150 of the largest mu*
+    ");
+}
+
+#[test]
+fn the_best_and_the_worst_set_are_told() {
+    let mut summary = cases::moat();
+    let extreme = |set, value, items| Extreme {
+        set,
+        value,
+        items,
+        parameters: vec![
+            ("G1".to_owned(), FixedValue::Int(40)),
+            ("T1".to_owned(), FixedValue::Float(4.353_114_122_248)),
+            ("mode".to_owned(), FixedValue::Text("fast".to_owned())),
+        ],
+    };
+    summary.extremes = Some(Extremes {
+        best: extreme(12, 0.75, 1),
+        worst: extreme(7, 0.5, 1),
+    });
+    assert_eq!(
+        extremes(&summary),
+        [
+            "best   dice 0.750, set 12: G1 = 40, T1 = 4.35311, mode = fast",
+            "worst  dice 0.500, set 7: G1 = 40, T1 = 4.35311, mode = fast",
+        ]
+    );
+    let object = crate::study_json::summary_json(&summary, Path::new("nowhere"));
+    assert_eq!(
+        object["best"],
+        serde_json::json!({
+            "set": 12, "value": 0.75, "items": 1,
+            "parameters": {"G1": 40, "T1": 4.353_114_122_248, "mode": "fast"},
+        })
+    );
+    assert_eq!(object["worst"]["set"], 7);
+    // Over several items it is a mean.
+    let mut several = cases::two_items();
+    several.extremes = Some(Extremes {
+        best: extreme(12, 0.75, 2),
+        worst: extreme(7, 0.5, 1),
+    });
+    let told = extremes(&several);
+    assert!(told[0].starts_with("best   dice 0.750, the mean over 2 items, set 12: "));
+    assert!(told[1].starts_with("worst  dice 0.500, the mean over 1 item, set 7: "));
+    // Where all are the same none is the best.
+    several.extremes = Some(Extremes {
+        best: extreme(0, 0.5, 2),
+        worst: extreme(0, 0.5, 2),
+    });
+    assert!(extremes(&several).is_empty());
 }
 
 #[test]

@@ -359,6 +359,62 @@ fn the_second_phase_has_the_parameters_that_matter() {
 }
 
 #[test]
+fn the_best_and_the_worst_set_are_told_and_few_have_no_ranks() {
+    let place = studied(LINE, "[100, 300]", "{moat: {trajectories: 4}}");
+    let ran = place.headwater(&["study", "run", "study.yaml", "-o", "out"]);
+    let ran = ran.ended(0);
+    let answer: Value = serde_json::from_str(&place.read("out/results.json")).expect("JSON");
+    let samples = place.read("out/samples.csv");
+    let rows: Vec<Vec<f64>> = samples
+        .lines()
+        .skip(1)
+        .map(|line| {
+            line.split(',')
+                .map(|cell| cell.parse().expect("a number"))
+                .collect()
+        })
+        .collect();
+    // a, b, c, and the objective on both items, whose mean a set is judged by.
+    let mean = |row: &Vec<f64>| f64::midpoint(row[3], row[4]);
+    let least = rows.iter().map(mean).fold(f64::INFINITY, f64::min);
+    let most = rows.iter().map(mean).fold(f64::NEG_INFINITY, f64::max);
+    for (name, value) in [("best", most), ("worst", least)] {
+        let found = &answer[name];
+        let set = found["set"].as_u64().expect("a number") as usize;
+        assert_eq!(
+            (found["value"].as_f64(), &found["items"]),
+            (Some(value), &2.into())
+        );
+        for (column, parameter) in ["a", "b", "c"].into_iter().enumerate() {
+            assert_eq!(
+                found["parameters"][parameter].as_f64(),
+                Some(rows[set][column])
+            );
+        }
+        let line = format!("\n{name:<5}  y ");
+        assert!(ran.stdout.contains(&line), "{}", ran.stdout);
+        let told = format!(", the mean over 2 items, set {set}: a = {}", rows[set][0]);
+        assert!(ran.stdout.contains(&told), "{}", ran.stdout);
+    }
+    let few = "too few for ranks: 4 trajectories, and 8 are needed";
+    assert!(ran.stdout.contains(few), "{}", ran.stdout);
+    assert_eq!(answer["remarks"], serde_json::json!([few]));
+    assert_eq!(answer["ranking"], serde_json::json!([]));
+    assert!(
+        place
+            .read("out/report.html")
+            .contains("there are too few for ranks")
+    );
+    // Eight have ranks.
+    let enough = ["--set", "method.moat.trajectories=8"];
+    let report = run(&place, &enough, 0);
+    let phase = &report.0["phases"][0];
+    assert_eq!(phase["ranking"], serde_json::json!(["a", "b", "c"]));
+    assert_eq!(phase["ranks"], serde_json::json!([[1, 1], [2, 2], [3, 3]]));
+    assert_eq!(phase["remarks"], serde_json::json!([]));
+}
+
+#[test]
 fn a_study_ends_at_the_first_prefix_that_is_sure_enough() {
     // Effects of a sum do not vary: the first prefix is enough, whoever looks.
     let mut found = Vec::new();
@@ -384,14 +440,23 @@ fn a_study_ends_at_the_first_prefix_that_is_sure_enough() {
     assert!(found[0] == found[1] && found[0] == found[2]);
 
     // Shares are not that sure: it goes on, and what was evaluated is not evaluated again.
-    let place = studied(LINE, "100", "{vbd: {samples: 64}}");
-    let report = run(&place, &["--set", "until.ci=0.4"], 0);
-    let groups = report.0["phases"][0]["groups"].as_u64().expect("a number");
-    assert!((12..64).contains(&groups), "{groups}");
+    let place = studied(LINE, "100", "{vbd: {samples: 96}}");
+    let report = run(&place, &["--set", "until.ci=0.1"], 0);
+    assert_eq!(report.0["phases"][0]["groups"], 96);
     let log = place.told("log");
     let distinct: std::collections::BTreeSet<_> = log.iter().collect();
     assert_eq!(distinct.len(), log.len(), "nothing ran twice");
     assert_eq!(count(&report, "executed"), log.len());
+
+    // It is asked from 64 base points on: fewer decide nothing, however wide intervals may be.
+    let first = run(&place, &["--set", "until.ci=0.99"], 0);
+    assert_eq!(first.0["phases"][0]["groups"], 64);
+    assert_eq!(first.0["phases"][0]["stop_rule"]["held"], true);
+    let few = ["--set", "until.ci=0.99", "--set", "method.vbd.samples=48"];
+    let few = run(&place, &few, 0);
+    assert_eq!(few.0["phases"][0]["groups"], 48);
+    assert_eq!(few.0["phases"][0]["stop_rule"]["held"], false);
+    assert_eq!(few.0["phases"][0]["ranking"], serde_json::json!([]));
 
     // Without hope it evaluates the whole design, and says that it is not sure enough.
     let whole = run(

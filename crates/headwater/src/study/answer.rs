@@ -3,6 +3,8 @@
 //! Law: an answer is a function of the design, the values and the settings of the method, whatever order the values
 //! arrived in. A value that is missing costs what needs it and nothing more.
 
+use headwater_study::analyze::moat::FEWEST_EFFECTS;
+use headwater_study::analyze::vbd::FEWEST_SAMPLES;
 use headwater_study::analyze::{self, AnalyzeError, Bootstrap, Estimate, MoatIndices, VbdIndices};
 
 use super::design::Design;
@@ -44,7 +46,8 @@ pub(super) fn answer(
 }
 
 /// The indices of all items together at a prefix of a design, and how wide the widest interval is, in the unit of a
-/// stop rule: of shares as they are, of effects relative to the largest.
+/// stop rule: of shares as they are, of effects relative to the largest. Whether that may end a phase says
+/// [`Indices::is_enough`].
 pub(super) fn at_prefix(
     design: &Design,
     values: &[Vec<Option<f64>>],
@@ -93,6 +96,7 @@ fn moat_rows(found: &MoatIndices) -> Indices {
             used: effect.used,
             lost: effect.lost,
             no_step: effect.no_step,
+            steps: Some(effect.steps),
         }
     };
     Indices::Moat(found.parameters.iter().map(row).collect())
@@ -122,6 +126,7 @@ fn vbd_rows(found: &VbdIndices) -> Indices {
         used: found.used,
         lost: found.lost,
         constant: found.constant,
+        drawn: Some(found.drawn),
     })
 }
 
@@ -141,6 +146,32 @@ impl Indices {
         }
     }
 
+    /// Of each parameter, whether there are enough effects or base points for it to have a rank.
+    fn enough(&self) -> Vec<bool> {
+        match self {
+            Indices::None => Vec::new(),
+            Indices::Moat(rows) => {
+                let enough = |row: &MoatRow| row.steps.unwrap_or(row.used) >= FEWEST_EFFECTS;
+                rows.iter().map(enough).collect()
+            }
+            Indices::Vbd(found) => {
+                let enough = found.drawn.unwrap_or(found.used) >= FEWEST_SAMPLES;
+                vec![enough; found.rows.len()]
+            }
+        }
+    }
+
+    /// Whether all parameters have enough effects or base points to have a rank: without that no rule ends a phase.
+    pub fn is_enough(&self) -> bool {
+        self.enough().iter().all(|enough| *enough)
+    }
+
+    /// Whether any parameter has a rank. Where none has, the order of the parameters is that of their sizes, and nothing
+    /// more is claimed.
+    pub fn has_ranks(&self) -> bool {
+        self.enough().iter().any(|enough| *enough)
+    }
+
     /// The positions of the parameters by falling size; those of which nothing is known come last, equal ones stay in
     /// their order.
     pub fn ranking(&self) -> Vec<usize> {
@@ -152,14 +183,16 @@ impl Indices {
     }
 
     /// The places that each parameter may have, from 1 on, as far as the intervals of what it is ranked by tell: where they
-    /// overlap there are several. Absent where its own interval is not known.
+    /// overlap there are several. Absent where its own interval is not known, or where it comes from too few effects or
+    /// base points.
     pub fn places(&self) -> Vec<Option<(usize, usize)>> {
         let sizes = self.sizes();
-        let interval = |(size, half): &(Option<f64>, Option<f64>)| match (size, half) {
-            (Some(size), Some(half)) => (size - half, size + half),
-            _ => (f64::NEG_INFINITY, f64::INFINITY),
-        };
-        let intervals: Vec<(f64, f64)> = sizes.iter().map(interval).collect();
+        let interval =
+            |((size, half), enough): (&(Option<f64>, Option<f64>), bool)| match (size, half) {
+                (Some(size), Some(half)) if enough => (size - half, size + half),
+                _ => (f64::NEG_INFINITY, f64::INFINITY),
+            };
+        let intervals: Vec<(f64, f64)> = sizes.iter().zip(self.enough()).map(interval).collect();
         let mut lows: Vec<f64> = intervals.iter().map(|interval| interval.0).collect();
         let mut highs: Vec<f64> = intervals.iter().map(|interval| interval.1).collect();
         lows.sort_by(f64::total_cmp);
@@ -183,9 +216,10 @@ mod tests {
             mu_star: *mu_star,
             mu_star_conf: *mu_star_conf,
             sigma: None,
-            used: 0,
+            used: FEWEST_EFFECTS,
             lost: 0,
             no_step: 0,
+            steps: Some(FEWEST_EFFECTS),
         };
         Indices::Moat(sizes.iter().map(row).collect())
     }
@@ -210,5 +244,27 @@ mod tests {
         let equal = [known(0.0, 0.0), known(0.0, 0.0), (Some(1.0), None)];
         assert_eq!(places(&equal), [Some((1, 3)), Some((1, 3)), None]);
         assert_eq!(places(&[]), []);
+    }
+
+    #[test]
+    fn a_parameter_with_few_effects_has_no_place_and_may_be_anywhere() {
+        let known = |size| (Some(size), Some(0.4));
+        let mut found = sized(&[known(3.0), known(2.0), known(1.0)]);
+        assert!(found.is_enough() && found.has_ranks());
+        if let Indices::Moat(rows) = &mut found {
+            rows[1].steps = Some(FEWEST_EFFECTS - 1);
+        }
+        assert_eq!(found.places(), [Some((1, 2)), None, Some((2, 3))]);
+        assert!(!found.is_enough() && found.has_ranks());
+        if let Indices::Moat(rows) = &mut found {
+            rows.iter_mut().for_each(|row| row.steps = Some(2));
+        }
+        assert_eq!(found.places(), [None; 3]);
+        assert!(!found.has_ranks());
+        // A summary of an earlier version says how many effects there are.
+        if let Indices::Moat(rows) = &mut found {
+            rows.iter_mut().for_each(|row| row.steps = None);
+        }
+        assert!(found.is_enough());
     }
 }

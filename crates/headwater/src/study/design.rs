@@ -74,6 +74,15 @@ impl Design {
         }
     }
 
+    /// With how many groups a rule may end a phase at the earliest.
+    pub(super) fn fewest_to_decide(&self) -> usize {
+        match self {
+            Design::Moat(_) => headwater_study::analyze::moat::FEWEST_EFFECTS,
+            Design::Vbd(_) => headwater_study::analyze::vbd::FEWEST_SAMPLES,
+            Design::Table(_) => 0,
+        }
+    }
+
     /// The first so many groups.
     pub(super) fn prefix(&self, groups: usize) -> Design {
         let number = u32::try_from(groups).unwrap_or(u32::MAX);

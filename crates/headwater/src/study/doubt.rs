@@ -192,6 +192,12 @@ fn about_the_last_kept(study: &Study, screen: &PhaseSummary) -> Option<String> {
             _ => false,
         })
         .collect();
+    if !screen.pooled.has_ranks() && !left.is_empty() {
+        return Some(format!(
+            "the screening has too few trajectories for ranks, so the {keep} parameters that were kept for the second phase may \
+             not be those that matter most; screen longer"
+        ));
+    }
     if overlapping.is_empty() {
         return None;
     }

@@ -1,7 +1,6 @@
 //! Parameter sets worth looking at: where the objective is highest, where it is lowest, and the default.
 //!
-//! Law: which sets these are depends on the values alone; of equal ones the first is taken. Where there are several items a
-//! set is judged by its mean over all of them, and all examples show the same item. The images are those that the workflow
+//! Law: which sets these are says `extremes.rs`. All examples show the same item. The images are those that the workflow
 //! makes there, made smaller where they are large.
 
 use std::collections::BTreeMap;
@@ -13,6 +12,7 @@ use headwater_merge::Compact;
 
 use super::assemble::{Cut, REFERENCE, assemble};
 use super::close::Closer;
+use super::extremes;
 use super::facts::{Book, Part};
 use super::instances::{Instances, Varied};
 use super::names::Names;
@@ -46,49 +46,12 @@ struct Chosen {
 }
 
 /// The sets with the highest and the lowest mean over all items, and the default; all on the item on which the two differ
-/// most. Where no set has a value on every item, each is judged by those that it has. An item without any value asks for
-/// none.
+/// most.
 fn choose(phases: &[&PhaseSummary]) -> Vec<Chosen> {
-    let values = |(phase, set): (usize, usize)| {
-        let items = phases[phase].values.iter();
-        items.map(move |values| values.get(set).copied().flatten())
-    };
-    let sets = || {
-        let phases = phases.iter().enumerate();
-        phases.flat_map(|(phase, summary)| (0..summary.sets).map(move |set| (phase, set)))
-    };
-    let failed: Vec<Vec<bool>> = phases
-        .iter()
-        .map(|phase| {
-            let items = phase.values.iter();
-            items
-                .map(|values| values.iter().all(Option::is_none))
-                .collect()
-        })
-        .collect();
-    let is_whole = |at: &(usize, usize)| {
-        let mut items = values(*at).zip(&failed[at.0]);
-        items.all(|(value, failed)| value.is_some() || *failed)
-    };
-    let any_whole = sets().any(|at| is_whole(&at));
-    let mean = |at: (usize, usize)| {
-        let found: Vec<f64> = values(at).flatten().collect();
-        (!found.is_empty()).then(|| found.iter().sum::<f64>() / found.len() as f64)
-    };
-    let mut best: Option<((usize, usize), f64)> = None;
-    let mut worst = best;
-    for at in sets().filter(|at| !any_whole || is_whole(at)) {
-        let Some(mean) = mean(at) else { continue };
-        if best.is_none_or(|(_, known)| mean > known) {
-            best = Some((at, mean));
-        }
-        if worst.is_none_or(|(_, known)| mean < known) {
-            worst = Some((at, mean));
-        }
-    }
-    let (Some(best), Some(worst)) = (best, worst) else {
+    let Some((best, worst)) = extremes::find(phases) else {
         return Vec::new();
     };
+    let values = |at| extremes::values(phases, at);
     let apart = |(best, worst): (Option<f64>, Option<f64>)| match (best, worst) {
         (Some(best), Some(worst)) => (best - worst).abs(),
         _ => f64::NEG_INFINITY,
@@ -101,7 +64,7 @@ fn choose(phases: &[&PhaseSummary]) -> Vec<Chosen> {
             if apart > most.1 { (item, apart) } else { most }
         });
     let several = phases.iter().any(|phase| phase.values.len() > 1);
-    let chosen = |name, (at, mean): ((usize, usize), f64)| Chosen {
+    let chosen = |name, (at, mean, _): extremes::Found| Chosen {
         name,
         set: Some(at),
         item,
@@ -152,7 +115,7 @@ pub(super) fn examples(
     )?;
     let rows: Vec<BTreeMap<Arc<str>, Scalar>> = chosen
         .iter()
-        .map(|chosen| parameters(site, phases, chosen))
+        .map(|chosen| extremes::parameters(site, phases, chosen.set))
         .collect();
     let varied = table(
         &site
@@ -272,32 +235,6 @@ pub(super) fn examples(
     }
     found.retain(|example| !example.images.is_empty());
     Ok(Examples { found, notes })
-}
-
-/// The values of all studied parameters at a chosen evaluation.
-fn parameters(
-    site: &Site<'_>,
-    phases: &[EndedPhase],
-    chosen: &Chosen,
-) -> BTreeMap<Arc<str>, Scalar> {
-    let mut row: BTreeMap<Arc<str>, Scalar> = BTreeMap::new();
-    for studied in &site.study.resolved.studied {
-        let value = site.default(studied).or(site.baseline.get(&studied.name));
-        if let Some(value) = value {
-            row.insert(Arc::clone(&studied.name), value.clone());
-        }
-    }
-    if let Some((phase, set)) = chosen.set {
-        let varied = &phases[phase].varied;
-        for (column, name) in varied.names.iter().enumerate() {
-            let cell = varied.cells[set * varied.names.len() + column];
-            row.insert(
-                Arc::clone(name),
-                varied.values[column][cell as usize].clone(),
-            );
-        }
-    }
-    row
 }
 
 /// Rows as a table of parameter sets.

@@ -171,8 +171,11 @@ impl PhaseSummary {
         counts
     }
 
-    /// The same in words: `G1 comes first on 3 of 4 items, G2 on 1`.
+    /// The same in words: `G1 comes first on 3 of 4 items, G2 on 1`. Nothing where there are too few for ranks.
     pub fn first_by_item_in_words(&self) -> Option<String> {
+        if !self.pooled.has_ranks() {
+            return None;
+        }
         let counts = self.first_by_item();
         let all: usize = counts.iter().map(|(_, count)| count).sum();
         let mut words = Vec::new();

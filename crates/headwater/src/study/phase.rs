@@ -320,10 +320,13 @@ impl Site<'_> {
         let items = self.open.items.len();
         let groups = phase.design.groups();
         let until = self.study.study.until;
-        let prefixes = match until {
+        let mut prefixes = match until {
             Some(_) => headwater_study::prefixes(u32::try_from(groups).unwrap_or(u32::MAX)),
             None => vec![groups as u32],
         };
+        // Where there are too few to decide anything nothing is asked.
+        let fewest = phase.design.fewest_to_decide();
+        prefixes.retain(|prefix| *prefix as usize >= fewest.min(groups));
         let design = Arc::new(phase.design.clone());
         let names = phase.studied.iter().map(|known| Arc::clone(&known.name));
         self.ground.progress.begin(
@@ -378,10 +381,12 @@ impl Site<'_> {
             let stopped = self.ground.is_over(&ended);
             // A prefix of which a part is missing decides nothing.
             if let Some(rule) = rule.as_mut().filter(|_| !stopped) {
-                let (_, widest) = at_prefix(&prefix, &values, prefix.groups(), &phase.bootstrap)
-                    .map_err(no_answer)?;
+                let (found, widest) =
+                    at_prefix(&prefix, &values, prefix.groups(), &phase.bootstrap)
+                        .map_err(no_answer)?;
                 rule.reached = widest;
-                rule.held = rule.reached.is_some_and(|reached| reached <= rule.ci);
+                rule.held = found.indices.is_enough()
+                    && rule.reached.is_some_and(|reached| reached <= rule.ci);
             }
             let held = rule.is_some_and(|rule| rule.held);
             if is_first && forecast.is_none() && varied.sets == phase.design.sets() {

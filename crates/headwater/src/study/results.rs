@@ -6,8 +6,8 @@
 use serde_json::{Map, Value, json};
 
 use super::summary::{
-    Indices, MoatRow, PhaseKind, PhaseSummary, StudyItem, StudyParameter, StudySummary, VbdRow,
-    VbdRows,
+    Extreme, Indices, MoatRow, PhaseKind, PhaseSummary, StudyItem, StudyParameter, StudySummary,
+    VbdRow, VbdRows,
 };
 
 /// The results of a study as JSON: the answer, and under `screen` that of a screening that comes before it. `complete` says
@@ -19,6 +19,10 @@ pub fn study_results_json(summary: &StudySummary) -> String {
     put(&mut results, "workflow", json!(summary.workflow));
     put(&mut results, "objective", json!(summary.objective));
     put(&mut results, "complete", json!(summary.is_complete()));
+    if let Some(extremes) = &summary.extremes {
+        put(&mut results, "best", extreme(&extremes.best));
+        put(&mut results, "worst", extreme(&extremes.worst));
+    }
     // A screening whose second phase is missing is no answer.
     let (screen, answer) = summary.split();
     if let Some(answer) = answer {
@@ -60,11 +64,19 @@ fn phase(results: &mut Map<String, Value>, phase: &PhaseSummary, summary: &Study
         phase.parameters.iter().map(name).collect(),
     );
     indices(results, &phase.pooled);
-    let ranking = phase.pooled.ranking();
+    // Where there are too few for ranks no order is claimed.
+    let ranking = match phase.pooled.has_ranks() {
+        true => phase.pooled.ranking(),
+        false => Vec::new(),
+    };
     let ranked = ranking
         .iter()
         .filter_map(|position| phase.parameters.get(*position));
     put(results, "ranking", ranked.map(name).collect());
+    let places = phase.pooled.places();
+    let ranks = places.iter().map(|place| json!(place));
+    put(results, "ranks", ranks.collect());
+    put(results, "remarks", json!(phase.remarks()));
     put(results, "confidence", json!(phase.confidence));
     put(results, "groups", json!(phase.groups));
     put(results, "sets", json!(phase.sets));
@@ -113,6 +125,19 @@ fn phase(results: &mut Map<String, Value>, phase: &PhaseSummary, summary: &Study
         Value::Object(found)
     });
     put(results, "convergence", prefixes.collect());
+}
+
+fn extreme(extreme: &Extreme) -> Value {
+    let mut parameters = Map::new();
+    for (name, value) in &extreme.parameters {
+        put(&mut parameters, name, json!(value));
+    }
+    json!({
+        "set": extreme.set,
+        "value": extreme.value,
+        "items": extreme.items,
+        "parameters": parameters,
+    })
 }
 
 /// Which item it is, and from what.

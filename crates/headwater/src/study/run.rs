@@ -20,13 +20,14 @@ use super::buckets::BUCKET_SIZE;
 use super::close::{self, Closer};
 use super::design::{self, Design};
 use super::examples::{Examples, examples};
+use super::extremes;
 use super::facts::Book;
 use super::live::StudyProgress;
 use super::load::{Study, StudyData};
 use super::open::{MadeReference, Open, open_for};
 use super::phase::{self, Bucketing, Division, EndedPhase, Site, StudyReuse};
 use super::round::{Ended, Ground};
-use super::summary::{StudyExample, StudyFacts, StudyItem, StudySummary};
+use super::summary::{Extremes, StudyExample, StudyFacts, StudyItem, StudySummary};
 use super::{doubt, objective, write};
 use crate::deliver::link_last;
 use crate::keep::StoreKeeper;
@@ -293,6 +294,7 @@ pub fn run_study(
         blank,
         kept: about_kept,
         examples,
+        extremes,
         notes: mut about_examples,
         is_kept,
     } = evaluated.inspect_err(|_| failed(book.counts()))?;
@@ -372,6 +374,7 @@ pub fn run_study(
             phases: phases.iter().map(|phase| phase.summary.clone()).collect(),
             phases_planned: phase::planned(&study),
             examples,
+            extremes,
             facts,
         };
         // A wish to stop that came when everything was there has stopped nothing.
@@ -519,6 +522,7 @@ struct Evaluated {
     /// What there is to say about the parameters that the second phase kept.
     kept: Vec<String>,
     examples: Vec<StudyExample>,
+    extremes: Option<Extremes>,
     /// Things worth telling.
     notes: Vec<String>,
     /// Whether everything was durable before the examples were made.
@@ -584,6 +588,7 @@ fn evaluate(
         found: Vec::new(),
         notes: vec![no_examples(&error.to_string())],
     });
+    let extremes = extremes::extremes(&site, &phases);
     Ok(Evaluated {
         open,
         phases,
@@ -591,6 +596,7 @@ fn evaluate(
         blank,
         kept,
         examples: found,
+        extremes,
         notes,
         is_kept,
     })

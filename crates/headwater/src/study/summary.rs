@@ -36,6 +36,9 @@ pub struct StudySummary {
     pub phases_planned: usize,
     /// Parameter sets that are worth looking at, with what came out there. Empty where no output is an image.
     pub examples: Vec<StudyExample>,
+    /// The parameter sets where the objective is highest and lowest; absent where nothing has a value.
+    #[serde(default)]
+    pub extremes: Option<Extremes>,
     /// How the run went.
     pub facts: StudyFacts,
 }
@@ -245,6 +248,9 @@ pub struct MoatRow {
     /// How many are none, because the step had no length.
     #[serde(default)]
     pub no_step: usize,
+    /// How many steps those that count come from; absent in summaries of earlier versions.
+    #[serde(default)]
+    pub steps: Option<usize>,
 }
 
 /// Shares of the variance.
@@ -260,6 +266,9 @@ pub struct VbdRows {
     pub lost: usize,
     /// The objective is the same everywhere: there is no variance to have shares of.
     pub constant: bool,
+    /// How many base points count on any item; absent in summaries of earlier versions.
+    #[serde(default)]
+    pub drawn: Option<usize>,
 }
 
 /// The shares of a parameter.
@@ -295,6 +304,29 @@ pub struct PrefixSummary {
     pub sets: usize,
     /// The indices of all items together.
     pub indices: Indices,
+}
+
+/// The best and the worst parameter set. Where there are several items a set is judged by its mean over all of them; where
+/// no set has a value on every item, by its mean over those that it has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Extremes {
+    /// Where the objective is highest; of equal ones the first.
+    pub best: Extreme,
+    /// Where it is lowest.
+    pub worst: Extreme,
+}
+
+/// A parameter set, and what the objective is there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Extreme {
+    /// The parameter set; sets are numbered from 0 through all phases.
+    pub set: usize,
+    /// The objective, or its mean where there are several items.
+    pub value: f64,
+    /// Over how many items.
+    pub items: usize,
+    /// The parameters of the study, and their values there.
+    pub parameters: Vec<(String, FixedValue)>,
 }
 
 /// A parameter set worth looking at.

@@ -3,9 +3,10 @@
 //! Law: they are the same each time.
 
 use headwater::study::{
-    CoursePoint, EffectStep, ExampleImage, FailedEvaluation, FixedValue, ForecastFacts, Indices,
-    MoatRow, PhaseKind, PhaseSummary, PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem,
-    StudyParameter, StudySummary, TaskFacts, Timeline, VbdPair, VbdRow, VbdRows,
+    CoursePoint, EffectStep, ExampleImage, Extreme, Extremes, FailedEvaluation, FixedValue,
+    ForecastFacts, Indices, MoatRow, PhaseKind, PhaseSummary, PrefixSummary, StopRule,
+    StudyExample, StudyFacts, StudyItem, StudyParameter, StudySummary, TaskFacts, Timeline,
+    VbdPair, VbdRow, VbdRows,
 };
 
 /// The parameters of the nuclei workflow: name, values, default, size of the effects, how much they vary.
@@ -92,6 +93,7 @@ fn moat_rows(groups: usize, seed: u64) -> Indices {
             used: groups,
             lost: 0,
             no_step: 0,
+            steps: None,
         }
     });
     Indices::Moat(rows.collect())
@@ -182,6 +184,7 @@ fn vbd_rows(groups: usize, seed: u64) -> Indices {
         used: groups,
         lost: 0,
         constant: false,
+        drawn: None,
     })
 }
 
@@ -230,6 +233,18 @@ fn vbd_phase() -> PhaseSummary {
 
 /// A picture of 2 by 2 pixels.
 const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR4nGP8z8DAwMDAxMDAwMDAAAANHQEDasKb6QAAAABJRU5ErkJggg==";
+
+fn extreme(set: usize, value: f64) -> Extreme {
+    Extreme {
+        set,
+        value,
+        items: 1,
+        parameters: vec![
+            ("G1".to_owned(), FixedValue::Int(40)),
+            ("T1".to_owned(), FixedValue::Float(2.5)),
+        ],
+    }
+}
 
 fn example(name: &str, set: Option<usize>, value: f64) -> StudyExample {
     let parameters = NUCLEI
@@ -374,6 +389,10 @@ pub(crate) fn moat() -> StudySummary {
             example("worst", Some(37), 0.104),
             example("default", None, 1.0),
         ],
+        extremes: Some(Extremes {
+            best: extreme(411, 0.948),
+            worst: extreme(37, 0.104),
+        }),
         facts: facts(),
     }
 }
@@ -448,6 +467,7 @@ pub(crate) fn failing() -> StudySummary {
             used: 0,
             lost: 120,
             no_step: 0,
+            steps: None,
         };
     }
     let facts = &mut summary.facts;
@@ -481,6 +501,7 @@ pub(crate) fn constant() -> StudySummary {
         used: 200,
         lost: 0,
         constant: true,
+        drawn: None,
     });
     phase
         .convergence
@@ -563,6 +584,7 @@ pub(crate) fn many() -> StudySummary {
                 used: 40,
                 lost: 0,
                 no_step: 0,
+                steps: None,
             }
         })
         .collect();

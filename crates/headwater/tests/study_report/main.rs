@@ -5,6 +5,7 @@
 mod made_up;
 #[path = "../../src/page/markup.rs"]
 mod markup;
+mod remarks;
 mod results;
 
 use headwater::study::{

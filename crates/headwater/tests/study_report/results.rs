@@ -27,6 +27,8 @@ fn effects_are_arrays_in_the_order_of_the_names() {
             "workflow",
             "objective",
             "complete",
+            "best",
+            "worst",
             "method",
             "method_in_words",
             "step",
@@ -39,6 +41,8 @@ fn effects_are_arrays_in_the_order_of_the_names() {
             "sigma",
             "mu_star_conf",
             "ranking",
+            "ranks",
+            "remarks",
             "confidence",
             "groups",
             "sets",
@@ -68,6 +72,11 @@ fn effects_are_arrays_in_the_order_of_the_names() {
     assert_eq!(results["ranking"][0], "G2");
     assert_eq!(results["convergence"][5]["mu_star"], results["mu_star"]);
     assert_eq!(results["convergence"][0]["sets"], 128);
+    assert_eq!(
+        results["best"],
+        serde_json::json!({"set": 411, "value": 0.948, "items": 1, "parameters": {"G1": 40, "T1": 2.5}})
+    );
+    assert_eq!(results["worst"]["set"], 37);
 }
 
 #[test]
@@ -151,11 +160,31 @@ fn the_text_is_made_to_be_read() {
   "workflow": "nuclei",
   "objective": "dice",
   "complete": false,
+  "best": {
+    "set": 411,
+    "value": 0.948,
+    "items": 1,
+    "parameters": {
+      "G1": 40,
+      "T1": 2.5
+    }
+  },
+  "worst": {
+    "set": 37,
+    "value": 0.104,
+    "items": 1,
+    "parameters": {
+      "G1": 40,
+      "T1": 2.5
+    }
+  },
   "method": "table",
   "method_in_words": "samples of samples.csv",
   "seed": 42,
   "names": ["B"],
   "ranking": [],
+  "ranks": [],
+  "remarks": [],
   "confidence": null,
   "groups": 1,
   "sets": 1,

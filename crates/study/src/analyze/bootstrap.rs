@@ -1,44 +1,6 @@
 //! Drawing a sample again from itself.
 //!
-//! Law: the same seed draws the same on every machine. An interval is z × the standard deviation over the resamples,
-//! where z is the normal quantile of the confidence level; fewer than two resamples make no interval.
-
-use core::f64::consts::{PI, SQRT_2};
-
-use super::{AnalyzeError, Bootstrap, MOST_RESAMPLES};
-
-impl Bootstrap {
-    /// How many standard deviations half an interval is wide.
-    pub(super) fn reach(&self) -> Result<f64, AnalyzeError> {
-        if self.resamples > MOST_RESAMPLES {
-            return Err(AnalyzeError::Resamples(self.resamples));
-        }
-        if self.confidence > 0.0 && self.confidence < 1.0 {
-            Ok(two_sided(self.confidence))
-        } else {
-            Err(AnalyzeError::Confidence(self.confidence))
-        }
-    }
-}
-
-/// The z for which a standard normal number lies in ±z with this probability.
-///
-/// Newton's steps from 0: on this side the tail is a convex function of z, so that they rise to the root and never
-/// pass it.
-fn two_sided(probability: f64) -> f64 {
-    let tail = 1.0 - probability;
-    let mut z = 0.0;
-    for _ in 0..200 {
-        let excess = libm::erfc(z / SQRT_2) - tail;
-        let slope = 2.0 * libm::exp(-0.5 * z * z) / (2.0 * PI).sqrt();
-        let next = z + excess / slope;
-        if next <= z {
-            break;
-        }
-        z = next;
-    }
-    z
-}
+//! Law: the same seed draws the same on every machine. What resamples are for stands in `interval.rs`.
 
 /// A sequence of random numbers: SplitMix64 (Steele, Lea, Flood 2014), whose numbers do not wait for one another.
 pub(super) struct Draws {
@@ -100,20 +62,6 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quantiles_are_those_of_the_tables() {
-        for (probability, z) in [
-            (0.5, 0.674_489_750_196_081_7),
-            (0.9, 1.644_853_626_951_472_7),
-            (0.95, 1.959_963_984_540_054),
-            (0.99, 2.575_829_303_548_900_4),
-            (0.999_999, 4.891_638_475_698_59),
-        ] {
-            let found = two_sided(probability);
-            assert!((found - z).abs() < 1e-9, "{probability}: {found} not {z}");
-        }
-    }
 
     #[test]
     fn draws_are_even() {

@@ -1,14 +1,19 @@
 //! Effects of each parameter, from one-at-a-time designs (Morris 1991; μ* from Campolongo et al. 2007).
 //!
 //! Law: what is said of a parameter is said of the effects that it has, however many these are. The order of the steps
-//! does not matter, not even to the intervals.
+//! does not matter, not even to the intervals. What an interval is stands in `interval.rs`: here its values are the
+//! sizes of the effects.
 //!
 //! Where nothing is missing and all steps are nominal, μ, μ* and σ are those of `SALib.analyze.morris`.
 
 use super::bootstrap::{Draws, Spread};
 use super::effects::{self, Effects, StepSizes};
+use super::interval::{Deviations, Reach, studentised};
 use super::{AnalyzeError, Bootstrap, Estimate, Tiles, check_outputs, falling, widest};
 use crate::sample::MoatDesign;
+
+/// From so many effects on a parameter has a rank: intervals of fewer hold the true value too rarely.
+pub const FEWEST_EFFECTS: usize = 8;
 
 /// What a parameter does to the output, per unit of its range.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,6 +28,9 @@ pub struct Effect {
     pub sigma: f64,
     /// How many effects count.
     pub used: usize,
+    /// How many steps they come from: of several tiles, fewer than there are effects, since those of a step belong
+    /// together.
+    pub steps: usize,
     /// How many do not, because an end has no finite output.
     pub lost: usize,
     /// How many are none, because the step has no length: it landed on the value that it came from.
@@ -56,16 +64,23 @@ impl MoatIndices {
         (largest > 0.0).then_some(width / largest)
     }
 
+    /// Whether every parameter has [`FEWEST_EFFECTS`].
+    pub fn enough(&self) -> bool {
+        let mut effects = self.parameters.iter();
+        effects.all(|effect| effect.steps >= FEWEST_EFFECTS)
+    }
+
     /// Whether the half-widths of the intervals of all μ* are at most so large a part of the largest μ*; where that is
-    /// not known they are not.
+    /// not known, or there are not [`enough`](Self::enough) effects, they are not.
     pub fn within(&self, part: f64) -> bool {
-        self.widest().is_some_and(|widest| widest <= part)
+        self.enough() && self.widest().is_some_and(|widest| widest <= part)
     }
 }
 
 /// The indices of a design, from one output per point.
 ///
-/// The interval of μ* is made by drawing as many effects of the parameter as count again from themselves.
+/// The interval of μ* is made by drawing as many effects of the parameter as count again from themselves: a studentised
+/// bootstrap, at least as wide as Student's interval.
 ///
 /// # Errors
 ///
@@ -106,18 +121,20 @@ pub fn pooled(
     tiles: &[&[Option<f64>]],
     bootstrap: &Bootstrap,
 ) -> Result<MoatIndices, AnalyzeError> {
-    let reach = bootstrap.reach()?;
+    bootstrap.check()?;
     check_outputs(design.points.len(), tiles)?;
-    let parameters = effects::gather(design, tiles)?
+    let gathered = effects::gather(design, tiles)?;
+    let mut reach = Reach::new(bootstrap);
+    let parameters = gathered
         .iter()
         .enumerate()
-        .map(|(position, effects)| told(effects, bootstrap, reach, position as u64))
+        .map(|(position, effects)| told(effects, bootstrap, &mut reach, position as u64))
         .collect();
     Ok(MoatIndices { parameters })
 }
 
 /// What is said of the effects of a parameter.
-fn told(effects: &Effects, bootstrap: &Bootstrap, reach: f64, sequence: u64) -> Effect {
+fn told(effects: &Effects, bootstrap: &Bootstrap, reach: &mut Reach, sequence: u64) -> Effect {
     let count = effects.values.len() as f64;
     let mut spread = Spread::default();
     effects.values.iter().for_each(|&value| spread.add(value));
@@ -130,30 +147,57 @@ fn told(effects: &Effects, bootstrap: &Bootstrap, reach: f64, sequence: u64) -> 
         },
         mu_star: Estimate {
             value: mean(f64::abs),
-            half_width: reach * deviation_of_mu_star(&effects.steps, bootstrap, sequence),
+            half_width: half_width(&sizes(&effects.steps), bootstrap, reach, sequence),
         },
         sigma: spread.deviation(),
         used: effects.values.len(),
+        steps: effects.steps.len(),
         lost: effects.lost,
         no_step: effects.no_step,
     }
 }
 
-/// The standard deviation of μ* over the resamples.
-fn deviation_of_mu_star(steps: &[StepSizes], bootstrap: &Bootstrap, sequence: u64) -> f64 {
-    let mut over_resamples = Spread::default();
-    if steps.len() < 2 {
-        return over_resamples.deviation();
+/// The size of the effect of each step. Where it has more effects at one step than at another, because some are
+/// lost, these are the pseudo-values of μ*: what each step adds to it.
+fn sizes(steps: &[StepSizes]) -> Vec<f64> {
+    let Some(first) = steps.first() else {
+        return Vec::new();
+    };
+    if steps.iter().all(|step| step.count == first.count) {
+        return steps.iter().map(|step| step.sum / step.count).collect();
     }
+    let many = steps.len() as f64;
+    let (sum, count) = steps.iter().fold((0.0, 0.0), |all, step| {
+        (all.0 + step.sum, all.1 + step.count)
+    });
+    let without = |step: &StepSizes| (sum - step.sum) / (count - step.count);
+    steps
+        .iter()
+        .map(|step| many * (sum / count) - (many - 1.0) * without(step))
+        .collect()
+}
+
+/// Half the interval of the mean of the sizes of some effects; not a number for fewer than two.
+fn half_width(sizes: &[f64], bootstrap: &Bootstrap, reach: &mut Reach, sequence: u64) -> f64 {
+    if !bootstrap.tells(sizes.len()) {
+        return f64::NAN;
+    }
+    // Their mean may be rounded, so that they would seem to differ from it.
+    if sizes.iter().all(|size| *size == sizes[0]) {
+        return 0.0;
+    }
+    let deviations = Deviations::of(sizes);
+    let count = sizes.len();
     let mut draws = Draws::new(bootstrap.seed, sequence);
-    for _ in 0..bootstrap.resamples {
-        let (mut sum, mut count) = (0.0, 0.0);
-        for _ in 0..steps.len() {
-            let step = steps[draws.below(steps.len())];
-            sum += step.sum;
-            count += step.count;
+    let mut resample = || {
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for _ in 0..count {
+            let value = deviations.values[draws.below(count)];
+            sum += value;
+            squares += value * value;
         }
-        over_resamples.add(sum / count);
-    }
-    over_resamples.deviation()
+        studentised(count as f64, sum, squares)
+    };
+    let mut resamples: Vec<f64> = (0..bootstrap.resamples).map(|_| resample()).collect();
+    reach.of(count, &mut resamples) * deviations.error()
 }

@@ -14,15 +14,21 @@
 //!
 //! Where nothing is missing and the output is not constant, these are those of `SALib.analyze.sobol`.
 //!
-//! # How resamples are made
+//! # How intervals are made
 //!
-//! An index is a ratio of sums over base points, so a resample is the same sums with each base point weighted by how
-//! often it was drawn. The terms of the sums are computed once. They lie in panels of four columns, and four resamples
-//! go over a panel at a time: sixteen running sums, which a processor keeps in its registers.
+//! An index is a ratio of sums over base points. From these sums the index without a base point follows at once, and so
+//! do the pseudo-values of the index (M. H. Quenouille 1956; J. W. Tukey 1958): what each base point adds to it, whatever
+//! the number of tiles. They are the values that `interval.rs` wants. A resample is their sum and that of their squares,
+//! each base point weighted by how often it was drawn. Both lie in panels of four columns, and four resamples go over a
+//! panel at a time: sixteen running sums, which a processor keeps in its registers.
 
-use super::bootstrap::{Draws, Spread};
+use super::bootstrap::Draws;
+use super::interval::{Reach, studentised};
 use super::{AnalyzeError, Bootstrap, Estimate, Tiles, check_outputs, falling, number, widest};
 use crate::sample::VbdDesign;
+
+/// From so many base points on parameters have ranks: intervals of fewer hold the true value too rarely.
+pub const FEWEST_SAMPLES: usize = 64;
 
 /// What share of the variance a parameter has.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,6 +59,8 @@ pub struct VbdIndices {
     pub used: usize,
     /// How many do not, because a row has no finite output; of several tiles, the sum.
     pub lost: usize,
+    /// How many base points count on any tile.
+    pub drawn: usize,
     /// Whether the output is the same, but for rounding, at all rows A and B that count: there is no variance to have
     /// shares of, and no index is a number.
     pub constant: bool,
@@ -76,17 +84,23 @@ impl VbdIndices {
         widest(shares.flat_map(|share| [share.first.half_width, share.total.half_width]))
     }
 
+    /// Whether [`FEWEST_SAMPLES`] base points count.
+    pub fn enough(&self) -> bool {
+        self.drawn >= FEWEST_SAMPLES
+    }
+
     /// Whether the half-widths of the intervals of all first-order and total shares are at most this; where that is not
-    /// known they are not.
+    /// known, or there are not [`enough`](Self::enough) base points, they are not.
     pub fn within(&self, half_width: f64) -> bool {
-        self.widest().is_some_and(|widest| widest <= half_width)
+        self.enough() && self.widest().is_some_and(|widest| widest <= half_width)
     }
 }
 
 /// The indices of a design, from one output per point.
 ///
-/// Intervals are made by drawing as many base points as count again from themselves; a resample without variance is
-/// left out. One base point makes no interval.
+/// Intervals are made by drawing as many base points as count again from themselves: a studentised bootstrap, at least as
+/// wide as Student's interval. One base point makes no interval, and neither do those of which a single one makes all of
+/// the variance.
 ///
 /// # Errors
 ///
@@ -128,7 +142,7 @@ pub fn pooled(
     tiles: &[&[Option<f64>]],
     bootstrap: &Bootstrap,
 ) -> Result<VbdIndices, AnalyzeError> {
-    let reach = bootstrap.reach()?;
+    bootstrap.check()?;
     let layout = Layout::of(design)?;
     check_outputs(design.points.len(), tiles)?;
     let scale = scale(tiles);
@@ -140,40 +154,43 @@ pub fn pooled(
     let drawn: Vec<usize> = (0..design.samples as usize)
         .filter(|&base| tiles.iter().any(|tile| tile.counts[base]))
         .collect();
-    let resamples = if drawn.len() < 2 {
-        0
-    } else {
-        bootstrap.resamples as usize
-    };
+    let tells = bootstrap.tells(drawn.len());
     let mut whole = Tally::new(&layout);
-    let mut again = vec![Tally::new(&layout); resamples];
+    // The sums without each base point.
+    let mut without = vec![Tally::new(&layout); if tells { drawn.len() } else { 0 }];
     let mut panels = Panels::default();
-    let mut weights = vec![[0.0; WIDE]; drawn.len()];
     for tile in &tiles {
         panels.fill(&layout, tile, &drawn);
-        weights.fill([1.0; WIDE]);
-        panels.weigh(&weights, core::slice::from_mut(&mut whole));
-        // The same draws for each tile.
-        let mut draws = Draws::new(bootstrap.seed, 0);
-        for group in again.chunks_mut(WIDE) {
-            weights.fill([0.0; WIDE]);
-            for lane in 0..group.len() {
-                for _ in 0..drawn.len() {
-                    let weights = &mut weights[draws.below(drawn.len())];
-                    weights[lane] += 1.0;
-                }
-            }
-            panels.weigh(&weights, group);
+        let sums = panels.sums();
+        whole.add(sums.iter().copied());
+        for (row, tally) in without.iter_mut().enumerate() {
+            tally.add(
+                sums.iter()
+                    .zip(panels.row(row))
+                    .map(|(sum, term)| sum - term),
+            );
         }
     }
+    drop(panels);
     // As for SALib, what is below this is rounding.
     let floor = f64::EPSILON * tiles.iter().map(|tile| tile.variance).sum::<f64>();
+    let half_widths = match whole.indices(&layout, floor) {
+        Some(indices) if tells => half_widths(
+            &layout,
+            &indices.collect::<Vec<_>>(),
+            &without,
+            floor,
+            bootstrap,
+        ),
+        _ => None,
+    };
     let used = tiles.iter().map(Tile::used).sum();
     Ok(VbdIndices {
         used,
         lost: tiles.len() * design.samples as usize - used,
+        drawn: drawn.len(),
         constant: used > 0 && whole.variance <= floor,
-        ..shares(&layout, &whole, &again, floor, reach)
+        ..shares(&layout, &whole, half_widths.as_deref(), floor)
     })
 }
 
@@ -337,26 +354,22 @@ impl Panels {
         }
     }
 
-    /// Adds the sums under these weights to the tallies, one per lane.
-    fn weigh(&self, weights: &[[f64; WIDE]], tallies: &mut [Tally]) {
-        let mut sums = vec![[0.0; WIDE]; self.columns.next_multiple_of(WIDE)];
-        if self.rows > 0 {
-            for (panel, sums) in self
-                .terms
-                .chunks_exact(self.rows)
-                .zip(sums.chunks_exact_mut(WIDE))
-            {
-                let by_lane = product(panel, weights);
-                for (lane, columns) in by_lane.iter().enumerate() {
-                    for (column, sum) in columns.iter().enumerate() {
-                        sums[column][lane] = *sum;
-                    }
-                }
+    /// The columns of a row.
+    fn row(&self, row: usize) -> impl Iterator<Item = f64> {
+        let panels = (0..self.columns.div_ceil(WIDE)).map(move |panel| panel * self.rows + row);
+        let terms = panels.flat_map(|place| self.terms[place]);
+        terms.take(self.columns)
+    }
+
+    /// The sums of all columns.
+    fn sums(&self) -> Vec<f64> {
+        let mut sums = vec![0.0; self.columns];
+        for row in 0..self.rows {
+            for (sum, term) in sums.iter_mut().zip(self.row(row)) {
+                *sum += term;
             }
         }
-        for (lane, tally) in tallies.iter_mut().enumerate() {
-            tally.add(sums.iter().take(self.columns).map(|sums| sums[lane]));
-        }
+        sums
     }
 }
 
@@ -427,24 +440,104 @@ impl Tally {
     }
 }
 
-/// The indices with their intervals, from the sums over the whole and over each resample.
-fn shares(layout: &Layout, whole: &Tally, again: &[Tally], floor: f64, reach: f64) -> VbdIndices {
-    let mut spreads = vec![Spread::default(); layout.indices()];
-    for indices in again
-        .iter()
-        .filter_map(|tally| tally.indices(layout, floor))
-    {
-        for (spread, index) in spreads.iter_mut().zip(indices) {
-            spread.add(index);
+/// Half the intervals of all indices; none where the index without some base point is not known.
+fn half_widths(
+    layout: &Layout,
+    indices: &[f64],
+    without: &[Tally],
+    floor: f64,
+    bootstrap: &Bootstrap,
+) -> Option<Vec<f64>> {
+    let count = without.len();
+    let added = PseudoValues::new(layout, indices, without, floor)?;
+    let mut resamples = vec![vec![0.0; bootstrap.resamples as usize]; indices.len()];
+    let mut draws = Draws::new(bootstrap.seed, 0);
+    let mut weights = vec![[0.0; WIDE]; count];
+    for first in (0..bootstrap.resamples as usize).step_by(WIDE) {
+        let lanes = WIDE.min(bootstrap.resamples as usize - first);
+        weights.fill([0.0; WIDE]);
+        for lane in 0..lanes {
+            for _ in 0..count {
+                let weights = &mut weights[draws.below(count)];
+                weights[lane] += 1.0;
+            }
+        }
+        for (panel, indices) in added
+            .panels
+            .chunks_exact(count)
+            .zip(resamples.chunks_mut(PAIRED))
+        {
+            let sums = product(panel, &weights);
+            for (lane, sums) in sums.iter().enumerate().take(lanes) {
+                for (index, sums) in indices.iter_mut().zip(sums.chunks_exact(2)) {
+                    index[first + lane] = studentised(count as f64, sums[0], sums[1]);
+                }
+            }
         }
     }
+    let mut reach = Reach::new(bootstrap);
+    let errors = added.errors.iter().zip(&mut resamples);
+    Some(
+        errors
+            .map(|(error, resamples)| reach.of(count, resamples) * error)
+            .collect(),
+    )
+}
+
+/// Indices of which a panel has the pseudo-values and their squares.
+const PAIRED: usize = WIDE / 2;
+
+/// The pseudo-values of all indices, less their mean.
+struct PseudoValues {
+    /// One panel after another, each with a row per base point: value, square, value, square.
+    panels: Vec<[f64; WIDE]>,
+    /// The standard errors of their means.
+    errors: Vec<f64>,
+}
+
+impl PseudoValues {
+    fn new(
+        layout: &Layout,
+        indices: &[f64],
+        without: &[Tally],
+        floor: f64,
+    ) -> Option<PseudoValues> {
+        let (rows, count) = (without.len(), without.len() as f64);
+        let mut panels = vec![[0.0; WIDE]; indices.len().div_ceil(PAIRED) * rows];
+        let mut means = vec![0.0; indices.len()];
+        for (row, tally) in without.iter().enumerate() {
+            let left = tally.indices(layout, floor)?;
+            for (place, (index, left)) in indices.iter().zip(left).enumerate() {
+                // Of the pseudo-value, what differs from the index itself.
+                let value = (count - 1.0) * (index - left);
+                panels[place / PAIRED * rows + row][place % PAIRED * 2] = value;
+                means[place] += value / count;
+            }
+        }
+        let mut errors = vec![0.0; indices.len()];
+        for (place, (error, mean)) in errors.iter_mut().zip(&means).enumerate() {
+            for terms in &mut panels[place / PAIRED * rows..][..rows] {
+                let terms = &mut terms[place % PAIRED * 2..][..2];
+                terms[0] -= mean;
+                terms[1] = terms[0] * terms[0];
+                *error += terms[1];
+            }
+            *error = (*error / (count * (count - 1.0))).sqrt();
+        }
+        Some(PseudoValues { panels, errors })
+    }
+}
+
+/// The indices with their intervals.
+fn shares(layout: &Layout, whole: &Tally, half_widths: Option<&[f64]>, floor: f64) -> VbdIndices {
+    let half_width = |place: usize| half_widths.map_or(f64::NAN, |known| known[place]);
     let estimates: Vec<Estimate> = match whole.indices(layout, floor) {
         None => vec![Estimate::UNKNOWN; layout.indices()],
         Some(indices) => indices
-            .zip(&spreads)
-            .map(|(value, spread)| Estimate {
+            .enumerate()
+            .map(|(place, value)| Estimate {
                 value,
-                half_width: reach * spread.deviation(),
+                half_width: half_width(place),
             })
             .collect(),
     };
@@ -463,6 +556,7 @@ fn shares(layout: &Layout, whole: &Tally, again: &[Tally], floor: f64, reach: f6
             .collect(),
         used: 0,
         lost: 0,
+        drawn: 0,
         constant: false,
     }
 }

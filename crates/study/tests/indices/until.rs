@@ -17,6 +17,7 @@ fn effects(estimates: &[Estimate]) -> MoatIndices {
         mu_star: *mu_star,
         sigma: 0.0,
         used: 8,
+        steps: 8,
         lost: 0,
         no_step: 0,
     };
@@ -30,8 +31,9 @@ fn shares(estimates: &[(Estimate, Estimate)]) -> VbdIndices {
     VbdIndices {
         parameters: estimates.iter().map(share).collect(),
         pairs: Vec::new(),
-        used: 8,
+        used: 64,
         lost: 0,
+        drawn: 64,
         constant: false,
     }
 }
@@ -63,6 +65,53 @@ fn shares_are_measured_by_themselves() {
     let unknown = shares(&[(estimate(0.5, 0.01), Estimate::UNKNOWN)]);
     assert!(!unknown.within(0.9));
     assert!(!shares(&[]).within(0.9));
+}
+
+#[test]
+fn few_are_never_enough() {
+    let effect = |steps| Effect {
+        steps,
+        ..effects(&[estimate(4.0, 0.1)]).parameters[0]
+    };
+    let of = |parameters: Vec<Effect>| MoatIndices { parameters };
+    assert!(of(vec![effect(8), effect(9)]).within(0.5));
+    assert!(!of(vec![effect(8), effect(7)]).within(0.5));
+    let share = (estimate(0.5, 0.01), estimate(0.5, 0.01));
+    assert!(shares(&[share]).within(0.5));
+    let few = VbdIndices {
+        drawn: 63,
+        ..shares(&[share])
+    };
+    assert!(!few.within(0.5));
+}
+
+#[test]
+fn few_are_counted_by_what_is_there() {
+    // Eight trajectories on two tiles: sixteen effects of eight steps. An output that is missing on both costs a step.
+    let design = support::moat(3, 8, 4, 1);
+    let outputs = support::evaluate(&design.points, |row| row[0]);
+    let steps = |tiles: &[&[Option<f64>]]| {
+        let found = moat::pooled(&design, tiles, &Bootstrap::default()).unwrap();
+        let steps: Vec<usize> = found.parameters.iter().map(|effect| effect.steps).collect();
+        (steps, found.enough())
+    };
+    assert_eq!(steps(&[&outputs, &outputs]), (vec![8; 3], true));
+    let mut holes = outputs.clone();
+    holes[1] = None;
+    assert_eq!(steps(&[&outputs, &holes]), (vec![8; 3], true));
+    let (left, enough) = steps(&[&holes, &holes]);
+    assert_eq!((left.iter().sum::<usize>(), enough), (22, false));
+    // The same for base points.
+    let design = support::vbd(3, 64, false, (0.0, 1.0), 1);
+    let outputs = support::evaluate(&design.points, |row| row[0]);
+    let mut holes = outputs.clone();
+    holes[3] = None;
+    let drawn = |tiles: &[&[Option<f64>]]| {
+        let found = vbd::pooled(&design, tiles, &Bootstrap::default()).unwrap();
+        (found.drawn, found.enough())
+    };
+    assert_eq!(drawn(&[&outputs, &holes]), (64, true));
+    assert_eq!(drawn(&[&holes, &holes]), (63, false));
 }
 
 #[test]

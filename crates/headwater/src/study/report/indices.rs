@@ -56,6 +56,9 @@ fn section(summary: &StudySummary, position: usize, phase: &PhaseSummary) -> Mar
         p.quiet { (phase.method) ". " (evaluated(summary, phase)) } "\n"
         // The answer of the last phase stands at the head of the page.
         @if number < summary.phases.len() { p { (answer(phase, &summary.objective)) } "\n" }
+        @for remark in phase.remarks() {
+            p.warning { strong { "Remark." } " " (sentence(&remark)) } "\n"
+        }
         (stop_rule(phase))
         (ranked(phase))
         (charts::bars(phase))
@@ -130,6 +133,8 @@ fn stop_rule(phase: &PhaseSummary) -> Markup {
             count(phase.groups),
             count(phase.groups_planned)
         )
+    } else if !phase.pooled.is_enough() {
+        "With so few it is not asked.".to_owned()
     } else if rule.reached.is_some_and(|width| width <= rule.ci) {
         "That was reached at the end of the design.".to_owned()
     } else {
@@ -152,6 +157,9 @@ fn ranked(phase: &PhaseSummary) -> Markup {
     });
     let open = |place: &Option<(usize, usize)>| place.is_none_or(|(best, worst)| best < worst);
     let open = match phase.confidence {
+        _ if !phase.pooled.has_ranks() => {
+            " They are sorted by size; there are too few for ranks.".to_owned()
+        }
         Some(_) if phase.pooled.places().iter().any(open) => format!(
             " Where the intervals of {} overlap, the order is open: the rank says which places are possible.",
             size_name(phase.kind)
@@ -224,7 +232,7 @@ fn ranked_rows(phase: &PhaseSummary, columns: &[&str], cells: impl Fn(usize) -> 
         Some((best, worst)) if best < worst => format!("{best}–{worst}"),
         Some((only, _)) => only.to_string(),
         // Without intervals there is but the order of the sizes.
-        None if phase.confidence.is_none() => (rank + 1).to_string(),
+        None if phase.confidence.is_none() && phase.pooled.has_ranks() => (rank + 1).to_string(),
         None => ABSENT.to_owned(),
     };
     html! {

@@ -120,9 +120,10 @@ pub(super) fn section(summary: &StudySummary) -> Markup {
         .find_map(|phase| phase.confidence);
     let interval = share.map(|share| {
         let text = format!(
-            "Effects or base points are drawn again from those that there are, many times, and the index is computed each \
-             time. The interval is as wide as the normal distribution with the same spread needs to cover {} %. It says how much \
-             the index would move with other samples; it does not say whether the ranges were well chosen, nor how much other \
+            "Effects or base points are drawn again from those that there are, many times, and it is seen how many of its own \
+             standard errors the index then lies off. The interval is as many standard errors wide as hold {} % of these, and \
+             never narrower than Student’s for as few values. It says how much the index would move with other samples; it does \
+             not say whether the ranges were well chosen, nor how much other \
              items would change it. If the intervals of \
              two parameters overlap, their order may be chance.",
             short(share * 100.0)

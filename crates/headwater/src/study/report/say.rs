@@ -23,7 +23,8 @@ pub(super) fn sentence(note: &str) -> String {
     let mut letters = note.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);
     let text: String = first.chain(letters).collect();
-    text + "."
+    let end = if text.ends_with('?') { "" } else { "." };
+    text + end
 }
 
 /// What the parameters of a phase are ranked by.
@@ -117,6 +118,20 @@ pub(super) fn answer(phase: &PhaseSummary, objective: &str) -> String {
             "No parameter has an effect on {objective} that can be told from none: the largest {} is {}.",
             size_name(phase.kind),
             number(size(*first))
+        );
+    }
+    if !phase.pooled.has_ranks() {
+        let (_, many) = group_names(phase.kind);
+        let next = known.get(1).map_or_else(String::new, |next| {
+            let next_size = with_interval(sizes[*next].0, sizes[*next].1);
+            format!(", next is {} with {next_size}", name(next))
+        });
+        return format!(
+            "Which parameters matter most to {objective} is not said: there are too few for ranks. The largest {} is that of \
+             {} with {}{next}; with more {many} that may be others.",
+            size_name(phase.kind),
+            name(first),
+            with_interval(sizes[*first].0, sizes[*first].1),
         );
     }
     let falling: Vec<f64> = known.iter().map(|position| size(*position)).collect();
