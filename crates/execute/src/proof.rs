@@ -197,11 +197,11 @@ impl Proven {
                 Shelter::Sheltered => known.mark.has_contents_of(&now),
                 Shelter::Open => known.mark == now && known.settled,
             },
-            // Nobody has read it in this process. It comes from a store, which has just looked at it.
-            None if shelter == Shelter::Sheltered || now.is_settled() => {
-                if shelter == Shelter::Open || size > STAYS {
-                    self.learn(*digest, now);
-                }
+            // Nobody has read it in this process. It comes from a store, which has just looked at it; a small one may
+            // have been changed since, and is read where tasks can do that.
+            None if shelter == Shelter::Sheltered && size <= STAYS => true,
+            None if size > STAYS && (shelter == Shelter::Sheltered || now.is_settled()) => {
+                self.learn(*digest, now);
                 true
             }
             None => false,
@@ -294,5 +294,9 @@ mod tests {
         fs::write(case.path(), "wrong").expect("a write");
         assert_eq!(case.proven.take(&case.path(), &digest), before);
         assert_eq!(case.proven.take(&case.path(), &digest), None);
+        assert!(
+            !case.holds(Shelter::Open),
+            "it is read if nothing is known of it"
+        );
     }
 }

@@ -209,6 +209,13 @@ impl Drop for Ended {
 fn work(store: &Store, shared: &Shared, acknowledged: &Tell, given_up: &Tell) {
     while let Some((first, batch)) = next_batch(shared) {
         let kept = store.keep(&batch);
+        // A product whose bytes are not those that were digested; an alias of what is gone is trouble.
+        let is_changed = |(position, error): &(usize, StoreError)| {
+            matches!(batch.get(*position), Some(Entry::Product(_)))
+                && matches!(error, StoreError::Damaged { .. })
+        };
+        let changed = kept.iter().flatten().filter(|left| is_changed(left));
+        let changed: Vec<usize> = changed.map(|(position, _)| *position).collect();
         let count = batch.len();
         let bytes: u64 = batch.iter().map(|entry| entry.bytes() as u64).sum();
         // The products may be large, and nobody should have to wait while they are freed.
@@ -227,17 +234,13 @@ fn work(store: &Store, shared: &Shared, acknowledged: &Tell, given_up: &Tell) {
                 if !tickets.is_empty() {
                     acknowledged(&tickets);
                 }
-                let is_changed = |error: &StoreError| matches!(error, StoreError::Damaged { .. });
-                let changed: Vec<u64> = left_out
-                    .iter()
-                    .filter(|(_, error)| is_changed(error))
-                    .map(|(position, _)| first + *position as u64)
-                    .collect();
-                if !changed.is_empty() {
-                    given_up(&changed);
+                let given: Vec<u64> = changed.iter().map(|at| first + *at as u64).collect();
+                if !given.is_empty() {
+                    given_up(&given);
                 }
-                let mut errors = left_out.into_iter().map(|(_, error)| error);
-                errors.find(|error| !is_changed(error))
+                let is_trouble = |(position, _): &(usize, StoreError)| !changed.contains(position);
+                let mut left_out = left_out.into_iter();
+                left_out.find(is_trouble).map(|(_, error)| error)
             }
             Err(error) => Some(error),
         };

@@ -303,7 +303,7 @@ fn a_file_that_changed_after_it_was_digested_is_refused() {
         let case = Case::new();
         case.store.begin_run(&run("run")).unwrap();
         let (bad, path) = digested(&case, 0);
-        let (good, _) = digested(&case, 1);
+        let (good, _) = digested(&case, 2);
         let time = fs::metadata(&path).unwrap().modified().unwrap();
         let mut contents = bytes(0);
         match change {
@@ -322,7 +322,7 @@ fn a_file_that_changed_after_it_was_digested_is_refused() {
             "{change}"
         );
         assert!(case.store.path(&digest(0)).is_none(), "{change}");
-        assert_eq!(case.store.read(&digest(1)).unwrap(), bytes(1));
+        assert_eq!(case.store.read(&digest(2)).unwrap(), bytes(2));
         // The same again, made anew.
         let (good, _) = digested(&case, 0);
         assert_eq!(written(&case, vec![good]), (vec![0], vec![], false));
