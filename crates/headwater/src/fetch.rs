@@ -5,7 +5,7 @@
 //! holds it until the product is durable, so of two runs that need it one makes it.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, Mutex, mpsc};
 
 use headwater_enact::Match;
@@ -201,10 +201,10 @@ impl StoreFetcher {
         }
         digests.sort_unstable();
         digests.dedup();
-        let paths: Option<HashMap<Digest, PathBuf>> = digests
+        let paths: Option<HashMap<Digest, Arc<Path>>> = digests
             .iter()
             .zip(self.store.paths(&digests))
-            .map(|(digest, path)| Some((*digest, path?)))
+            .map(|(digest, path)| Some((*digest, path?.into())))
             .collect();
         match self.needs.as_ref().filter(|_| self.sender.is_some()) {
             None => Places(paths?).located(value),
@@ -214,9 +214,9 @@ impl StoreFetcher {
                 needs.needs(&digests, false);
                 let lent = paths?.into_iter().map(|(digest, path)| {
                     let path = needs.lend(&digest, &path)?;
-                    Some((digest, path))
+                    Some((digest, path.into()))
                 });
-                let lent: Option<HashMap<Digest, PathBuf>> = lent.collect();
+                let lent: Option<HashMap<Digest, Arc<Path>>> = lent.collect();
                 let value = Places(lent?).located(value)?;
                 needs.watch(&value);
                 Some(value)
@@ -225,14 +225,14 @@ impl StoreFetcher {
     }
 }
 
-/// Where files are.
-struct Places(HashMap<Digest, PathBuf>);
+/// Where files are. Equal files share one path, so that it is known when nobody has it any more.
+struct Places(HashMap<Digest, Arc<Path>>);
 
 impl Places {
     fn file(&self, file: &FileValue) -> Option<FileValue> {
         let path = self.0.get(&file.digest)?;
         Some(FileValue {
-            handle: Handle::Path(path.as_path().into()),
+            handle: Handle::Path(Arc::clone(path)),
             ..file.clone()
         })
     }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, Weak};
 
-use headwater_graph::{Digest, DirectoryEntry, FileValue, Handle, Value};
+use headwater_graph::{Digest, Handle, Value};
 use headwater_remember::Store;
 
 use crate::keep::locked;
@@ -34,36 +34,22 @@ pub(crate) struct Needs {
     used: HashSet<Digest>,
     /// Files of this run below `staging`, with those who may read them.
     names: Vec<Name>,
-    /// So many names are left to be looked through before the next look.
+    /// Names are looked through when there are so many.
     patience: usize,
     /// By ticket: values whose files are not objects yet.
     on_their_way: HashMap<u64, Vec<Value>>,
     next: u64,
 }
 
-/// A file that is removed when nobody reads it any more.
+/// A file that is removed when nobody reads it any more. Whoever has a value made from it has its path: a value is
+/// copied with a share of that.
 #[derive(Debug)]
 struct Name {
-    reader: Reader,
     path: PathBuf,
+    shared: Weak<Path>,
 }
 
-#[derive(Debug, Clone)]
-enum Reader {
-    File(Weak<FileValue>),
-    Directory(Weak<[DirectoryEntry]>),
-}
-
-impl Reader {
-    fn is_there(&self) -> bool {
-        match self {
-            Reader::File(file) => file.strong_count() > 0,
-            Reader::Directory(entries) => entries.strong_count() > 0,
-        }
-    }
-}
-
-/// Names are looked through when there are so many more of them.
+/// Names are not looked through before there are so many, or so many more than twice those that were left.
 const PATIENCE: usize = 64;
 
 impl Needs {
@@ -111,26 +97,16 @@ impl Needs {
 
     /// The files of this value that lie in the staging folder go when nobody reads them any more.
     pub(crate) fn watch(&mut self, value: &Value) {
-        let mut names = |reader: Reader, file: &FileValue| {
+        value.for_each_file(&mut |file| {
             if let Handle::Path(path) = &file.handle
                 && path.starts_with(&self.staging)
             {
-                let path = path.to_path_buf();
-                self.names.push(Name { reader, path });
+                self.names.push(Name {
+                    path: path.to_path_buf(),
+                    shared: Arc::downgrade(path),
+                });
             }
-        };
-        match value {
-            Value::File(file) => names(Reader::File(Arc::downgrade(file)), file),
-            Value::Directory(directory) => {
-                for entry in directory.entries.iter() {
-                    let reader = Reader::Directory(Arc::downgrade(&directory.entries));
-                    names(reader, &entry.file);
-                }
-            }
-            Value::List(items) => items.iter().for_each(|item| self.watch(item)),
-            Value::Record(fields) => fields.values().for_each(|field| self.watch(field)),
-            _ => {}
-        }
+        });
     }
 
     /// The files of these values stay until the product with this ticket is durable.
@@ -159,7 +135,7 @@ impl Needs {
             return;
         }
         self.names.retain(|name| {
-            let is_read = name.reader.is_there();
+            let is_read = name.shared.strong_count() > 0;
             if !is_read {
                 // It goes with the folder of the run at the latest.
                 let _ = fs::remove_file(&name.path);
@@ -411,5 +387,58 @@ impl Room {
     fn forget(&mut self, digest: &Digest) {
         let size = self.intermediates.remove(digest).unwrap_or(0);
         self.intermediate_bytes -= size;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_graph::FileValue;
+
+    use super::*;
+
+    #[test]
+    fn what_is_read_stays_until_nobody_has_its_path() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let object = folder.path().join("object");
+        fs::write(&object, "bytes").expect("a file");
+        let digest = Digest::of(b"bytes");
+        let mut needs = Needs::new(folder.path().join("staging"));
+        let path = needs.lend(&digest, &object).expect("another name");
+        let file = FileValue {
+            handle: Handle::Path(path.as_path().into()),
+            ..FileValue::of_bytes(*b"bytes")
+        };
+        // An operation may make another value of a file that it was given.
+        let (given, made) = (file.clone(), Value::File(Arc::new(file)));
+        needs.watch(&made);
+        drop(given);
+        needs.sweep(true);
+        fs::remove_file(&object).expect("the object goes");
+        assert_eq!(fs::read(&path).expect("it is still read"), b"bytes");
+        drop(made);
+        needs.sweep(true);
+        assert!(!path.exists());
+        assert_eq!(needs.lend(&digest, &object), None);
+    }
+
+    #[test]
+    fn what_is_on_its_way_stays_until_it_is_durable() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("made");
+        fs::write(&path, "bytes").expect("a file");
+        let mut needs = Needs::new(folder.path().to_path_buf());
+        let made = Value::File(Arc::new(FileValue {
+            handle: Handle::Path(path.as_path().into()),
+            ..FileValue::of_bytes(*b"bytes")
+        }));
+        needs.hold(7, &[Value::Int(1), made.clone()]);
+        needs.watch(&made);
+        drop(made);
+        needs.durable(&[6]);
+        needs.sweep(true);
+        assert!(path.exists());
+        needs.durable(&[7]);
+        needs.sweep(true);
+        assert!(!path.exists());
     }
 }
