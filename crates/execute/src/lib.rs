@@ -12,6 +12,7 @@
 //! | `native` | native operations: panics and time-outs stay their own |
 //! | `files` | [`PlainFiles`]: files that native operations read, and those that they give |
 //! | `command` | a program as a task: folder, arguments, outputs, failure |
+//! | `allowance` | how many threads the libraries of a program may start |
 //! | `render` | filling in templates |
 //! | `folder` | work folders: linking inputs, collecting outputs |
 //! | `pattern` | [`files_matching`]: patterns of file names |
@@ -23,6 +24,7 @@
 //! **Invariant:** decides nothing. What runs, when and in which order is up to `enact`; what is kept, and
 //! where, is up to the [`Keeper`].
 
+mod allowance;
 mod command;
 mod files;
 mod folder;
@@ -36,6 +38,7 @@ mod render;
 pub mod spawn;
 mod watch;
 
+pub use allowance::thread_allowance;
 pub use command::{CommandSettings, inherited_environment};
 pub use files::PlainFiles;
 pub use folder::copy_value;

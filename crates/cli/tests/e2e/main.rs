@@ -40,5 +40,6 @@ mod study_record;
 mod study_run;
 mod study_settings;
 mod study_troubles;
+mod threads;
 mod traps;
 mod watching;
