@@ -10,6 +10,7 @@
 //! | `keeper` | [`Keeper`], [`Fetch`]: what the pool asks of whoever keeps products |
 //! | `held` | the outputs that tasks in flight read: in memory or written out |
 //! | `native` | native operations: panics and time-outs stay their own |
+//! | `processor` | the processor time of native operations |
 //! | `files` | [`PlainFiles`]: files that native operations read, and those that they give |
 //! | `command` | a program as a task: folder, arguments, outputs, failure |
 //! | `allowance` | how many threads the libraries of a program may start |
@@ -34,6 +35,7 @@ mod memory;
 mod native;
 mod pattern;
 mod pool;
+mod processor;
 mod render;
 pub mod spawn;
 mod watch;
