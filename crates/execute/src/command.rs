@@ -18,9 +18,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use headwater_graph::{
-    Collect, CommandTemplate, Outputs, Placeholder, Scalar, Signature, Text, Value,
+    Collect, CommandTemplate, Outputs, Placeholder, Scalar, Signature, Text, Threads, Value,
 };
 
+use crate::allowance::{inherited_threads, thread_allowance};
 use crate::folder::{FolderError, below, collect, hold_links};
 use crate::give::Giving;
 use crate::held::speaks_of_files;
@@ -114,6 +115,8 @@ impl Attempted {
 pub(crate) struct CommandRunner {
     settings: CommandSettings,
     protection: Protection,
+    /// What the user has said about threads, for operations that want to hear it.
+    inherited_threads: Vec<(OsString, OsString)>,
     /// The folder of the captures is there, and with it the one of all work folders.
     ready: AtomicBool,
     captures: AtomicU64,
@@ -145,6 +148,7 @@ impl CommandRunner {
         CommandRunner {
             settings: settings.clone(),
             protection: Protection::from_environment(),
+            inherited_threads: inherited_threads(),
             ready: AtomicBool::new(false),
             captures: AtomicU64::new(0),
             trash: Mutex::new(Vec::new()),
@@ -426,6 +430,13 @@ impl CommandRunner {
         let mut request = Request::new(program, folder, stdout, stderr);
         request.arguments = arguments[1..].iter().map(OsString::from).collect();
         request.environment = self.settings.environment.clone();
+        // Before what the operation says, which wins.
+        match template.threads {
+            Threads::Allowance => request.environment.extend(thread_allowance(fill.threads)),
+            Threads::Inherit => request
+                .environment
+                .extend_from_slice(&self.inherited_threads),
+        }
         for (name, text) in &template.environment {
             request
                 .environment

@@ -10,8 +10,10 @@
 //! | `keeper` | [`Keeper`], [`Fetch`]: what the pool asks of whoever keeps products |
 //! | `held` | the outputs that tasks in flight read: in memory or written out |
 //! | `native` | native operations: panics and time-outs stay their own |
+//! | `processor` | the processor time of native operations |
 //! | `files` | [`PlainFiles`]: files that native operations read, and those that they give |
 //! | `command` | a program as a task: folder, arguments, outputs, failure |
+//! | `allowance` | how many threads the libraries of a program may start |
 //! | `render` | filling in templates |
 //! | `give` | what a program is given: inputs and the files it uses, out of its reach |
 //! | `protect` | the ways in which they are kept out of its reach |
@@ -27,6 +29,7 @@
 //! **Invariant:** decides nothing. What runs, when and in which order is up to `enact`; what is kept, and
 //! where, is up to the [`Keeper`].
 
+mod allowance;
 mod command;
 mod files;
 mod folder;
@@ -37,6 +40,7 @@ mod memory;
 mod native;
 mod pattern;
 mod pool;
+mod processor;
 mod proof;
 mod protect;
 mod render;
@@ -44,6 +48,7 @@ pub mod spawn;
 mod system;
 mod watch;
 
+pub use allowance::thread_allowance;
 pub use command::{CommandSettings, inherited_environment};
 pub use files::PlainFiles;
 pub use folder::copy_value;

@@ -11,36 +11,45 @@ use std::time::Duration;
 use headwater_graph::{Cancel, Context, OperationError, Outputs, Run, Scalar, Value};
 
 use crate::pool::{Failure, FailureKind};
+use crate::processor::{thread_time, time_of};
 
+/// Runs a body. `elsewhere` is set to the processor time that other threads than this one have used for it.
 pub(crate) fn run(
     body: &Arc<dyn Run>,
     inputs: Vec<Value>,
     parameters: &[Scalar],
     mut context: Context,
     timeout: Option<Duration>,
+    elsewhere: &mut Duration,
 ) -> Result<Outputs, Failure> {
     let Some(timeout) = timeout else {
-        return caught(&**body, inputs, parameters, &mut context);
+        let result = caught(&**body, inputs, parameters, &mut context);
+        *elsewhere = context.helpers;
+        return result;
     };
     let cancel: Cancel = context.cancel.clone();
     let (sender, receiver) = mpsc::channel();
     let (body, parameters) = (Arc::clone(body), parameters.to_vec());
     let thread = std::thread::Builder::new().name("headwater-timed".to_owned());
     let spawned = thread.spawn(move || {
+        let result = caught(&*body, inputs, &parameters, &mut context);
         // Nobody listens any more once the time is over.
-        let _ = sender.send(caught(&*body, inputs, &parameters, &mut context));
+        let _ = sender.send((result, thread_time() + context.helpers));
     });
-    if let Err(error) = spawned {
-        return Err(Failure::new(
+    let thread = spawned.map_err(|error| {
+        Failure::new(
             FailureKind::NotStarted,
             format!("no thread for it: {error}"),
-        ));
-    }
-    receiver.recv_timeout(timeout).unwrap_or_else(|_| {
+        )
+    })?;
+    let (result, used) = receiver.recv_timeout(timeout).unwrap_or_else(|_| {
         cancel.cancel();
         let message = format!("not done after {timeout:?}; its result is no longer waited for");
-        Err(Failure::new(FailureKind::TimedOut, message))
-    })
+        let failure = Failure::new(FailureKind::TimedOut, message);
+        (Err(failure), time_of(&thread))
+    });
+    *elsewhere = used;
+    result
 }
 
 fn caught(

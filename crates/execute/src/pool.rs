@@ -23,6 +23,7 @@ use crate::files::Scratch;
 use crate::folder::{FolderError, known_by_contents};
 use crate::held::{Held, speaks_of_files, spill, unspill, written_out};
 use crate::keeper::{Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, Ports};
+use crate::processor::Watch;
 use crate::watch::{Spoiled, Trouble};
 use crate::{native, spawn};
 
@@ -79,7 +80,7 @@ impl Failure {
 /// What a task used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Processor time.
+    /// Processor time, of all its threads and processes.
     pub cpu: Duration,
     /// Peak memory in bytes; 0 where it is not known.
     pub peak_memory: u64,
@@ -639,6 +640,8 @@ impl<'a> Shared<'a> {
             }
         }
         let began = Instant::now();
+        let watch = matches!(operation.kind, Kind::Native(_)).then(|| Watch::start(began));
+        let mut elsewhere = Duration::ZERO;
         let mut usage = Usage::default();
         let mut spoiled = Vec::new();
         let result = if inputs.len() != operation.signature.inputs.len() {
@@ -665,9 +668,11 @@ impl<'a> Shared<'a> {
                         scratch: scratch.path().cloned(),
                         log: Vec::new(),
                         reader: self.pool.files.clone(),
+                        helpers: Duration::ZERO,
                     };
+                    let elsewhere = &mut elsewhere;
                     let run = |inputs| {
-                        native::run(body, inputs, &parameters, context, start.timeout)
+                        native::run(body, inputs, &parameters, context, start.timeout, elsewhere)
                             .and_then(|outputs| complete(&operation, outputs))
                             .and_then(|outputs| {
                                 scratch
@@ -704,8 +709,8 @@ impl<'a> Shared<'a> {
         let result: Result<Outputs, Option<Failure>> =
             result.map(|outputs| outputs.into_iter().map(Value::plain).collect());
         let elapsed = began.elapsed();
-        if matches!(operation.kind, Kind::Native(_)) {
-            usage.cpu = elapsed;
+        if let Some(watch) = watch {
+            usage.cpu = watch.stop(elapsed) + elsewhere;
         }
         let execution = Execution {
             task: start.task,

@@ -29,6 +29,8 @@ pub(crate) const OUTPUT_TYPES: &[&str] = &["file", "directory", "int", "float", 
 pub(crate) const IDENTITY_WORDS: &[&str] = &["content", "name"];
 /// The words that `wait` takes.
 pub(crate) const WAIT_WORDS: &[&str] = &["all"];
+/// The words that `threads` takes.
+pub(crate) const THREADS_WORDS: &[&str] = &["inherit"];
 /// The words that `step` takes.
 pub(crate) const STEP_WORDS: &[&str] = &["none"];
 
@@ -380,6 +382,11 @@ pub(crate) static OPERATION: Table = Table {
             "resources",
             Shape::Record(&RESOURCES),
             "what a task occupies",
+        ),
+        Field::new(
+            "threads",
+            Shape::Leaf(Leaf::Word(THREADS_WORDS)),
+            "`inherit`: variables such as OMP_NUM_THREADS are passed on, not set to its cores",
         ),
         Field::new(
             "timeout",

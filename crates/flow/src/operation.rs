@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use headwater_graph::{
     Collect, CommandInput, CommandOutput, CommandTemplate, Invocation, Kind, Operation,
-    ParameterDeclaration, Part, Port, Resources, ScalarType, Signature, Span, Text, Type,
+    ParameterDeclaration, Part, Port, Resources, ScalarType, Signature, Span, Text, Threads, Type,
     VersionSource,
 };
 
 use crate::formats::{
     OPERATION, OPERATION_INPUT, OPERATION_OUTPUT, OPERATION_PARAMETER, OUTPUT_TYPES, RESOURCES,
-    SCALAR_TYPES, VERSION,
+    SCALAR_TYPES, THREADS_WORDS, VERSION,
 };
 use crate::leaf::{self, Scope};
 use crate::parameter::scalar_type;
@@ -138,6 +138,7 @@ impl<'n> Reader<'n, '_, '_> {
             inputs,
             outputs,
             environment,
+            threads: self.threads(),
             stdin,
             stdout,
             stderr,
@@ -438,6 +439,14 @@ impl<'n> Reader<'n, '_, '_> {
         Some(VersionSource::Command(
             items.iter().filter_map(leaf::text).collect(),
         ))
+    }
+
+    fn threads(&self) -> Threads {
+        let word = self
+            .fields
+            .get("threads")
+            .and_then(|node| leaf::word(node, THREADS_WORDS).ok());
+        word.map_or(Threads::Allowance, |_| Threads::Inherit)
     }
 
     fn limits(&mut self) {

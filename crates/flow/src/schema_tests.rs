@@ -138,6 +138,7 @@ fn right_files_are_accepted() {
     file["stages"]["sort"]["tolerate"] = json!("5%");
     file["stages"]["sort"]["after"] = json!(["count"]);
     file["operations"]["sort"]["resources"] = json!({"cores": 2, "memory": "1GiB", "gpu": 1});
+    file["operations"]["sort"]["threads"] = json!("inherit");
     file["operations"]["sort"]["timeout"] = json!("10m");
     file["operations"]["sort"]["version"] = json!({"command": ["sort", "--version"]});
     assert!(accepts(&workflow_schema(), &file));
@@ -181,6 +182,7 @@ fn wrong_files_are_refused() {
     check(|file| file["operations"]["sort"]["shell"] = json!("sort"));
     check(|file| file["operations"]["sort"]["command"] = json!([]));
     check(|file| file["operations"]["sort"]["retries"] = json!(-1));
+    check(|file| file["operations"]["sort"]["threads"] = json!("all"));
     check(|file| file["operations"]["count"]["outputs"]["lines"]["glob"] = json!("*"));
     check(|file| {
         file.as_object_mut()

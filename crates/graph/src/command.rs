@@ -100,6 +100,16 @@ pub enum VersionSource {
     Command(Vec<Arc<str>>),
 }
 
+/// Who says how many threads the libraries of a program start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Threads {
+    /// The engine: as many as the task has cores, by the variables that such libraries read.
+    #[default]
+    Allowance,
+    /// The user: those variables are passed on as they are in the environment of the engine.
+    Inherit,
+}
+
 /// Files that the program reads besides its inputs, as patterns relative to the workflow file.
 pub type Uses = Vec<Arc<str>>;
 
@@ -114,6 +124,8 @@ pub struct CommandTemplate {
     pub outputs: BTreeMap<Arc<str>, CommandOutput>,
     /// Variables set for the program, on top of the inherited allow-list.
     pub environment: BTreeMap<Arc<str>, Text>,
+    /// Who says how many threads the libraries of the program start. It is not part of the recipe.
+    pub threads: Threads,
     /// What it reads on standard input: the contents of a file, if the text is one file placeholder,
     /// otherwise the text itself.
     pub stdin: Option<Text>,

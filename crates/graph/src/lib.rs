@@ -41,7 +41,7 @@ mod workflow;
 pub use check::{Place, Problem, check};
 pub use command::{
     Collect, CommandInput, CommandOutput, CommandTemplate, Invocation, Part, Placeholder, Text,
-    UsedFile, Uses, VersionSource,
+    Threads, UsedFile, Uses, VersionSource,
 };
 pub use diagnostic::{Diagnostic, Fault, Severity, Span};
 pub use digest::{

@@ -293,6 +293,9 @@ pub struct Context {
     pub log: Vec<String>,
     /// How to get at the bytes of files that are not in memory; the executor gives it.
     pub reader: Option<Arc<dyn ReadFile>>,
+    /// Processor time of threads that the operation has started, which it adds here when they have ended. What its
+    /// own thread uses is counted anyway.
+    pub helpers: Duration,
 }
 
 /// Something that can be read in pieces, in any order.

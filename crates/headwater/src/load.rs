@@ -14,7 +14,7 @@ use std::sync::Arc;
 use headwater_enact::{OpenError, ShapeError};
 use headwater_flow::{DataFormat, StudyText};
 use headwater_graph::{
-    CommandTemplate, Diagnostic, Digest, Kind, Operation, Place, Registry, Severity, Span,
+    CommandTemplate, Diagnostic, Digest, Kind, Operation, Place, Registry, Severity, Span, Threads,
     UsedFile, VersionSource, Workflow,
 };
 use headwater_remember::{Store, VersionParts};
@@ -544,9 +544,12 @@ fn with_version(
     let tool_version = match &template.version {
         None => None,
         Some(VersionSource::Text(text)) => Some(text.to_string()),
-        Some(VersionSource::Command(command)) => {
-            Some(ask_version(&signature.name, command, folder)?)
-        }
+        Some(VersionSource::Command(command)) => Some(ask_version(
+            &signature.name,
+            command,
+            template.threads,
+            folder,
+        )?),
     };
     signature.version = template.version_for(&signature, tool_version.as_deref());
     versions.push((
@@ -586,7 +589,12 @@ fn used_files(
     files.map(file).collect()
 }
 
-fn ask_version(operation: &str, command: &[Arc<str>], folder: &Path) -> Result<String, Error> {
+fn ask_version(
+    operation: &str,
+    command: &[Arc<str>],
+    threads: Threads,
+    folder: &Path,
+) -> Result<String, Error> {
     let words: Vec<&str> = command.iter().map(|word| &**word).collect();
     let failed = |why: String| {
         Error::usage(
@@ -600,7 +608,12 @@ fn ask_version(operation: &str, command: &[Arc<str>], folder: &Path) -> Result<S
     let Some((program, arguments)) = words.split_first() else {
         return Err(failed("is empty".to_owned()));
     };
-    let output = Command::new(program)
+    let mut asking = Command::new(program);
+    if threads == Threads::Allowance {
+        // One thread, however many the tasks have: what it prints is part of the recipe, and they are not.
+        asking.envs(headwater_execute::thread_allowance(1));
+    }
+    let output = asking
         .args(arguments)
         .current_dir(folder)
         .stdin(Stdio::null())

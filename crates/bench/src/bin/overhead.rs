@@ -245,6 +245,7 @@ fn true_operation() -> Operation {
         inputs: Default::default(),
         outputs: Default::default(),
         environment: Default::default(),
+        threads: Default::default(),
         stdin: None,
         stdout: None,
         stderr: None,

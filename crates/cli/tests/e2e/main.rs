@@ -45,5 +45,6 @@ mod study_run;
 mod study_settings;
 mod study_steps;
 mod study_troubles;
+mod threads;
 mod traps;
 mod watching;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use headwater_graph::{
     Collect, CommandInput, CommandOutput, CommandTemplate, Digest, Invocation, Part, Placeholder,
-    Signature, Text, Type, UsedFile, VersionSource,
+    Signature, Text, Threads, Type, UsedFile, VersionSource,
 };
 
 fn literal(text: &str) -> Text {
@@ -34,6 +34,7 @@ fn template() -> CommandTemplate {
             },
         )]),
         environment: BTreeMap::new(),
+        threads: Threads::Allowance,
         stdin: None,
         stdout: None,
         stderr: None,
@@ -109,6 +110,8 @@ fn what_does_not_change_it() {
         "--version".into(),
     ]));
     same.uses = vec!["scripts/**".into()];
+    // How many threads a program starts is no part of what it computes.
+    same.threads = Threads::Inherit;
     assert_eq!(same.version(None), base);
 }
 

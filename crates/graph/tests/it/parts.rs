@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use headwater_graph::{
     Collect, CommandInput, CommandOutput, CommandTemplate, Digest, Invocation, Part, Placeholder,
-    Port, Signature, Text, Type, UsedFile,
+    Port, Signature, Text, Threads, Type, UsedFile,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -117,6 +117,7 @@ fn template() -> impl Strategy<Value = CommandTemplate> {
                     inputs,
                     outputs,
                     environment,
+                    threads: Threads::Allowance,
                     stdin,
                     stdout,
                     stderr,
@@ -234,6 +235,7 @@ fn parts_are_what_people_wrote() {
             },
         )]),
         environment: BTreeMap::from([("LANG".into(), Text(vec![literal("C")]))]),
+        threads: Threads::Allowance,
         stdin: None,
         stdout: Some(Text(vec![literal("out.txt")])),
         stderr: None,
@@ -277,6 +279,7 @@ fn a_script_reads_as_it_was_written() {
             inputs: BTreeMap::new(),
             outputs: BTreeMap::new(),
             environment: BTreeMap::new(),
+            threads: Threads::Allowance,
             stdin: None,
             stdout: None,
             stderr: None,

@@ -41,6 +41,10 @@ const ALLOWED: &[(&str, &str)] = &[
         "settings of the allocator that the standard library does not know",
     ),
     (
+        "crates/execute/src/processor.rs",
+        "the processor time of a thread",
+    ),
+    (
         "crates/execute/src/spawn/namespace.rs",
         "mount namespaces, made between `fork` and `exec`",
     ),

@@ -14,6 +14,7 @@ cargo xtask bench peers: the same jobs in Headwater and in other engines, one ru
   --tasks N        tasks of the fan, 10000 unless said
   --commands N     commands, 500 unless said
   --images N       images of the pipeline, 24 unless said
+  --limit-threads  the pipeline with one thread for each program, said in the command by every engine
   --trajectories N trajectories of the study, 16 parameter sets each, 10 unless said
   --tile N         the study on made-up tissue of N × N pixels, not on the tile of the example
   --repeat N       of so many turns the median counts, 3 unless said
@@ -69,6 +70,8 @@ pub(crate) struct Options {
     pub(crate) commands: usize,
     /// Images of the pipeline.
     pub(crate) images: usize,
+    /// Whether the programs of the pipeline are told to use one thread.
+    pub(crate) limit_threads: bool,
     /// Trajectories of the study.
     pub(crate) trajectories: usize,
     /// The side of a made-up tile; none for the example's.
@@ -87,6 +90,7 @@ impl Default for Options {
             tasks: 10_000,
             commands: 500,
             images: 24,
+            limit_threads: false,
             trajectories: 10,
             tile: None,
             repeat: 3,
@@ -125,6 +129,7 @@ impl Options {
                 "--trajectories" => options.trajectories = count(flag, &after()?)?,
                 "--tile" => options.tile = Some(count(flag, &after()?)?),
                 "--repeat" => options.repeat = count(flag, &after()?)?,
+                "--limit-threads" => options.limit_threads = true,
                 "--markdown" => options.form = Form::Markdown,
                 "--json" => options.form = Form::Json,
                 "--help" | "-h" => return Ok(None),
@@ -182,6 +187,7 @@ mod tests {
         assert_eq!(options.form, Form::Markdown);
         let options = read("--trajectories 2 --tile=512").unwrap().unwrap();
         assert_eq!((options.trajectories, options.tile), (2, Some(512)));
+        assert!(read("--limit-threads").unwrap().unwrap().limit_threads);
         assert_eq!(read("--json --help"), Ok(None));
     }
 

@@ -30,8 +30,8 @@ const STEPS: [(&str, &[&str]); 3] = [
 ];
 /// Where the threshold goes.
 const THRESHOLD: &str = "THRESHOLD";
-/// What ImageMagick is told before the file that it reads: it would use all cores for one image.
-const BEFORE: [&str; 3] = ["-limit", "thread", "1"];
+/// What ImageMagick is told before the file that it reads where every engine is to keep it to one core.
+const LIMIT_THREADS: [&str; 3] = ["-limit", "thread", "1"];
 
 /// Measures the pipeline.
 pub(crate) fn run(bench: &Bench) -> Result<Vec<Table>, Box<dyn Error>> {
@@ -40,12 +40,12 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Table>, Box<dyn Error>> {
     };
     let images = bench.scratch.join("images");
     make_images(bench, &images)?;
-    let count = bench.options.images;
+    let (count, limited) = (bench.options.images, bench.options.limit_threads);
     let mut samples = Vec::new();
     let mut wanted: Vec<Files> = Vec::new();
     let plain = bench.scratch.join("alone");
     for threshold in RUNS {
-        let chains = chains(&magick, &images, count, &plain, threshold)?;
+        let chains = chains(&magick, &images, count, &plain, threshold, limited)?;
         let (done, took) = timed(|| jobs::plainly(&chains));
         done?;
         samples.push(took.as_secs_f64());
@@ -83,7 +83,7 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Table>, Box<dyn Error>> {
                 for (run, threshold) in RUNS.iter().enumerate() {
                     let out = folder.join(run.to_string());
                     runs.push(
-                        chains(&magick, &images, count, &out, *threshold)
+                        chains(&magick, &images, count, &out, *threshold, limited)
                             .map_err(|error| error.to_string())?,
                     );
                 }
@@ -93,6 +93,7 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Table>, Box<dyn Error>> {
                     count.min(CORES),
                     &folder.join("warm"),
                     RUNS[0],
+                    limited,
                 );
                 let warm = warm.map_err(|error| error.to_string())?;
                 turn = bench.scripted_chains(way, folder, &runs, &warm)?;
@@ -129,7 +130,7 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Table>, Box<dyn Error>> {
         ),
         columns: vec![
             column("first run with start-up, s", Measure::Seconds),
-            column("first run, s", Measure::Work),
+            column("first run, s", Measure::Seconds),
             column("nothing changed, s", Measure::Seconds),
             column("last step changed, s", Measure::Seconds),
             column("start-up, s", Measure::Aside),
@@ -145,6 +146,15 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Table>, Box<dyn Error>> {
              the first column, and run everything again: what they can remember of commands (parsl: `cache=True` and \
              checkpoints, by the arguments; dask: while somebody holds the result) is off, and was not measured"
                 .to_owned(),
+            match limited {
+                true => "ImageMagick was told by every engine to use one thread",
+                false => {
+                    "ImageMagick uses all cores for one image, unless somebody tells it not to: headwater tells each \
+                     program how many cores it has, snakemake, ray and the processes of dask do so for OpenMP, the \
+                     others do not. `--limit-threads` tells it in all of them"
+                }
+            }
+            .to_owned(),
             "headwater knows files and steps by their contents, snakemake by the time of the file, its parameters and its \
              code, cwltool (with --cachedir) by the command and the contents of the files"
                 .to_owned(),
@@ -188,13 +198,15 @@ fn image(number: usize) -> String {
     format!("{number:04}.png")
 }
 
-/// The arguments of a step, with its files.
-fn arguments(step: usize, from: &str, to: &str, threshold: &str) -> Vec<String> {
+/// The arguments of a step, with its files. Unless it is `limited`, ImageMagick uses all cores for one image, or as
+/// many as the engine tells it to.
+fn arguments(limited: bool, step: usize, from: &str, to: &str, threshold: &str) -> Vec<String> {
     let between = STEPS[step].1.iter().map(|word| match *word {
         THRESHOLD => threshold,
         word => word,
     });
-    let words = BEFORE.into_iter().chain([from]).chain(between).chain([to]);
+    let before = LIMIT_THREADS.into_iter().filter(|_| limited);
+    let words = before.chain([from]).chain(between).chain([to]);
     words.map(str::to_owned).collect()
 }
 
@@ -205,6 +217,7 @@ fn chains(
     count: usize,
     out: &Path,
     threshold: u32,
+    limited: bool,
 ) -> Result<Vec<Chain>, Box<dyn Error>> {
     for (name, _) in STEPS {
         fs::create_dir_all(out.join(name))?;
@@ -216,6 +229,7 @@ fn chains(
             let to = out.join(STEPS[step].0).join(image(number));
             let mut argv = vec![magick.to_owned()];
             argv.extend(arguments(
+                limited,
                 step,
                 &from.to_string_lossy(),
                 &to.to_string_lossy(),
@@ -238,11 +252,18 @@ fn headwater(
     threshold: u32,
     run: usize,
 ) -> Result<f64, String> {
+    let limited = bench.options.limit_threads;
     let mut stages = String::new();
     let mut operations = String::new();
     let mut before = "image";
     for (step, (name, _)) in STEPS.iter().enumerate() {
-        let words = arguments(step, "{in.image}", "{out.image}", "{param.threshold}%");
+        let words = arguments(
+            limited,
+            step,
+            "{in.image}",
+            "{out.image}",
+            "{param.threshold}%",
+        );
         let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
         let last = step + 1 == STEPS.len();
         let (value, parameter) = match last {
@@ -312,6 +333,7 @@ fn snakemake(
     threshold: u32,
     run: usize,
 ) -> Result<f64, String> {
+    let limited = bench.options.limit_threads;
     let numbers: Vec<String> = (0..bench.options.images)
         .map(|number| format!("{number:04}"))
         .collect();
@@ -321,7 +343,7 @@ fn snakemake(
     );
     let mut before = images.to_string_lossy().into_owned();
     for (step, (name, _)) in STEPS.iter().enumerate() {
-        let words = arguments(step, "{input}", "{output}", "{params.threshold}%");
+        let words = arguments(limited, step, "{input}", "{output}", "{params.threshold}%");
         let parameter = match step + 1 == STEPS.len() {
             true => "    params: threshold=config[\"threshold\"]\n",
             false => "",
@@ -350,10 +372,12 @@ fn cwltool(
     threshold: u32,
     run: usize,
 ) -> Result<f64, String> {
+    let limited = bench.options.limit_threads;
     let mut steps = String::new();
     let mut before = "image".to_owned();
     for (step, (name, _)) in STEPS.iter().enumerate() {
         let words = arguments(
+            limited,
             step,
             "$(inputs.image.path)",
             "$(inputs.image.basename)",
@@ -422,11 +446,10 @@ mod tests {
 
     #[test]
     fn a_step_reads_one_file_and_writes_one() {
-        let words = arguments(2, "from.png", "to.png", "55%");
-        assert_eq!(
-            words.join(" "),
-            "-limit thread 1 from.png -threshold 55% -depth 8 -strip to.png"
-        );
-        assert!(!arguments(1, "a", "b", "55%").contains(&"55%".to_owned()));
+        let words = |limited| arguments(limited, 2, "from.png", "to.png", "55%").join(" ");
+        let plain = "from.png -threshold 55% -depth 8 -strip to.png";
+        assert_eq!(words(false), plain);
+        assert_eq!(words(true), format!("-limit thread 1 {plain}"));
+        assert!(!arguments(false, 1, "a", "b", "55%").contains(&"55%".to_owned()));
     }
 }

@@ -7,9 +7,6 @@ use headwater::text::grouped;
 use headwater_bench::{Bar, Claims, median};
 use serde_json::{Value, json};
 
-/// From where on Headwater is level with a peer, where both wait for the same programs.
-const LEVEL: f64 = 0.9;
-
 /// What a column counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Measure {
@@ -17,8 +14,6 @@ pub(crate) enum Measure {
     Rate,
     /// Seconds: less is better.
     Seconds,
-    /// Seconds that go to the programs that everybody starts: a tenth behind is level.
-    Work,
     /// Seconds that are told and compared with nothing.
     Aside,
 }
@@ -78,7 +73,7 @@ impl Table {
         let (ours, theirs) = (reference.figure(column)?, row.figure(column)?);
         match self.columns.get(column)?.measure {
             Measure::Rate => Some(ours / theirs),
-            Measure::Seconds | Measure::Work => Some(theirs / ours),
+            Measure::Seconds => Some(theirs / ours),
             Measure::Aside => None,
         }
     }
@@ -223,11 +218,7 @@ impl Table {
                     "{}: {}: headwater against {engine}",
                     self.job, column.heading
                 );
-                let bar = match column.measure {
-                    Measure::Work => LEVEL,
-                    _ => 1.0,
-                };
-                claims.claim(&what, ratio / slowest, "times as fast", Bar::AtLeast(bar));
+                claims.claim(&what, ratio / slowest, "times as fast", Bar::AtLeast(1.0));
             }
         }
     }
