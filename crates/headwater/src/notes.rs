@@ -88,19 +88,23 @@ pub(crate) struct LostProduct {
     pub(crate) made: Option<(Arc<str>, i64, u64)>,
 }
 
-/// Adds to the notes of runs what had to be made again in them; nothing fails for want of a note.
-pub(crate) fn add_restored(store: &Store, rows: &[(Recipe, Arc<str>, LostProduct)]) {
+/// Adds to the notes of a run what had to be made again in it; nothing fails for want of a note.
+pub(crate) fn add_restored(store: &Store, run: &str, recipe: &Recipe, lost: &LostProduct) {
     use io::Write as _;
-    for (recipe, run, lost) in rows {
-        let path = store.run_folder(run).join(RESTORED);
-        let made = match &lost.made {
-            Some((run, time, wall)) => format!(" {run} {time} {wall}"),
-            None => String::new(),
-        };
-        let row = format!("{recipe}\t{}{made}\n", lost.reason.name());
-        let file = fs::File::options().create(true).append(true).open(path);
-        let _ = file.and_then(|mut file| file.write_all(row.as_bytes()));
-    }
+    let path = store.run_folder(run).join(RESTORED);
+    let made = match &lost.made {
+        Some((run, time, wall)) => format!(" {run} {time} {wall}"),
+        None => String::new(),
+    };
+    let row = format!("{recipe}\t{}{made}\n", lost.reason.name());
+    let file = fs::File::options().create(true).append(true).open(path);
+    let _ = file.and_then(|mut file| file.write_all(row.as_bytes()));
+}
+
+/// Whether a run that has a folder for its notes has noted nothing that it made again.
+pub(crate) fn made_nothing_again(store: &Store, run: &str) -> bool {
+    let folder = store.run_folder(run);
+    folder.is_dir() && !folder.join(RESTORED).exists()
 }
 
 /// Why a task of a run had to run again, where that was noted. What went wrong counts more than what is usual.
