@@ -172,7 +172,7 @@ fn reason(why: &Why) -> (&'static str, Value) {
         Why::AtOnce { made: other } => ("at-once", json!({"made": made(other)})),
         Why::Reused { made: product } => (
             "reused",
-            json!({"made": made(product), "saved_seconds": seconds(product.wall)}),
+            json!({"made": made(product), "saved_seconds": seconds(product.cpu)}),
         ),
         Why::NotNeeded => ("not-needed", json!({})),
         Why::CutOff {
@@ -182,7 +182,7 @@ fn reason(why: &Why) -> (&'static str, Value) {
         } => (
             "cut-off",
             json!({
-                "made": made(product), "saved_seconds": seconds(product.wall), "causes": causes(list),
+                "made": made(product), "saved_seconds": seconds(product.cpu), "causes": causes(list),
                 "incomplete": incomplete,
             }),
         ),
@@ -389,7 +389,7 @@ fn told(lines: &mut Vec<String>, explanation: &Explanation, why: &Why) {
                 made.recipe.short(),
                 by_whom(made, address)
             ));
-            lines.push(format!("That saved {}.", took(made.wall)));
+            lines.push(format!("That saved {} of processor time.", took(made.cpu)));
         }
         Why::NotNeeded => lines.push(
             "It did not run because nothing that had to run needed it: what it leads to was remembered."
@@ -406,7 +406,7 @@ fn told(lines: &mut Vec<String>, explanation: &Explanation, why: &Why) {
                 made.recipe.short(),
                 by_whom(made, address)
             ));
-            lines.push(format!("That saved {}.", took(made.wall)));
+            lines.push(format!("That saved {} of processor time.", took(made.cpu)));
         }
         Why::Restored {
             lost,

@@ -58,6 +58,8 @@ pub struct Made {
     pub time: i64,
     /// How long it took, in nanoseconds.
     pub wall: u64,
+    /// The processor time that it took, in nanoseconds; 0 where that was not noted.
+    pub cpu: u64,
 }
 
 /// Why a task stands as it stands.
@@ -345,6 +347,7 @@ pub(crate) fn made(store: &Store, record: &ProductRecord) -> Result<Made, Error>
         task: task.map(|task| task.address),
         time: record.time,
         wall: record.wall,
+        cpu: record.cpu,
     })
 }
 
@@ -527,7 +530,7 @@ fn explain_task(
             store,
             &question.memory.own,
             &[task.recipe],
-            true,
+            stale::Extent::Upstream,
             &|recipe| question.memory.address(recipe),
         )?,
         None => Vec::new(),
@@ -747,6 +750,7 @@ impl Question<'_> {
                     task: task.map(|task| task.address),
                     time,
                     wall,
+                    cpu: 0,
                 })
             }
             (None, Some(record)) if *record.run != *self.run.id => Some(made(self.store, record)?),

@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 use headwater_enact::Recall;
 use headwater_execute::{Execution, Fetch, Keeper, KeeperError, Lease, Made, Proven};
 use headwater_graph::{
-    Digest, FileValue, Handle, Identity, Known, Outputs, Port, ProductRecord, Recipe, Records,
-    Source, StoredOutput, TaskGraph, TaskId, Value, decode, encode, encoded_length, value_digest,
+    Digest, FileValue, Handle, Identity, Outputs, Port, ProductRecord, Recipe, Records, Source,
+    StoredOutput, TaskGraph, TaskId, Value, decode, encode, encoded_length, value_digest,
 };
 use headwater_remember::{
     Alias, Leases, Looked, ObjectSource, Pending, PendingObject, Store, Writer,
@@ -139,6 +139,11 @@ pub(crate) struct StoreKeeper {
     needs: Option<Arc<Mutex<Needs>>>,
     /// The outputs, by operation.
     ports: Vec<Option<Arc<[Port]>>>,
+    /// What was said to the last question about tasks: by task that was asked about, the nanoseconds of processor time
+    /// that making its product took.
+    processor_times: Vec<Option<u64>>,
+    /// That is the answer to the next question, too.
+    is_foreseen: bool,
     time: i64,
     /// How often products were made again because somebody wrote to them.
     made_again: u32,
@@ -199,9 +204,26 @@ impl StoreKeeper {
             habits,
             needs,
             ports: Vec::new(),
+            processor_times: Vec::new(),
+            is_foreseen: false,
             time: crate::identifier::now(),
             made_again: 0,
         }
+    }
+
+    /// For each task of a graph, whether it is remembered. The next question is taken to be about the same tasks, before
+    /// anything has run, and gets the same answer.
+    pub(crate) fn look_up(&mut self, graph: &TaskGraph) -> Vec<bool> {
+        let tasks: Vec<TaskId> = graph.ids().collect();
+        let known = self.known(graph, &tasks);
+        self.is_foreseen = true;
+        known
+    }
+
+    /// The processor time, in nanoseconds, of what was found to be remembered when it was last asked about tasks, in the
+    /// order of these.
+    pub(crate) fn take_processor_times(&mut self) -> Vec<Option<u64>> {
+        std::mem::take(&mut self.processor_times)
     }
 
     /// Waits until everything is durable.
@@ -422,7 +444,6 @@ fn keep_all(
     let writer = Writer::start_within(Arc::clone(&store), acknowledge, given_up, room);
     let mut next_ticket = 0;
     let mut trouble = None;
-    let mut restored = Vec::new();
     for order in receiver {
         match order {
             Order::Keep(message) => {
@@ -441,7 +462,8 @@ fn keep_all(
                         let note = before.as_ref().and_then(|before| differs(before, &record));
                         locked(stash).notes.extend(note);
                         let reason = lost(&store, &record.run, before);
-                        restored.push((record.recipe, Arc::clone(&record.run), reason));
+                        // Before the record is replaced, so that it is known whatever ends this process.
+                        notes::add_restored(&store, &record.run, &record.recipe, &reason);
                     }
                     let flush = || {
                         let _ = writer.flush();
@@ -499,7 +521,6 @@ fn keep_all(
     }
     let closed = writer.close().map_err(|error| error.to_string());
     thrift.close();
-    notes::add_restored(&store, &restored);
     match trouble {
         Some(error) => Err(error),
         None => closed,
@@ -678,6 +699,9 @@ fn describe(graph: &TaskGraph, source: &Source) -> String {
 
 impl Recall for StoreKeeper {
     fn known(&mut self, graph: &TaskGraph, tasks: &[TaskId]) -> Vec<bool> {
+        if std::mem::take(&mut self.is_foreseen) && self.processor_times.len() == tasks.len() {
+            return self.processor_times.iter().map(Option::is_some).collect();
+        }
         // Implicit and impure tasks are not remembered; asking would only cost time.
         let asked = |task: &TaskId| {
             let signature = &graph.operation_at(*task).signature;
@@ -691,13 +715,15 @@ impl Recall for StoreKeeper {
         // A store that cannot be read remembers nothing.
         let mut known = self
             .store
-            .known(&recipes)
+            .times(&recipes)
             .unwrap_or_else(|_| vec![None; recipes.len()])
             .into_iter();
-        tasks
-            .iter()
-            .map(|task| asked(task) && known.next().flatten().is_some())
-            .collect()
+        let times = tasks.iter().map(|task| match asked(task) {
+            true => known.next().flatten().map(|times| times.cpu),
+            false => None,
+        });
+        self.processor_times = times.collect();
+        self.processor_times.iter().map(Option::is_some).collect()
     }
 
     fn outputs(&mut self, _: &TaskGraph, _: TaskId, recipe: &Recipe) -> Option<Outputs> {

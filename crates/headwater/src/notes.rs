@@ -87,16 +87,19 @@ pub(crate) struct LostProduct {
     pub(crate) made: Option<(Arc<str>, i64, u64)>,
 }
 
-/// Adds to the notes of runs what had to be made again in them; nothing fails for want of a note.
-pub(crate) fn add_restored(store: &Store, rows: &[(Recipe, Arc<str>, LostProduct)]) {
-    for (recipe, run, lost) in rows {
-        let made = match &lost.made {
-            Some((run, time, wall)) => format!(" {run} {time} {wall}"),
-            None => String::new(),
-        };
-        let row = format!("{recipe}\t{}{made}\n", lost.reason.name());
-        let _ = store.add_to_run_file(run, RESTORED, row.as_bytes());
-    }
+/// Adds to the notes of a run what had to be made again in it; nothing fails for want of a note.
+pub(crate) fn add_restored(store: &Store, run: &str, recipe: &Recipe, lost: &LostProduct) {
+    let made = match &lost.made {
+        Some((run, time, wall)) => format!(" {run} {time} {wall}"),
+        None => String::new(),
+    };
+    let row = format!("{recipe}\t{}{made}\n", lost.reason.name());
+    let _ = store.add_to_run_file(run, RESTORED, row.as_bytes());
+}
+
+/// Whether a run that has a folder for its notes has noted nothing that it made again.
+pub(crate) fn made_nothing_again(store: &Store, run: &str) -> bool {
+    store.run_folder(run).is_dir() && !store.has_run_file(run, RESTORED)
 }
 
 /// Why a task of a run had to run again, where that was noted. What went wrong counts more than what is usual.

@@ -11,7 +11,7 @@ use headwater_graph::{Recipe, StoreError};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::connections::Interned;
-use crate::records::{find, prefix};
+use crate::lookup::{Table, find, prefix};
 
 /// A task that need not run, because a product that it is equal to is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,13 +37,20 @@ pub(crate) fn targets(
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM aliases)")?
         .query_row([], |row| row.get(0))?;
     if any {
-        let question = "SELECT recipe, target FROM aliases WHERE prefix = ?";
-        find(connection, question, recipes, |position, row| {
-            if let Ok(target) = <[u8; 32]>::try_from(row.get_ref(1)?.as_blob()?) {
-                targets.push((position, Recipe(target)));
-            }
-            Ok(())
-        })?;
+        let columns = "recipe, target";
+        find(
+            connection,
+            Table::Aliases,
+            columns,
+            recipes,
+            |positions, row| {
+                if let Ok(target) = <[u8; 32]>::try_from(row.get_ref(1)?.as_blob()?) {
+                    let target = Recipe(target);
+                    targets.extend(positions.iter().map(|position| (*position, target)));
+                }
+                Ok(())
+            },
+        )?;
     }
     Ok(targets)
 }

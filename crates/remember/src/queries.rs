@@ -11,8 +11,9 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::aliases::Alias;
 use crate::database::Database;
 use crate::journal::{Batch, VersionRow};
+use crate::lookup::{Table, find};
 use crate::rebuild::insert_version;
-use crate::records::{COLUMNS, Names, record};
+use crate::records::{COLUMNS, Names, name, record};
 use crate::runs::RunTask;
 use crate::store::Store;
 
@@ -258,26 +259,40 @@ impl Store {
 
     /// What a recipe was found to be equal to, by whom and when; `None` for one that has a product of its own, or nothing.
     pub fn alias(&self, recipe: &Recipe) -> Result<Option<Alias>, StoreError> {
+        Ok(self.aliases(std::slice::from_ref(recipe))?.pop().flatten())
+    }
+
+    /// The same for many recipes.
+    pub fn aliases(&self, recipes: &[Recipe]) -> Result<Vec<Option<Alias>>, StoreError> {
         let Some(database) = self.database() else {
-            return Ok(None);
+            return Ok(vec![None; recipes.len()]);
         };
         database.read(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT alias.target, names.text, alias.time FROM aliases AS alias
-                 JOIN names ON names.id = alias.run WHERE alias.prefix = ? AND alias.recipe = ?",
+            let mut names = Names::new();
+            let mut answer = vec![None; recipes.len()];
+            let columns = "recipe, target, run, time";
+            find(
+                connection,
+                Table::Aliases,
+                columns,
+                recipes,
+                |positions, row| {
+                    let target = <[u8; 32]>::try_from(row.get_ref(1)?.as_blob()?);
+                    let run = name(connection, &mut names, row.get(2)?)?;
+                    let time = row.get(3)?;
+                    for position in positions {
+                        answer[*position] =
+                            target.ok().zip(run.clone()).map(|(target, run)| Alias {
+                                recipe: recipes[*position],
+                                target: Recipe(target),
+                                run,
+                                time,
+                            });
+                    }
+                    Ok(())
+                },
             )?;
-            let mut rows = statement.query((crate::records::prefix(recipe), &recipe.0[..]))?;
-            let Some(row) = rows.next()? else {
-                return Ok(None);
-            };
-            let target = <[u8; 32]>::try_from(row.get_ref(0)?.as_blob()?);
-            let (run, time): (String, i64) = (row.get(1)?, row.get(2)?);
-            Ok(target.ok().map(|target| Alias {
-                recipe: *recipe,
-                target: Recipe(target),
-                run: run.into(),
-                time,
-            }))
+            Ok(answer)
         })
     }
 

@@ -11,7 +11,7 @@
 //!
 //! The column `details` ends with a seal: eight bytes of checksum over what the other columns say.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use headwater_graph::{Known, ProductRecord, Recipe, Records, StoreError};
@@ -22,59 +22,19 @@ use crate::connections::Interned;
 use crate::database::Database;
 use crate::details;
 use crate::journal::{Batch, Entry};
+pub(crate) use crate::lookup::prefix;
+use crate::lookup::{Table, find, in_index_order};
 use crate::store::{Mode, Store};
 
-/// The part of a recipe that the index holds.
-pub(crate) fn prefix(recipe: &Recipe) -> i64 {
-    let mut first = [0; 8];
-    first.copy_from_slice(&recipe.0[..8]);
-    i64::from_be_bytes(first)
-}
-
-/// Positions in the order of the index, in which neighbours lie on the same pages.
-fn in_index_order(recipes: &[Recipe]) -> Vec<(i64, usize)> {
-    let mut order: Vec<(i64, usize)> = recipes
-        .iter()
-        .enumerate()
-        .map(|(position, recipe)| (prefix(recipe), position))
-        .collect();
-    order.sort_unstable();
-    order
-}
-
-/// Calls `found` with the position and the row of each recipe that has one; returns the positions of the others. The
-/// question has one parameter, the prefix, and its first column is the recipe.
-pub(crate) fn find(
-    connection: &Connection,
-    question: &str,
-    recipes: &[Recipe],
-    mut found: impl FnMut(usize, &rusqlite::Row<'_>) -> rusqlite::Result<()>,
-) -> rusqlite::Result<Vec<usize>> {
-    let mut statement = connection.prepare_cached(question)?;
-    let mut absent = Vec::new();
-    'next: for (prefix, position) in in_index_order(recipes) {
-        let mut rows = statement.query([prefix])?;
-        while let Some(row) = rows.next()? {
-            if row.get_ref(0)?.as_blob()? == recipes[position].0 {
-                found(position, row)?;
-                continue 'next;
-            }
-        }
-        absent.push(position);
-    }
-    Ok(absent)
-}
-
-/// Calls `found` with the position of each recipe that is a product or an alias of one, and the product's row: the
-/// columns named, of which the first is the recipe.
+/// Calls `found` with the row of each product that one of the recipes is, or is an alias of, and their positions; the
+/// columns are those named, of which the first is the recipe. A product may come twice: for its recipe, and for aliases.
 fn find_products(
     connection: &Connection,
     columns: &'static str,
     recipes: &[Recipe],
-    mut found: impl FnMut(usize, &rusqlite::Row<'_>) -> rusqlite::Result<()>,
+    mut found: impl FnMut(&[usize], &rusqlite::Row<'_>) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
-    let question = format!("SELECT {columns} FROM products WHERE prefix = ?");
-    let absent = find(connection, &question, recipes, &mut found)?;
+    let absent = find(connection, Table::Products, columns, recipes, &mut found)?;
     if absent.is_empty() {
         return Ok(());
     }
@@ -83,8 +43,11 @@ fn find_products(
         .into_iter()
         .map(|(at, target)| (absent[at], target))
         .unzip();
-    find(connection, &question, &targets, |at, row| {
-        found(positions[at], row)
+    let mut of_product = Vec::new();
+    find(connection, Table::Products, columns, &targets, |at, row| {
+        of_product.clear();
+        of_product.extend(at.iter().map(|at| positions[*at]));
+        found(&of_product, row)
     })?;
     Ok(())
 }
@@ -214,7 +177,7 @@ impl<'a> Row<'a> {
 pub(crate) type Names = HashMap<i64, Arc<str>>;
 
 /// The text that a number stands for; `None` where the table was damaged.
-fn name(
+pub(crate) fn name(
     connection: &Connection,
     names: &mut Names,
     number: i64,
@@ -282,7 +245,7 @@ pub(crate) fn from_row(
 /// What a look-up of whole records came to.
 struct Found {
     /// In the order of the question.
-    answer: Vec<Option<ProductRecord>>,
+    answer: Vec<Option<Arc<ProductRecord>>>,
     damaged: Vec<(Recipe, i64)>,
     names: Names,
 }
@@ -311,6 +274,28 @@ impl Found {
         }
         Ok(record)
     }
+
+    /// Answers at these positions with the record in a row.
+    fn take(
+        &mut self,
+        positions: &[usize],
+        connection: &Connection,
+        row: &rusqlite::Row<'_>,
+    ) -> rusqlite::Result<()> {
+        let record = self.read(connection, row)?.map(Arc::new);
+        for position in positions {
+            self.answer[*position].clone_from(&record);
+        }
+        Ok(())
+    }
+}
+
+/// Records that nobody shares; those that several share are copied.
+fn own(records: Vec<Option<Arc<ProductRecord>>>) -> Vec<Option<ProductRecord>> {
+    let records = records.into_iter();
+    records
+        .map(|record| record.map(Arc::unwrap_or_clone))
+        .collect()
 }
 
 /// Asks once more after rows were mended. Rows that are damaged again were written right, so that something they name
@@ -329,6 +314,15 @@ fn ask_again(
         }
         Ok(found)
     })
+}
+
+/// What making a product took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// Wall-clock time, in nanoseconds.
+    pub wall: u64,
+    /// Processor time, in nanoseconds.
+    pub cpu: u64,
 }
 
 /// Records read at once when all are.
@@ -373,8 +367,7 @@ impl Store {
                 recipes.dedup();
                 ask_again(database, |connection| {
                     let mut found = Found::new(0);
-                    let question = format!("SELECT {COLUMNS} FROM products WHERE prefix = ?");
-                    find(connection, &question, &recipes, |_, row| {
+                    find(connection, Table::Products, COLUMNS, &recipes, |_, row| {
                         found.read(connection, row).map(|_| ())
                     })?;
                     Ok(found)
@@ -384,11 +377,91 @@ impl Store {
         Ok((read, damaged))
     }
 
+    /// As [`Records::fetch`]; recipes that stand for one product share its record.
+    pub fn fetch_shared(
+        &self,
+        recipes: &[Recipe],
+    ) -> Result<Vec<Option<Arc<ProductRecord>>>, StoreError> {
+        let answer = self.mended(|connection| {
+            let mut found = Found::new(recipes.len());
+            find_products(connection, COLUMNS, recipes, |positions, row| {
+                found.take(positions, connection, row)
+            })?;
+            Ok(found)
+        })?;
+        Ok(answer.unwrap_or_else(|| vec![None; recipes.len()]))
+    }
+
+    /// For each recipe what it took to make the product that it is, or that it was found to be equal to.
+    pub fn times(&self, recipes: &[Recipe]) -> Result<Vec<Option<Times>>, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(vec![None; recipes.len()]);
+        };
+        database.read(|connection| {
+            let mut answer = vec![None; recipes.len()];
+            find_products(
+                connection,
+                "recipe, wall, cpu",
+                recipes,
+                |positions, row| {
+                    let number = |column| {
+                        Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)?.cast_unsigned())
+                    };
+                    let (wall, cpu) = (number(1)?, number(2)?);
+                    for position in positions {
+                        answer[*position] = Some(Times { wall, cpu });
+                    }
+                    Ok(())
+                },
+            )?;
+            Ok(answer)
+        })
+    }
+
+    /// For each recipe the product that it is, or that it was found to be equal to. Records are not read, so that it
+    /// costs little to ask for many.
+    pub fn products_of(&self, recipes: &[Recipe]) -> Result<Vec<Option<Recipe>>, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(vec![None; recipes.len()]);
+        };
+        database.read(|connection| {
+            let mut answer = vec![None; recipes.len()];
+            find_products(connection, "recipe", recipes, |positions, row| {
+                let product = own_recipe(row)?;
+                for position in positions {
+                    answer[*position] = product;
+                }
+                Ok(())
+            })?;
+            Ok(answer)
+        })
+    }
+
+    /// The runs that made the products that these recipes are, or were found to be equal to, each once.
+    pub fn makers_of(&self, recipes: &[Recipe]) -> Result<Vec<Arc<str>>, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(Vec::new());
+        };
+        database.read(|connection| {
+            let mut numbers = BTreeSet::new();
+            find_products(connection, "recipe, run", recipes, |_, row| {
+                numbers.insert(row.get::<_, i64>(1)?);
+                Ok(())
+            })?;
+            let mut names = Names::new();
+            let mut runs = Vec::new();
+            for number in numbers {
+                runs.extend(name(connection, &mut names, number)?);
+            }
+            Ok(runs)
+        })
+    }
+
     /// Asks, and asks again if that had to be mended which was found.
     fn mended(
         &self,
         ask: impl Fn(&Connection) -> rusqlite::Result<Found>,
-    ) -> Result<Option<Vec<Option<ProductRecord>>>, StoreError> {
+    ) -> Result<Option<Vec<Option<Arc<ProductRecord>>>>, StoreError> {
         let Some(database) = self.database() else {
             return Ok(None);
         };
@@ -462,41 +535,26 @@ impl Store {
 
 impl Known for Store {
     fn known(&self, recipes: &[Recipe]) -> Result<Vec<Option<u64>>, StoreError> {
-        let Some(database) = self.database() else {
-            return Ok(vec![None; recipes.len()]);
-        };
-        database.read(|connection| {
-            let mut answer = vec![None; recipes.len()];
-            find_products(connection, "recipe, wall", recipes, |position, row| {
-                answer[position] = Some(row.get::<_, i64>(1)?.cast_unsigned());
-                Ok(())
-            })?;
-            Ok(answer)
-        })
+        let times = self.times(recipes)?.into_iter();
+        Ok(times.map(|times| times.map(|times| times.wall)).collect())
     }
 }
 
 impl Records for Store {
     fn fetch(&self, recipes: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError> {
-        let answer = self.mended(|connection| {
-            let mut found = Found::new(recipes.len());
-            find_products(connection, COLUMNS, recipes, |position, row| {
-                found.answer[position] = found.read(connection, row)?;
-                Ok(())
-            })?;
-            Ok(found)
-        })?;
-        Ok(answer.unwrap_or_else(|| vec![None; recipes.len()]))
+        Ok(own(self.fetch_shared(recipes)?))
     }
 
     fn equal(&self, keys: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError> {
         let answer = self.mended(|connection| {
             let mut found = Found::new(keys.len());
-            let question = format!("SELECT {COLUMNS} FROM products WHERE prefix = ?");
-            find(connection, &question, keys, |position, row| {
-                found.answer[position] = found.read(connection, row)?;
-                Ok(())
-            })?;
+            find(
+                connection,
+                Table::Products,
+                COLUMNS,
+                keys,
+                |positions, row| found.take(positions, connection, row),
+            )?;
             // Of several the latest: that its bytes are still there is likeliest.
             let question =
                 format!("SELECT {COLUMNS} FROM products WHERE content = ? ORDER BY id DESC");
@@ -511,14 +569,14 @@ impl Records for Store {
                         continue;
                     };
                     if record.content == Some(keys[position]) {
-                        found.answer[position] = Some(record);
+                        found.answer[position] = Some(Arc::new(record));
                         break;
                     }
                 }
             }
             Ok(found)
         })?;
-        Ok(answer.unwrap_or_else(|| vec![None; keys.len()]))
+        Ok(answer.map_or_else(|| vec![None; keys.len()], own))
     }
 
     fn register(&self, records: &[ProductRecord]) -> Result<(), StoreError> {

@@ -32,8 +32,16 @@ impl<'a> OwnRecords<'a> {
 
     /// What is known of recipes.
     pub(crate) fn of(&self, recipes: &[Recipe]) -> Result<Vec<Option<Found>>, StoreError> {
+        let records = self.store.fetch(recipes)?;
+        let asked = recipes.iter().zip(&records);
+        let equal = asked.filter(|(recipe, record)| {
+            let product = record.as_ref().map(|record| &record.recipe);
+            product.is_some_and(|product| product != *recipe)
+        });
+        let equal: Vec<Recipe> = equal.map(|(recipe, _)| *recipe).collect();
+        let mut aliases = self.store.aliases(&equal)?.into_iter();
         let mut found = Vec::with_capacity(recipes.len());
-        for (recipe, record) in recipes.iter().zip(self.store.fetch(recipes)?) {
+        for (recipe, record) in recipes.iter().zip(records) {
             found.push(match record {
                 Some(record) if record.recipe == *recipe => Some(Found {
                     product: *recipe,
@@ -41,7 +49,7 @@ impl<'a> OwnRecords<'a> {
                 }),
                 Some(product) => Some(Found {
                     product: product.recipe,
-                    own: self.equal(recipe, product)?,
+                    own: self.equal(recipe, aliases.next().flatten(), product),
                 }),
                 None => self.failed(recipe).map(|own| Found {
                     product: *recipe,
@@ -61,21 +69,21 @@ impl<'a> OwnRecords<'a> {
     fn equal(
         &self,
         recipe: &Recipe,
+        alias: Option<Alias>,
         product: ProductRecord,
-    ) -> Result<Option<ProductRecord>, StoreError> {
-        let alias = self.store.alias(recipe)?;
+    ) -> Option<ProductRecord> {
         let alias = alias.map(|Alias { run, time, .. }| (run, time));
         let own = self.run.map(|run| (run.into(), product.time));
         let noted = alias.into_iter().chain(own).find_map(|(run, time)| {
             let details = self.details(&run, recipe)?;
             Some((details, run, time))
         });
-        Ok(noted.map(|(details, run, time)| ProductRecord {
+        noted.map(|(details, run, time)| ProductRecord {
             recipe: *recipe,
             run,
             time,
             ..with(details, product)
-        }))
+        })
     }
 
     fn failed(&self, recipe: &Recipe) -> Option<ProductRecord> {

@@ -3,13 +3,13 @@
 //! Law: tasks are matched by address. What differs is grouped by what changed first, so that one change of one
 //! parameter reads as one line, whatever it set in motion.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use headwater_graph::{Recipe, Records};
+use headwater_graph::Recipe;
 use headwater_remember::{RunTask, Store};
 
 use super::causes::{Cause, Causes, Memory};
-use super::stale::{Stale, stale};
+use super::stale::{Extent, Stale, stale};
 use super::{Remembered, tasks_of};
 use crate::Error;
 use crate::runs::find_run;
@@ -55,9 +55,8 @@ pub struct RunDifference {
 pub fn diff_runs(store: &Store, first: &str, second: &str) -> Result<RunDifference, Error> {
     let (first, second) = (find_run(store, first)?, find_run(store, second)?);
     let (old, new) = (tasks_of(store, &first)?, tasks_of(store, &second)?);
-    let before: BTreeMap<&str, &RunTask> = by_address(&old);
-    let now: BTreeMap<&str, &RunTask> = by_address(&new);
-    let missing = |tasks: &[RunTask], others: &BTreeMap<&str, &RunTask>| -> Vec<String> {
+    let (before, now) = (by_address(&old), by_address(&new));
+    let missing = |tasks: &[RunTask], others: &HashMap<&str, usize>| -> Vec<String> {
         let addresses = tasks.iter().map(|task| &task.address);
         addresses
             .filter(|address| !others.contains_key(address.as_str()))
@@ -66,25 +65,29 @@ pub fn diff_runs(store: &Store, first: &str, second: &str) -> Result<RunDifferen
     };
     let mut same = 0;
     let mut pairs: Vec<(&str, (Recipe, Recipe))> = Vec::new();
-    for task in now.values() {
-        match before.get(&*task.address) {
+    for (position, task) in new.iter().enumerate() {
+        // Of several at one address the last counts.
+        let other = before.get(&*task.address).map(|place| &old[*place]);
+        match other.filter(|_| now[&*task.address] == position) {
             Some(other) if other.recipe == task.recipe => same += 1,
             Some(other) => pairs.push((&task.address, (other.recipe, task.recipe))),
             None => {}
         }
     }
-    // In the order of the second run, not of the alphabet.
-    let order: HashMap<&str, usize> = new
-        .iter()
-        .enumerate()
-        .map(|(position, task)| (&*task.address, position))
+    let is_equal = equal_products(store, &pairs)?;
+    let equal: Vec<String> = (pairs.iter())
+        .filter(|(address, _)| is_equal.contains(address))
+        .map(|(address, _)| (*address).to_owned())
         .collect();
-    pairs.sort_by_key(|(address, _)| order.get(address));
-    let equal = equal_products(store, &pairs)?;
-    pairs.retain(|(address, _)| !equal.contains(address));
+    pairs.retain(|(address, _)| !is_equal.contains(address));
     let memory = Remembered::new(store, &second.id, &new);
     let all: Vec<Recipe> = new.iter().map(|task| task.recipe).collect();
-    let stale = stale(store, &memory.own, &all, false, &|recipe| {
+    // A sequence lists what was needed; runs of files, which have outputs, list everything.
+    let extent = match second.outputs.as_os_str().is_empty() {
+        true => Extent::These,
+        false => Extent::Closed,
+    };
+    let stale = stale(store, &memory.own, &all, extent, &|recipe| {
         memory.address(recipe)
     })?;
     let mut causes = Causes::new(&memory);
@@ -116,7 +119,7 @@ pub fn diff_runs(store: &Store, first: &str, second: &str) -> Result<RunDifferen
         only_first: missing(&old, &now),
         only_second: missing(&new, &before),
         same,
-        equal: pairs_in_order(&equal, &order),
+        equal,
         different: pairs.len(),
         groups,
         unexplained,
@@ -127,35 +130,24 @@ pub fn diff_runs(store: &Store, first: &str, second: &str) -> Result<RunDifferen
     })
 }
 
-fn by_address(tasks: &[RunTask]) -> BTreeMap<&str, &RunTask> {
-    tasks.iter().map(|task| (&*task.address, task)).collect()
+/// The last place of each address.
+fn by_address(tasks: &[RunTask]) -> HashMap<&str, usize> {
+    let places = tasks.iter().enumerate();
+    places
+        .map(|(place, task)| (&*task.address, place))
+        .collect()
 }
 
 /// The addresses at which both recipes stand for one product.
 fn equal_products<'a>(
     store: &Store,
     pairs: &[(&'a str, (Recipe, Recipe))],
-) -> Result<BTreeSet<&'a str>, Error> {
-    let mut equal = BTreeSet::new();
-    for piece in pairs.chunks(1000) {
-        let recipes: Vec<Recipe> = piece
-            .iter()
-            .flat_map(|(_, (old, new))| [*old, *new])
-            .collect();
-        let records = store.fetch(&recipes)?;
-        for ((address, _), records) in piece.iter().zip(records.chunks_exact(2)) {
-            if let [Some(old), Some(new)] = records
-                && old.recipe == new.recipe
-            {
-                equal.insert(*address);
-            }
-        }
-    }
-    Ok(equal)
-}
-
-fn pairs_in_order(addresses: &BTreeSet<&str>, order: &HashMap<&str, usize>) -> Vec<String> {
-    let mut addresses: Vec<&str> = addresses.iter().copied().collect();
-    addresses.sort_by_key(|address| order.get(address));
-    addresses.into_iter().map(str::to_owned).collect()
+) -> Result<HashSet<&'a str>, Error> {
+    let recipes: Vec<Recipe> = (pairs.iter())
+        .flat_map(|(_, (old, new))| [*old, *new])
+        .collect();
+    let products = store.products_of(&recipes)?;
+    let both = pairs.iter().zip(products.chunks_exact(2));
+    let equal = both.filter(|(_, both)| both[0].is_some() && both[0] == both[1]);
+    Ok(equal.map(|((address, _), _)| *address).collect())
 }

@@ -3,6 +3,9 @@
 //! Law: a product has a content key, over what its inputs were when it was made. Where the inputs as they are remembered
 //! now give another key, one of them was made again and came out different: its operation is not pure. Nothing is said
 //! of a product whose key is not known.
+//!
+//! A record is replaced only by a run that made its product again, and a run notes that. So where none of the runs that
+//! made the products in question has noted anything of the kind, no keys have to be computed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,11 +14,14 @@ use headwater_remember::Store;
 
 use super::causes::Found;
 use super::{Made, OwnRecords, Source, made};
-use crate::Error;
 use crate::fetch::identity;
+use crate::{Error, notes};
 
 /// At most so many products are looked at.
 const MOST: usize = 20_000;
+
+/// So many are looked up at once: many, since a question about many costs less for each.
+const PIECE: usize = 20_000;
 
 /// A product, and what it reads that is not what it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,15 +122,28 @@ fn makers(record: &ProductRecord) -> Vec<Recipe> {
     found
 }
 
-/// Those of these products, and of what they were made from if `upstream` says so, that do not fit what they read.
-/// `address` says what tasks are called.
+/// Which products are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// These, and what they were made from.
+    Upstream,
+    /// These.
+    These,
+    /// These, and what they read is among them.
+    Closed,
+}
+
+/// Those of the products that do not fit what they read. `address` says what tasks are called.
 pub(super) fn stale(
     store: &Store,
     own: &OwnRecords<'_>,
     recipes: &[Recipe],
-    upstream: bool,
+    extent: Extent,
     address: &dyn Fn(&Recipe) -> Option<String>,
 ) -> Result<Vec<Stale>, Error> {
+    if extent == Extent::Closed && is_unlikely(store, recipes)? {
+        return Ok(Vec::new());
+    }
     let mut contents = Contents {
         store,
         records: HashMap::new(),
@@ -136,7 +155,7 @@ pub(super) fn stale(
     while !frontier.is_empty() && seen.len() < MOST {
         frontier.retain(|recipe| seen.insert(*recipe));
         let mut next = Vec::new();
-        for piece in frontier.chunks(1000) {
+        for piece in frontier.chunks(PIECE) {
             let records = own.of(piece)?;
             let owned = || {
                 records
@@ -164,13 +183,23 @@ pub(super) fn stale(
                 }
                 found.push(told(store, &contents, own, product, address)?);
             }
-            if upstream {
+            if extent == Extent::Upstream {
                 next.extend(read);
             }
         }
         frontier = next;
     }
     Ok(found)
+}
+
+/// Whether none of the runs that made these products has made anything again.
+fn is_unlikely(store: &Store, recipes: &[Recipe]) -> Result<bool, Error> {
+    for run in store.makers_of(recipes)? {
+        if !notes::made_nothing_again(store, &run) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn told(

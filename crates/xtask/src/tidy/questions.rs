@@ -13,14 +13,15 @@ const VERBS: [&str; 11] = [
 ];
 
 /// Parts of questions that are chosen from fixed texts.
-const CHOSEN: [(&str, &str); 7] = [
+const CHOSEN: [(&str, &str); 8] = [
     ("crates/remember/src/connections.rs", "cache"),
     ("crates/remember/src/connections.rs", "synchronous"),
+    ("crates/remember/src/lookup.rs", "columns"),
+    ("crates/remember/src/lookup.rs", "name"),
     ("crates/remember/src/queries.rs", "condition"),
     ("crates/remember/src/rebuild.rs", "columns"),
     ("crates/remember/src/rebuild.rs", "key"),
     ("crates/remember/src/rebuild.rs", "table"),
-    ("crates/remember/src/records.rs", "columns"),
 ];
 
 /// The questions with something else put in.
