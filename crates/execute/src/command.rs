@@ -355,10 +355,7 @@ impl CommandRunner {
         let has_stderr = ended.is_ok() && (request.most[1].is_none() || said[1] > 0);
         // Whatever became of the program, it may have written to what it was to read.
         let unmounted = giving.unmount();
-        let (changed, spoiled) = match giving.after() {
-            Ok(()) => (None, Vec::new()),
-            Err((failure, spoiled)) => (Some(failure), spoiled),
-        };
+        let (changed, spoiled) = giving.after();
         let output = |error: FolderError| Failure::new(FailureKind::Output, error.0);
         let result = match ended {
             Err(error) => Err(spawn_failure(&error)),

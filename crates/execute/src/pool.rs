@@ -760,12 +760,11 @@ impl<'a> Shared<'a> {
             }
         };
         let outputs = run();
-        match reading.after() {
-            Ok(()) => outputs.map_err(Some),
-            Err((failure, found)) => {
-                *spoiled = found;
-                outputs.and(Err(failure)).map_err(Some)
-            }
+        let (changed, found) = reading.after();
+        *spoiled = found;
+        match changed {
+            None => outputs.map_err(Some),
+            Some(failure) => outputs.and(Err(failure)).map_err(Some),
         }
     }
 

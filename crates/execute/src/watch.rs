@@ -129,7 +129,7 @@ pub(crate) struct Reading<'a> {
 
 impl Reading<'_> {
     /// Looks again when the task has ended.
-    pub(crate) fn after(&self) -> Result<(), (Failure, Vec<Spoiled>)> {
+    pub(crate) fn after(&self) -> (Option<Failure>, Vec<Spoiled>) {
         let mut message = None;
         let mut spoiled = Vec::new();
         for (port, value) in self.signature.inputs.iter().zip(self.inputs) {
@@ -153,9 +153,7 @@ impl Reading<'_> {
                 message.get_or_insert(said);
             });
         }
-        match message {
-            None => Ok(()),
-            Some(message) => Err((Failure::new(FailureKind::Input, message), spoiled)),
-        }
+        let failure = message.map(|message| Failure::new(FailureKind::Input, message));
+        (failure, spoiled)
     }
 }
