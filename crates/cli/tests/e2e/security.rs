@@ -443,7 +443,6 @@ fn a_file_without_an_end_is_refused_with_the_limit() {
         &["dag", "/dev/zero"],
         &["study", "plan", "/dev/zero"],
         &["study", "plan", "large.yaml"],
-        &["new", "study", "/dev/zero"],
     ] {
         within(&place, command)
             .ended(2)

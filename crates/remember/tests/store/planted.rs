@@ -70,7 +70,7 @@ const PLANTS: [(&str, Plant); 5] = [
         symlink(outside.join("file"), path).unwrap();
     }),
     ("link to nothing", |path, _| {
-        symlink("nowhere", path).unwrap()
+        symlink("nowhere", path).unwrap();
     }),
     ("socket", |path, _| drop(UnixListener::bind(path).unwrap())),
     ("folder", |path, _| {
