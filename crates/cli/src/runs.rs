@@ -110,7 +110,7 @@ fn list(runs: &[(RunRecord, Option<String>)], as_json: bool) {
         show::talk("no runs yet");
         return;
     }
-    let head = [
+    let mut head = vec![
         "run",
         "workflow or study",
         "status",
@@ -119,11 +119,19 @@ fn list(runs: &[(RunRecord, Option<String>)], as_json: bool) {
         "reused",
         "failed",
     ];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    // Cut off, blocked or not come to: with them the numbers of a line add up.
+    let others = |run: &RunRecord| {
+        let told = run.executed + run.reused + run.failed;
+        counted(run, run.tasks.saturating_sub(told))
+    };
+    let any = (runs.iter()).any(|(run, _)| others(run).is_some_and(|others| others > 0));
+    head.extend(any.then_some("other"));
+    let head = head.into_iter().map(str::to_owned);
+    let mut rows = vec![head.collect::<Vec<String>>()];
     for (run, study) in runs {
         let number =
             |number| counted(run, number).map_or("-".to_owned(), |number| number.to_string());
-        rows.push(vec![
+        let mut row = vec![
             run.id.clone(),
             match study {
                 Some(study) => format!("study {study}"),
@@ -134,9 +142,12 @@ fn list(runs: &[(RunRecord, Option<String>)], as_json: bool) {
             number(run.executed),
             number(run.reused),
             number(run.failed),
-        ]);
+        ];
+        let others = others(run).map_or("-".to_owned(), |others| others.to_string());
+        row.extend(any.then_some(others));
+        rows.push(row);
     }
-    tell(&show::columns(&rows, &[3, 4, 5, 6]));
+    tell(&show::columns(&rows, &[3, 4, 5, 6, 7]));
 }
 
 /// How many of the slowest tasks are shown.

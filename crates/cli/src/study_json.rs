@@ -58,7 +58,7 @@ pub(crate) fn summary_json(summary: &StudySummary, folder: &Path) -> Value {
         "cores": facts.cores,
         "seconds": facts.seconds,
         "running_seconds": facts.running_seconds,
-        "work_seconds": seconds(facts).0,
+        "work_seconds": facts.tasks.iter().map(|task| task.seconds).sum::<f64>(),
         "saved_seconds": seconds(facts).1,
         "forecast": facts.forecast.as_ref().map(|forecast| json!({
             "from": forecast.from,

@@ -674,7 +674,7 @@ pub(crate) fn total(facts: &StudyFacts, of: fn(&TaskFacts) -> usize) -> usize {
 
 /// The seconds that tasks took that ran, and those that were saved, where it is known what all of these take.
 pub(crate) fn seconds(facts: &StudyFacts) -> (f64, Option<f64>) {
-    let spent = facts.tasks.iter().map(|task| task.seconds).sum();
+    let spent = facts.tasks.iter().map(|task| task.cpu_seconds).sum();
     let saved = facts.tasks.iter().map(TaskFacts::seconds_saved);
     (spent, saved.sum())
 }
@@ -715,13 +715,13 @@ fn work(facts: &StudyFacts, phases: usize) -> Vec<String> {
         // What the second phase varies is known only when the first is done.
         let first = if phases > 1 { " of the screening" } else { "" };
         lines.push(format!(
-            "forecast{first} from {}: {} for {}, {} of work; in fact: {} for {}, {} of work",
+            "forecast{first} from {}: {} for {} of the sets, {} of work; in fact: {} for {} of them, {} of work",
             forecast.from,
             show::duration(forecast.seconds),
             show::count(forecast.tasks, "task"),
             show::duration(forecast.work_seconds),
             show::duration(took),
-            show::count(executed, "task"),
+            show::grouped(executed),
             show::duration(spent),
         ));
     }
@@ -741,7 +741,7 @@ fn saving(facts: &StudyFacts) -> String {
     };
     match seconds(facts) {
         (spent, Some(saved)) if saved > 0.0 => format!(
-            "; {by} saved {} of the work (about {})",
+            "; {by} saved {} of the processor time (about {})",
             percent(saved, saved + spent),
             show::duration(saved)
         ),

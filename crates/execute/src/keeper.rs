@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use headwater_enact::{Match, Recall};
-use headwater_graph::{Digest, Identity, Outputs, Recipe, TaskGraph, TaskId};
+use headwater_graph::{Digest, Identity, Outputs, Recipe, TaskGraph, TaskId, Value};
 
 use crate::Execution;
 
@@ -91,6 +91,14 @@ pub struct Fetched {
     pub outputs: Outputs,
     /// Positions of those that nobody needs now and that are not there.
     pub absent: Vec<u16>,
+}
+
+impl Fetched {
+    /// One of them, if it is there.
+    pub fn output(&self, port: u16) -> Option<Value> {
+        let value = self.outputs.get(usize::from(port));
+        value.filter(|_| !self.absent.contains(&port)).cloned()
+    }
 }
 
 impl From<Outputs> for Fetched {

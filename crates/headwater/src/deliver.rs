@@ -113,9 +113,7 @@ impl<'a> Deliverer<'a> {
                     };
                     self.last = Some((*task, fetched));
                 }
-                let fetched = self.last.as_ref()?.1.as_ref()?;
-                let value = fetched.outputs.get(usize::from(*port)).cloned();
-                value.filter(|_| !fetched.absent.contains(port))
+                self.last.as_ref()?.1.as_ref()?.output(*port)
             }
             Source::List(sources) => {
                 let values: Option<Vec<Value>> = sources
@@ -126,6 +124,29 @@ impl<'a> Deliverer<'a> {
             }
             Source::Record(_) => None,
         }
+    }
+
+    /// The values of sources, each `None` if it is not there. Products are asked for in one question.
+    pub(crate) fn values<'s>(
+        &mut self,
+        enactment: &Enactment,
+        sources: impl Iterator<Item = &'s Source> + Clone,
+    ) -> Vec<Option<Value>> {
+        let kept = |source: &Source| match source {
+            Source::Product { task, port } => {
+                let implicit = enactment.graph().operation_at(*task).signature.implicit;
+                (!implicit).then(|| (enactment.stored_as(*task), *port))
+            }
+            _ => None,
+        };
+        let wanted: Vec<(Recipe, u16)> = sources.clone().filter_map(kept).collect();
+        let mut found = self.fetcher.values(&wanted).into_iter();
+        sources
+            .map(|source| match kept(source) {
+                Some(_) => found.next().flatten(),
+                None => self.value(enactment, source),
+            })
+            .collect()
     }
 
     /// Things worth telling.

@@ -124,11 +124,10 @@ impl StoreFetcher {
             Err(recipe) => (false, recipe),
         };
         let (stashed, recipes): (Vec<bool>, Vec<Recipe>) = wanted.iter().map(resolve).unzip();
-        let mut records = self.store.fetch(&recipes).unwrap_or_default();
-        let unknown = |records: &[Option<ProductRecord>]| records.iter().any(Option::is_none);
-        if unknown(&records) && self.flush().is_some() {
+        let mut records = self.store.fetch_shared(&recipes).unwrap_or_default();
+        if records.iter().any(Option::is_none) && self.flush().is_some() {
             // Some may have been on their way.
-            records = self.store.fetch(&recipes).unwrap_or_default();
+            records = self.store.fetch_shared(&recipes).unwrap_or_default();
         }
         records.resize_with(wanted.len(), || None);
         // The objects of each, and then of all.
@@ -157,6 +156,41 @@ impl StoreFetcher {
             stashed || (whole && here[objects].iter().all(|here| *here))
         };
         needs.into_iter().map(is_present).collect()
+    }
+
+    /// One output of each of these products; `None` where it cannot be brought back. One question for all.
+    pub(crate) fn values(&self, wanted: &[(Recipe, u16)]) -> Vec<Option<Value>> {
+        let mut values = vec![None; wanted.len()];
+        let (mut places, mut recipes) = (Vec::new(), Vec::new());
+        for (place, (recipe, port)) in wanted.iter().enumerate() {
+            match self.stashed(recipe) {
+                Ok(outputs) => values[place] = outputs.get(usize::from(*port)).cloned(),
+                Err(recipe) => match self.on_its_way(&recipe, &Ports::default()) {
+                    Some(found) => values[place] = found.output(*port),
+                    None => {
+                        places.push(place);
+                        recipes.push(recipe);
+                    }
+                },
+            }
+        }
+        let mut records = self.store.fetch_shared(&recipes).unwrap_or_default();
+        records.resize(recipes.len(), None);
+        for ((place, recipe), record) in places.into_iter().zip(&recipes).zip(records) {
+            let port = wanted[place].1;
+            values[place] = match record {
+                Some(record) => {
+                    self.habits.read(&record.operation);
+                    let output = record.outputs.get(usize::from(port));
+                    output.and_then(|(_, output)| self.value(output))
+                }
+                // It may have been handed over just now.
+                None => {
+                    (self.fetch(recipe, &Ports::default())).and_then(|found| found.output(port))
+                }
+            };
+        }
+        values
     }
 
     /// The objects that an output consists of; `None` where one is damaged. Of a very large encoding that is

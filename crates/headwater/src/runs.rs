@@ -378,7 +378,8 @@ mod tests {
             left: counts[6],
             unmet: 0,
             seconds: 0.5,
-            mean_seconds: None,
+            cpu_seconds: 0.5,
+            saved_seconds: None,
         };
         let found = of_facts(&[
             facts("a", [10, 4, 3, 2, 1, 0, 0]),

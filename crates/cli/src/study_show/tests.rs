@@ -37,7 +37,7 @@ fn a_screening() {
       an effect is the change of the objective divided by the length of the step; the whole range of a parameter has length 1
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
 
-    tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
+    tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the processor time (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
     ");
 }
@@ -58,7 +58,7 @@ fn a_decomposition() {
       ±: intervals of 95 %; those of ST do not overlap
       remark: S1 of T2 is below 0, as estimates of small shares may be: read as 0
 
-    tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
+    tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the processor time (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
     ");
 }
@@ -90,9 +90,9 @@ fn two_phases_and_a_forecast() {
       ±: intervals of 95 %; those of ST do not overlap
       remark: S1 of T2 is below 0, as estimates of small shares may be: read as 0
 
-    tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
+    tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the processor time (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
-    forecast of the screening from the tuning run 20261116-0829-77aa: 20.5 s for 2,857 tasks, 41.0 s of work; in fact: 13.8 s for 1,904 tasks, 26.0 s of work
+    forecast of the screening from the tuning run 20261116-0829-77aa: 20.5 s for 2,857 tasks of the sets, 41.0 s of work; in fact: 13.8 s for 1,904 of them, 26.0 s of work
     ");
 }
 
@@ -114,7 +114,7 @@ fn several_items_are_shown_together() {
       these are the indices of all 2 items together; ± does not say how much other items would change them
       by item: G2 comes first on 1 of 2 items, G1 on 1; all are in results.json
 
-    tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
+    tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the processor time (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
     ");
 }
@@ -139,7 +139,7 @@ fn what_failed_and_what_that_costs() {
         first: set 12: segment.find[12]: the program exited with code 3
         all: `headwater runs show 20261116-0830-1b25`; when their cause is gone, the same command runs them again
 
-    tasks: 5,120 asked for, 2,857 differ, 1,898 executed, 953 cut off by content, 0 remembered, 3 failed, 3 not run because of that; sharing saved 65 % of the work (about 48.7 s)
+    tasks: 5,120 asked for, 2,857 differ, 1,898 executed, 953 cut off by content, 0 remembered, 3 failed, 3 not run because of that; sharing saved 65 % of the processor time (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
     ");
 }
@@ -183,7 +183,7 @@ fn a_narrow_terminal_has_a_narrow_table() {
       an effect is the change of the objective divided by the length of the step; the whole range of a parameter has length 1
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
 
-    tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the work (about 48.7 s)
+    tasks: 5,120 asked for, 2,857 differ, 1,904 executed, 953 cut off by content, 0 remembered; sharing saved 65 % of the processor time (about 48.7 s)
     on 2 cores; equal tasks are shared, also those that turn out to be equal
     ");
 }
@@ -564,27 +564,29 @@ fn what_is_saved_is_told_as_far_as_it_is_known() {
     };
     assert_eq!(
         saved(|_| ()),
-        "; sharing saved 65 % of the work (about 48.7 s)"
+        "; sharing saved 65 % of the processor time (about 48.7 s)"
     );
     assert_eq!(
-        saved(|facts| facts.tasks[0].mean_seconds = None),
+        saved(|facts| facts.tasks[0].saved_seconds = None),
         "; sharing saved 63 % of the tasks"
     );
     assert_eq!(
         saved(|facts| {
             for task in &mut facts.tasks {
-                (task.executed, task.seconds) = (0, 0.0);
+                task.saved_seconds = task.saved_seconds.map(|saved| saved + task.cpu_seconds);
+                (task.executed, task.cpu_seconds) = (0, 0.0);
                 (task.cut_off, task.remembered) = (0, task.distinct);
             }
         }),
-        "; sharing and remembering saved 100 % of the work (about 1 min 16 s)"
+        "; sharing and remembering saved 100 % of the processor time (about 1 min 14 s)"
     );
     assert_eq!(
         saved(|facts| {
             facts.tasks.truncate(1);
-            (facts.tasks[0].executed, facts.tasks[0].seconds) = (1, 0.01);
+            (facts.tasks[0].executed, facts.tasks[0].cpu_seconds) = (1, 0.01);
+            facts.tasks[0].saved_seconds = Some(25.59);
         }),
-        "; sharing saved over 99 % of the work (about 25.6 s)"
+        "; sharing saved over 99 % of the processor time (about 25.6 s)"
     );
     assert_eq!(
         saved(|facts| facts

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use headwater_imaging::Plane;
+use headwater_imaging::files::write_png;
 use serde_json::Value;
 
 use crate::examples::example;
@@ -199,4 +201,113 @@ fn helpers_are_drawn_and_not_counted() {
         .filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
         .sum();
     assert_eq!(told, tasks as f64);
+}
+
+/// The seconds of processor time that a study has spent and saved, as its run notes them.
+fn processor_time(place: &Place, store: &str, run: &Value) -> (f64, f64) {
+    let run = run.as_str().expect("a run");
+    let noted = place.read(&format!("{store}/runs/{run}/study.json"));
+    let noted: Value = serde_json::from_str(&noted).expect("JSON");
+    let tasks = noted["facts"]["tasks"].as_array().expect("tasks");
+    let sum = |key: &str| -> f64 {
+        let seconds = tasks
+            .iter()
+            .map(|task| task[key].as_f64().expect("seconds"));
+        seconds.sum()
+    };
+    (sum("cpu_seconds"), sum("saved_seconds"))
+}
+
+/// The tile has images for examples, and the reference is made at the default parameters: both are tasks beside those of
+/// the sets.
+#[test]
+fn a_study_and_the_same_study_again_count_the_same() {
+    let (place, folder) = example("nuclei");
+    let pixels = (0..256).map(|at| match (at / 64 + at % 16 / 4) % 2 {
+        0 => [90, 60, 140],
+        _ => [225, 205, 230],
+    });
+    let tile: Plane<[u8; 3]> = Plane::new(16, 16, pixels.collect()).expect("a tile");
+    let png = write_png(tile.view()).expect("a PNG");
+    fs::write(folder.join("tissue.png"), png).expect("a file");
+    for (study, method) in [
+        ("moat", "moat: {trajectories: 4, levels: 20}"),
+        ("vbd", "vbd: {samples: 8}"),
+        (
+            "two-phase",
+            "two-phase: {screen: {moat: {trajectories: 2}}, keep: 2, then: {vbd: {samples: 4}}}",
+        ),
+        ("until", "moat: {trajectories: 16}\nuntil: {ci: 0.001}"),
+    ] {
+        let text = format!(
+            "headwater: 1\nstudy: {study}\nworkflow: nuclei.yaml\ninputs: {{tile: tissue.png, reference: {{output: mask, at: \
+             default}}}}\nparameters: [G1, G2, MinSize]\nobjective: dice\nmethod:\n  {method}\n"
+        );
+        fs::write(folder.join("study.yaml"), text).expect("a file");
+        let store = format!("{study}.store");
+        let run = || {
+            let arguments = [
+                "study",
+                "run",
+                "nuclei/study.yaml",
+                "--json",
+                "--store",
+                &store,
+            ];
+            place.headwater(&arguments).ended(0).report().0
+        };
+        let (first, second) = (run(), run());
+        let counts = [&first["counts"], &second["counts"]];
+        for counts in counts {
+            let all: u64 = COUNTS.iter().map(|key| number(counts, key)).sum();
+            assert_eq!(all, number(counts, "distinct"), "{study}: {counts}");
+        }
+        for key in ["tasks", "distinct"] {
+            assert_eq!(counts[0][key], counts[1][key], "{study}: {key}");
+        }
+        let distinct = &counts[1]["distinct"];
+        assert_eq!(&counts[1]["reused"], distinct, "{study}: {second}");
+        // What the run notes of itself says the same, and so does what it wrote down of each task.
+        let shown = ["runs", "show", "--json", "--store", &store];
+        let shown = place.headwater(&shown).ended(0).report().0;
+        assert_eq!(&shown["tasks"], distinct, "{study}");
+        adds_up(&shown);
+        let difference = ["explain", "last", "--json", "--store", &store];
+        let difference = place.headwater(&difference).ended(0).report().0;
+        assert_eq!(&difference["same"], distinct, "{study}: {difference}");
+        for only in ["only_first", "only_second"] {
+            let only = difference[only].as_array().expect("a list");
+            assert!(only.is_empty(), "{study}: {only:?}");
+        }
+        // All that is asked for took as much, whether it was made now or then.
+        let noted = |report: &Value| processor_time(&place, &store, &report["run"]);
+        let ((spent, saved), (nothing, all)) = (noted(&first), noted(&second));
+        assert!(
+            nothing == 0.0 && spent > 0.0,
+            "{study}: {nothing} and {spent}"
+        );
+        assert!(
+            (spent + saved - all).abs() < 1e-6 * all,
+            "{study}: {spent} + {saved}, {all}"
+        );
+    }
+}
+
+/// A line of `runs ls` adds up where tasks were cut off or blocked.
+#[test]
+fn a_line_of_the_list_of_runs_adds_up() {
+    let place = failing();
+    place
+        .headwater(&["run", "flow.yaml", "--inputs", "data.yaml"])
+        .ended(1);
+    let text = place.headwater(&["runs", "ls"]).ended(0).stdout;
+    let (head, line) = text.split_once('\n').expect("two lines");
+    assert!(head.ends_with("failed  other"), "{text}");
+    let numbers: Vec<u64> = line
+        .split_whitespace()
+        .rev()
+        .map_while(|word| word.parse().ok())
+        .collect();
+    let (told, all) = numbers.split_at(4);
+    assert_eq!(told.iter().sum::<u64>(), all[0], "{text}");
 }

@@ -418,7 +418,7 @@ fn a_reused_product_names_who_made_it() {
     state      reused
 
     It was remembered: product #, made by run RUN-1 on DATE, in TIME.
-    That saved TIME.
+    That saved TIME of processor time.
     ");
     let object = story.json(&["explain", "last", "times.multiply[0]"]);
     assert_eq!(object["why"], "reused");
@@ -437,7 +437,7 @@ fn a_reused_product_names_who_made_it() {
     state      reused
 
     It was remembered: product #, made by run RUN-1 as `times.multiply[1]` on DATE, in TIME.
-    That saved TIME.
+    That saved TIME of processor time.
     ");
 }
 
@@ -481,7 +481,7 @@ fn a_change_upstream_that_changes_no_content_is_cut_off() {
 
     It was new, but everything that it reads has the same contents as for `use.use[0]` of this run.
     So the equal product # was taken, made by run RUN-1 as `use.use[0]` on DATE, in TIME.
-    That saved TIME.
+    That saved TIME of processor time.
     ");
     story.run(&["-j", "1", "--set", "by=5"], 0);
     insta::assert_snapshot!(story.explain("use.use[0]"), @"
@@ -495,7 +495,7 @@ fn a_change_upstream_that_changes_no_content_is_cut_off() {
       upstream, in `divide.divide[0]`: parameter `by`: 4 -> 5
     But everything that it reads has contents that were seen before.
     So the equal product # was taken, made by run RUN-1 on DATE, in TIME.
-    That saved TIME.
+    That saved TIME of processor time.
     ");
     let object = story.json(&["explain", "last", "use.use[0]"]);
     assert_eq!(object["why"], "cut-off");
@@ -541,7 +541,7 @@ fn a_task_that_is_new_twice_over_counts_once() {
         + set -eu
     But everything that it reads has contents that were seen before.
     So the equal product # was taken, made by run RUN-2 on DATE, in TIME.
-    That saved TIME.
+    That saved TIME of processor time.
     ");
     insta::assert_snapshot!(story.told(&["runs", "diff", &story.runs[0], "last"]), @"
     first   RUN-1

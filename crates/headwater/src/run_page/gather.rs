@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError};
 
 use headwater_enact::Enactment;
 use headwater_execute::shell_quote;
-use headwater_graph::{Costs as _, Scalar, TaskId, Value, Workflow};
+use headwater_graph::{Recipe, Scalar, TaskId, Value, Workflow};
 use headwater_remember::TaskState;
 
 use super::lanes::{self, Span};
@@ -186,9 +186,8 @@ struct Rows {
     rows: Vec<RunTaskRow>,
     /// By stage and name: the row of a task.
     places: Vec<HashMap<Arc<str>, usize>>,
-    /// By row: how many executions, and the operation of its tasks.
-    runs: Vec<usize>,
-    operations: Vec<Option<(Arc<str>, Arc<str>)>>,
+    /// Tasks that need not run: the row, and the product that stands for each.
+    spared: Vec<(usize, Recipe)>,
 }
 
 impl Rows {
@@ -196,8 +195,7 @@ impl Rows {
         let mut found = Rows {
             rows: Vec::new(),
             places: Vec::new(),
-            runs: Vec::new(),
-            operations: Vec::new(),
+            spared: Vec::new(),
         };
         for stage in &workflow.stages {
             let names = stage.tasks.iter().map(|task| Arc::clone(&task.name));
@@ -208,8 +206,6 @@ impl Rows {
                 ..RunTaskRow::default()
             }));
         }
-        found.runs = vec![0; found.rows.len()];
-        found.operations = vec![None; found.rows.len()];
         for task in enactment.graph().ids() {
             let Some(place) = found.place(enactment, task) else {
                 continue;
@@ -221,7 +217,11 @@ impl Rows {
                 continue;
             }
             row.tasks += 1;
-            match fate(enactment, task) {
+            let fate = fate(enactment, task);
+            if matches!(fate, Some(TaskState::Reused | TaskState::CutOff)) {
+                found.spared.push((place, enactment.stored_as(task)));
+            }
+            match fate {
                 Some(TaskState::Executed) => row.executed += 1,
                 Some(TaskState::Restored) => {
                     row.executed += 1;
@@ -232,10 +232,6 @@ impl Rows {
                 Some(TaskState::Failed) => row.failed += 1,
                 Some(TaskState::Blocked) => row.blocked += 1,
                 None => {}
-            }
-            if found.operations[place].is_none() {
-                let operation = (Arc::clone(&signature.name), Arc::clone(&signature.version));
-                found.operations[place] = Some(operation);
             }
         }
         found
@@ -251,7 +247,6 @@ impl Rows {
         let Some(place) = self.place(enactment, ran.task) else {
             return;
         };
-        self.runs[place] += 1;
         let row = &mut self.rows[place];
         row.seconds += seconds(ran.wall);
         row.cpu_seconds += seconds(ran.cpu);
@@ -259,24 +254,19 @@ impl Rows {
         row.peak_memory = row.peak_memory.max(known(ran.peak));
     }
 
-    /// What one task takes is looked up where none ran.
+    /// What those took when they were made that need not run is looked up.
     fn look_up(&mut self, prepared: &Prepared) {
-        let mut missing = Vec::new();
-        let mut keys = Vec::new();
-        for (place, row) in self.rows.iter_mut().enumerate() {
-            match (self.runs[place], &self.operations[place]) {
-                (0, Some(operation)) if row.spared() > 0 => {
-                    missing.push(place);
-                    keys.push(operation.clone());
-                }
-                (0, _) => {}
-                (runs, _) => row.mean_seconds = Some(row.seconds / runs as f64),
-            }
+        let recipes: Vec<Recipe> = self.spared.iter().map(|(_, product)| *product).collect();
+        // A report does not fail for want of a figure.
+        let times = prepared.store.times(&recipes).unwrap_or_default();
+        let mut saved = vec![Some(0.0); self.rows.len()];
+        let known = times.into_iter().chain(std::iter::repeat(None));
+        for ((place, _), times) in self.spared.iter().zip(known) {
+            let one = times.map(|times| seconds(times.cpu));
+            saved[*place] = saved[*place].zip(one).map(|(sum, one)| sum + one);
         }
-        // A report does not fail for want of a cost.
-        let costs = prepared.store.costs(&keys).unwrap_or_default();
-        for (place, cost) in missing.into_iter().zip(costs) {
-            self.rows[place].mean_seconds = cost.map(|cost| seconds(cost.wall));
+        for (row, saved) in self.rows.iter_mut().zip(saved) {
+            row.saved_seconds = saved;
         }
     }
 

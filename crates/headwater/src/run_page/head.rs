@@ -165,7 +165,10 @@ fn took(summary: &RunSummary) -> Markup {
     if saved > 0.0 {
         figures.push((
             duration(saved),
-            format!("{least}of work saved: {} not run again", tasks(spared)),
+            format!(
+                "{least}of processor time saved: {} not run again",
+                tasks(spared)
+            ),
         ));
     } else if spared > 0 {
         figures.push((count(spared), "reused, not run again".to_owned()));

@@ -84,8 +84,10 @@ pub(crate) struct RunTaskRow {
     pub(crate) longest: f64,
     /// The most bytes of memory that one took, where that is known.
     pub(crate) peak_memory: Option<u64>,
-    /// Seconds that one takes: the mean of this run, or what is remembered of earlier ones.
-    pub(crate) mean_seconds: Option<f64>,
+    /// Seconds of processor time that it took to make, when they were made, what need not be made; absent where that is not
+    /// known of all.
+    #[serde(default)]
+    pub(crate) saved_seconds: Option<f64>,
 }
 
 impl RunTaskRow {
@@ -105,11 +107,11 @@ impl RunTaskRow {
         self.tasks.saturating_sub(known)
     }
 
-    /// What those would have taken that need not run, as far as that is known.
+    /// The seconds of processor time that those took when they were made that need not run, where that is known of all.
     pub(crate) fn seconds_saved(&self) -> Option<f64> {
         match self.spared() {
             0 => Some(0.0),
-            spared => self.mean_seconds.map(|mean| mean * spared as f64),
+            _ => self.saved_seconds,
         }
     }
 }

@@ -161,7 +161,7 @@ fn caption(summary: &RunSummary, shown: &[&Column]) -> String {
             .to_owned();
     let has = |name: &str| shown.iter().any(|(known, _)| *known == name);
     if summary.tasks.iter().any(|row| row.spared() > 0) {
-        said += " Reused: remembered, or needed only for what is. Saved: what those would have taken that did not run, by the mean of this run or by what is remembered of earlier ones.";
+        said += " Reused: remembered, or needed only for what is. Saved: the processor time that those took when they were made that did not run here.";
     }
     if has("cut off") {
         said += " Cut off: new, but the same operation on the same contents was there.";

@@ -63,6 +63,8 @@ pub(super) struct Assembled {
     pub(super) shared: Vec<(Place, TaskId)>,
     /// By task, how many sets and items ask for it.
     pub(super) asks: Vec<u32>,
+    /// By node of the compact graph its task, where equal tasks are one.
+    pub(super) of_nodes: Vec<TaskId>,
     /// By step, the task of the last set; of what only references need there is but this one.
     pub(super) of_steps: Vec<TaskId>,
     pub(super) rules: Vec<StageRules>,
@@ -182,6 +184,12 @@ pub(super) fn assemble(
         }
     }
     let mut made: HashMap<(u32, u32, Owner), TaskId> = HashMap::new();
+    // Where equal tasks are one, the node says which.
+    let is_shared = matches!(cut, Cut::Shared);
+    let mut of_nodes: Vec<Option<TaskId>> = match is_shared {
+        true => vec![None; compact.len()],
+        false => Vec::new(),
+    };
     let mut assembled = Assembled {
         graph: TaskGraph::new(),
         requested: Vec::new(),
@@ -190,6 +198,7 @@ pub(super) fn assemble(
         places: Vec::new(),
         shared: Vec::new(),
         asks: Vec::new(),
+        of_nodes: Vec::new(),
         of_steps: Vec::new(),
         rules: Vec::new(),
         occurrences: Vec::new(),
@@ -232,8 +241,12 @@ pub(super) fn assemble(
             let node = nodes[step];
             let (kind, owner) = owners[step];
             let key = (node, kind, owner);
-            let task = match made.get(&key) {
-                Some(task) => *task,
+            let known = match is_shared {
+                true => of_nodes[node as usize],
+                false => made.get(&key).copied(),
+            };
+            let task = match known {
+                Some(task) => task,
                 None => {
                     let added = adding.add(step as u32, compact.node(node), &|step, _| tasks[step]);
                     let task = match added {
@@ -243,7 +256,10 @@ pub(super) fn assemble(
                             return;
                         }
                     };
-                    made.insert(key, task);
+                    match is_shared {
+                        true => of_nodes[node as usize] = Some(task),
+                        false => drop(made.insert(key, task)),
+                    }
                     if assembled.places.len() == task.index() {
                         assembled.places.push(Place {
                             step: step as u32,
@@ -341,6 +357,7 @@ pub(super) fn assemble(
     } else {
         assembled.rules = bucket_rules;
     }
+    assembled.of_nodes = of_nodes.into_iter().flatten().collect();
     assembled.graph = adding.graph;
     assembled.of_steps = tasks;
     Ok(assembled)

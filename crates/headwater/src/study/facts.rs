@@ -3,13 +3,16 @@
 //! Law: of the tasks that differ each is counted once: as executed, cut off, failed, blocked, left, or else as
 //! remembered; one that several rounds ask for is counted once. A task that an earlier round had made, and that had to
 //! be made again, is counted apart.
+//!
+//! What a task is worth is the processor time that it took to make it, now or when it was remembered. All that is asked
+//! for, less what was spent on making it here, is what was saved; so a run and the same run again agree on the sum.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_enact::{Counts, State};
-use headwater_graph::{Costs as _, Recipe, TaskId};
+use headwater_graph::{Recipe, TaskId};
 use headwater_remember::{RunTask, Store, TaskState};
 
 use super::names::StepName;
@@ -49,7 +52,12 @@ struct Row {
     executed: usize,
     cut_off: usize,
     spent: Duration,
-    runs: usize,
+    cpu: Duration,
+    /// Nanoseconds of processor time: of everything that is asked for, each time that it is, and of what was made here.
+    worth: u128,
+    made: u128,
+    /// How much is asked for of which nobody knows what it took.
+    unknown: usize,
 }
 
 /// What became of the tasks.
@@ -64,6 +72,10 @@ pub(super) struct Book {
     /// Row, why, and how many sets and items asked for it.
     undone: HashMap<Recipe, Vec<(usize, Undone, usize)>>,
     pub(super) recomputed: usize,
+    /// The processor time of what was made, in nanoseconds.
+    made: HashMap<Recipe, u64>,
+    /// What was found to be equal to products of earlier runs: row, how often it is asked for, and the product.
+    equal: Vec<(usize, usize, Recipe)>,
     /// In the order in which they came.
     pub(super) tasks: Vec<RunTask>,
     /// The rows of these.
@@ -95,6 +107,11 @@ impl Book {
             self.row(ended, step);
         }
         let ran: HashMap<TaskId, Ran> = ended.ran.iter().map(|ran| (ran.task, *ran)).collect();
+        let nanoseconds = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(0);
+        for ran in ended.ran.iter() {
+            let made = self.made.entry(graph.recipe(ran.task)).or_default();
+            *made = nanoseconds(ran.cpu);
+        }
         let mut fresh = Vec::new();
         for task in graph.ids() {
             let signature = &graph.operation_at(task).signature;
@@ -109,26 +126,42 @@ impl Book {
                 State::Done if coordinator.is_restored(task) => (TaskState::Restored, None),
                 State::Done => (TaskState::Executed, None),
                 State::Known if coordinator.is_cut_off(task) => (TaskState::CutOff, None),
+                State::Known => (TaskState::Reused, None),
                 // What nobody needs in a round aside was not asked for.
-                State::Known | State::Idle if part == Part::Aside => continue,
-                State::Known | State::Idle => (TaskState::Reused, None),
+                State::Idle if part == Part::Aside => continue,
+                State::Idle => (TaskState::Reused, None),
                 State::Failed => (TaskState::Failed, Some(Undone::Failed)),
                 State::Blocked => (TaskState::Blocked, Some(Undone::Blocked)),
                 _ => (TaskState::Blocked, Some(Undone::Left)),
             };
             let is_done = matches!(state, TaskState::Executed | TaskState::Restored);
-            // What cannot be shown is told elsewhere, and fails nothing.
-            let undone = undone.filter(|_| part == Part::Sets);
+            // What cannot be shown is told elsewhere, fails nothing and counts as nothing.
+            if undone.is_some() && part == Part::Aside {
+                continue;
+            }
             let asked = match part {
                 Part::Sets => ended.asks[task.index()] as usize,
                 Part::Aside => 0,
             };
-            row.planned += asked;
+            let is_seen = self.seen.contains(&recipe);
+            let alone = !is_seen && (ended.names.is_reference(task) || part == Part::Aside);
+            row.planned += asked + usize::from(alone);
+            if undone.is_none() {
+                let asked = asked + usize::from(alone);
+                let product = ended.enactment.stored_as(task);
+                let remembered = || ended.remembered_cpu.get(task.index()).copied().flatten();
+                match self.made.get(&product).copied().or_else(remembered) {
+                    Some(cpu) => row.worth += u128::from(cpu) * asked as u128,
+                    None if state == TaskState::CutOff => self.equal.push((place, asked, product)),
+                    None => row.unknown += asked,
+                }
+                let made = self.made.get(&recipe).filter(|_| is_done);
+                row.made += made.map_or(0, |cpu| u128::from(*cpu));
+            }
             let why = |why| (place, why, asked);
             // What an earlier round told of is not told again, as not run by a later one.
-            let is_told = matches!(state, TaskState::Reused | TaskState::CutOff)
-                && self.seen.contains(&recipe);
-            if self.seen.contains(&recipe) {
+            let is_told = matches!(state, TaskState::Reused | TaskState::CutOff) && is_seen;
+            if is_seen {
                 let failed_before = self.undone.get_mut(&recipe).and_then(Vec::pop).is_some();
                 match (undone, failed_before) {
                     (Some(undone), true) => {
@@ -142,8 +175,6 @@ impl Book {
                     (_, false) => self.recomputed += usize::from(is_done),
                 }
             } else {
-                let alone = ended.names.is_reference(task) || part == Part::Aside;
-                row.planned += usize::from(alone);
                 row.distinct += 1;
                 row.executed += usize::from(is_done);
                 row.cut_off += usize::from(state == TaskState::CutOff);
@@ -155,7 +186,6 @@ impl Book {
             if undone == Some(Undone::Left) || is_told {
                 continue;
             }
-            let nanoseconds = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(0);
             let (started, wall) = ran.get(&task).map_or((0, 0), |ran| {
                 (nanoseconds(ran.started), nanoseconds(ran.elapsed))
             });
@@ -185,7 +215,7 @@ impl Book {
             if let Some(step) = ended.names.step(ran.task) {
                 let row = self.places[&(step.stage, Arc::clone(&step.task))];
                 self.rows[row].spent += ran.elapsed;
-                self.rows[row].runs += 1;
+                self.rows[row].cpu += ran.cpu;
                 self.ran.push((row, ran.started, ran.elapsed));
             }
         }
@@ -283,14 +313,20 @@ impl Book {
             .map_or(Duration::ZERO, |(end, begin)| end.saturating_sub(begin))
     }
 
-    /// The rows in the order of the workflow; what one task takes is looked up where none ran.
+    /// The rows in the order of the workflow; what products of earlier runs took is looked up.
     pub(super) fn facts(&self, store: &Store) -> Result<Vec<TaskFacts>, Error> {
-        let keys: Vec<(Arc<str>, Arc<str>)> =
-            self.rows.iter().map(|row| row.operation.clone()).collect();
-        let costs = store.costs(&keys)?;
+        let products: Vec<Recipe> = self.equal.iter().map(|(_, _, product)| *product).collect();
+        let mut worth: Vec<(u128, usize)> = (self.rows.iter())
+            .map(|row| (row.worth, row.unknown))
+            .collect();
+        for ((place, asked, _), times) in self.equal.iter().zip(store.times(&products)?) {
+            match times {
+                Some(times) => worth[*place].0 += u128::from(times.cpu) * *asked as u128,
+                None => worth[*place].1 += asked,
+            }
+        }
         let facts = |place: &usize| {
             let row = &self.rows[*place];
-            let known = costs[*place].as_ref().map(|cost| cost.wall as f64 / 1e9);
             let undone = |why| self.undone(*place, why);
             let (failed, blocked) = (undone(Undone::Failed), undone(Undone::Blocked));
             let left = undone(Undone::Left);
@@ -310,9 +346,10 @@ impl Book {
                 left,
                 unmet: unmet.sum(),
                 seconds: row.spent.as_secs_f64(),
-                mean_seconds: match row.runs {
-                    0 => known,
-                    runs => Some(row.spent.as_secs_f64() / runs as f64),
+                cpu_seconds: row.cpu.as_secs_f64(),
+                saved_seconds: match worth[*place] {
+                    (worth, 0) => Some(worth.saturating_sub(row.made) as f64 / 1e9),
+                    _ => None,
                 },
             }
         };

@@ -233,6 +233,15 @@ fn what_ran(rounds: &[Ended]) -> (usize, f64, f64) {
     (ran().count(), work, took.as_secs_f64())
 }
 
+/// What the store says about the tasks of a graph that is to be run. It is asked once: the keeper says the same when the
+/// graph is opened.
+fn look_up(shared: &Shared<'_>, assembled: &Assembled, keeper: &mut StoreKeeper) -> LookedUp {
+    let by_task = keeper.look_up(&assembled.graph);
+    let tasks = &assembled.of_nodes;
+    let known = tasks.iter().map(|task| by_task[task.index()]).collect();
+    LookedUp::of(shared, &assembled.graph, tasks, known)
+}
+
 /// An answer that cannot be given.
 fn no_answer(error: AnalyzeError) -> Error {
     Error::usage(error.to_string(), None)
@@ -286,6 +295,7 @@ impl Site<'_> {
         &self,
         shared: &Shared<'_>,
         costing: &Costing,
+        look_up: impl FnOnce() -> Result<LookedUp, Error>,
     ) -> Result<Option<ForecastFacts>, Error> {
         let from = match costing.source() {
             CostSource::Counts => return Ok(None),
@@ -294,7 +304,7 @@ impl Site<'_> {
                 format!("{executions} remembered execution{s}, on inputs of any size")
             }
         };
-        let found = LookedUp::new(shared, &self.open.graph, self.ground.store)?;
+        let found = look_up()?;
         let weights = shared.weights(costing, &found);
         let work: u64 = weights.to_do.iter().map(|weight| weight.cost).sum();
         let chain = longest_chain(&shared.compact, &weights.to_do);
@@ -354,12 +364,17 @@ impl Site<'_> {
             let first = values.first().map_or(0, Vec::len);
             let shared = self.share(&varied.from(first))?;
             let is_first = place == 0 && phase.number.0 == 1 && keeper.is_some();
-            if is_first {
-                forecast = self.foresee(phase, &shared, &varied)?;
-            }
             let costing = Costing::new(&shared.operations, self.ground.store)?;
             let cut = self.division.cut(&shared, &costing)?;
             let mut assembled = self.assemble(&shared, phase.first_set + first, &cut)?;
+            if let Some(keeper) = keeper.as_deref_mut().filter(|_| is_first) {
+                forecast = match varied.sets < phase.design.sets() {
+                    true => self.foresee(phase, &costing)?,
+                    false => self.forecast(&shared, &costing, || {
+                        Ok(look_up(&shared, &assembled, keeper))
+                    })?,
+                };
+            }
             let cells = self.cells(&assembled, first);
             if place == 0 && phase.number.0 == 1 {
                 let looked_at = doubt::references(self.open, &shared.instances, &assembled);
@@ -452,21 +467,12 @@ impl Site<'_> {
         })
     }
 
-    /// What a study will take, as far as that can be told before its first round.
-    fn foresee(
-        &self,
-        phase: &Phase,
-        shared: &Shared<'_>,
-        varied: &Varied,
-    ) -> Result<Option<ForecastFacts>, Error> {
-        let costing = Costing::new(&shared.operations, self.ground.store)?;
-        match varied.sets < phase.design.sets() {
-            false => self.forecast(shared, &costing),
-            true => {
-                let whole = self.share(&phase.design.varied(&phase.studied))?;
-                self.forecast(&whole, &costing)
-            }
-        }
+    /// What a study will take whose first round has a part of its sets, as far as that can be told before.
+    fn foresee(&self, phase: &Phase, costing: &Costing) -> Result<Option<ForecastFacts>, Error> {
+        let whole = self.share(&phase.design.varied(&phase.studied))?;
+        self.forecast(&whole, costing, || {
+            LookedUp::new(&whole, &self.open.graph, self.ground.store)
+        })
     }
 
     /// Takes in the values of a round, and the evaluations that failed.

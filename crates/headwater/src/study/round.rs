@@ -49,12 +49,13 @@ pub(super) struct Ground<'a> {
     pub(super) trace: Mutex<Trace>,
 }
 
-/// A task that ran: when it began, since the study began, and how long it took.
+/// A task that ran: when it began, since the study began, how long it took, and how much of a processor.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ran {
     pub(super) task: TaskId,
     pub(super) started: Duration,
     pub(super) elapsed: Duration,
+    pub(super) cpu: Duration,
 }
 
 /// What came of a round.
@@ -63,6 +64,8 @@ pub(super) struct Ended {
     pub(super) names: Names,
     /// By task, how many sets and items ask for it.
     pub(super) asks: Vec<u32>,
+    /// By task, the nanoseconds of processor time that making it took, where it was remembered.
+    pub(super) remembered_cpu: Vec<Option<u64>>,
     /// By operation, how many tasks had to run, as far as that was known beforehand.
     to_do: Vec<usize>,
     /// Whether products were looked up and kept.
@@ -279,6 +282,7 @@ impl Observer for Listener<'_> {
                 task,
                 started: self.offset + execution.started,
                 elapsed: execution.elapsed,
+                cpu: execution.usage.cpu,
             });
         }
         {
@@ -363,6 +367,7 @@ impl Ground<'_> {
         let (wanted, occurrences) = (&assembled.wanted, &assembled.occurrences);
         let fetcher;
         let to_do;
+        let mut remembered_cpu = Vec::new();
         let mut trouble = None;
         match keeper {
             Some(keeper) => {
@@ -371,15 +376,20 @@ impl Ground<'_> {
                 enactment
                     .open_stages(wanted, requested, occurrences, keeper)
                     .map_err(open)?;
+                remembered_cpu = keeper.take_processor_times();
                 recompute_lost(&mut enactment, keeper)?;
                 while self.limited_disk && recompute_lost_inputs(&mut enactment, keeper)? {}
                 fetcher = keeper.resting_fetcher();
                 pool.files = Some(Arc::new(keeper.resting_fetcher()));
-                self.tell_known(&enactment, cells, &fetcher);
+                let known = self.tell_known(&enactment, cells, &fetcher);
+                locked(&listener.heard).values = known;
                 to_do = work_to_do(&enactment);
+                // Where nothing is to do, nothing can get lost by it.
+                let is_idle = enactment.counts().planned == 0;
                 listener.count(&enactment);
                 let mut ran = pool.run(&mut enactment, keeper, &listener, true);
                 while ran.is_ok()
+                    && !is_idle
                     && !self.stop.is_stopping()
                     && recompute_lost(&mut enactment, keeper)?
                 {
@@ -426,6 +436,7 @@ impl Ground<'_> {
             enactment,
             names,
             asks: assembled.asks,
+            remembered_cpu,
             to_do,
             remembers,
             ran,
@@ -437,20 +448,30 @@ impl Ground<'_> {
         })
     }
 
-    /// Tells the values that are remembered.
-    fn tell_known(&self, enactment: &Enactment, cells: &[Cell], fetcher: &StoreFetcher) {
+    /// Tells the values that are remembered, and gives them.
+    fn tell_known(
+        &self,
+        enactment: &Enactment,
+        cells: &[Cell],
+        fetcher: &StoreFetcher,
+    ) -> HashMap<(TaskId, u16), Value> {
+        let is_known = |cell: &&Cell| match &cell.source {
+            Source::Product { task, .. } => enactment.coordinator().state(*task) == State::Known,
+            _ => false,
+        };
+        let known = || cells.iter().filter(is_known);
         let mut deliverer = Deliverer::new(Path::new(""), self.registry, fetcher);
-        for cell in cells {
-            let Source::Product { task, .. } = &cell.source else {
-                continue;
-            };
-            if enactment.coordinator().state(*task) == State::Known
-                && let Some(value) = deliverer.value(enactment, &cell.source)
-                && let Some(number) = number(&value)
-            {
-                self.progress.value(cell.set, cell.item, number);
+        let values = deliverer.values(enactment, known().map(|cell| &cell.source));
+        let mut heard = HashMap::new();
+        for (cell, value) in known().zip(values) {
+            if let (Some(value), Source::Product { task, port }) = (value, &cell.source) {
+                if let Some(number) = number(&value) {
+                    self.progress.value(cell.set, cell.item, number);
+                }
+                heard.insert((*task, *port), value);
             }
         }
+        heard
     }
 }
 
@@ -496,8 +517,26 @@ impl Ended {
     /// What became of each evaluation, in order.
     pub(super) fn values(&self, cells: &[Cell], registry: &Registry) -> Vec<Evaluation> {
         let first_failed = self.first_failed();
+        let heard = |cell: &Cell| match &cell.source {
+            Source::Product { task, port } => self.heard.get(&(*task, *port)),
+            _ => None,
+        };
+        let is_there = |cell: &&Cell| {
+            let mut is_there = true;
+            cell.source.for_each_task(&mut |task| {
+                let state = self.enactment.coordinator().state(task);
+                is_there &= matches!(state, State::Done | State::Known);
+            });
+            is_there && heard(cell).is_none()
+        };
+        let fetched = cells.iter().filter(is_there).map(|cell| &cell.source);
         let mut deliverer = Deliverer::new(Path::new(""), registry, &self.fetcher);
-        let value = |cell: &Cell| {
+        let mut fetched = deliverer.values(&self.enactment, fetched).into_iter();
+        let mut value = |cell: &Cell| {
+            let fetched = match is_there(&cell) {
+                true => fetched.next().flatten(),
+                false => None,
+            };
             let mut why = None;
             let (mut left, mut blocked) = (false, false);
             cell.source.for_each_task(&mut |task| {
@@ -518,12 +557,7 @@ impl Ended {
             if left {
                 return Evaluation::Left;
             }
-            let heard = match &cell.source {
-                Source::Product { task, port } => self.heard.get(&(*task, *port)).cloned(),
-                _ => None,
-            };
-            let found = heard.or_else(|| deliverer.value(&self.enactment, &cell.source));
-            match found {
+            match heard(cell).cloned().or(fetched) {
                 None => Evaluation::Left,
                 Some(value) => match number(&value) {
                     Some(number) if number.is_finite() => Evaluation::Number(number),
@@ -532,7 +566,7 @@ impl Ended {
                 },
             }
         };
-        cells.iter().map(value).collect()
+        cells.iter().map(&mut value).collect()
     }
 
     /// What could be foreseen when the first evaluation had a value: by then every operation of an instance had run.

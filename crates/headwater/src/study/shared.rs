@@ -120,13 +120,23 @@ impl LookedUp {
         blueprint: &TaskGraph,
         store: &Store,
     ) -> Result<LookedUp, Error> {
-        let (compact, counted) = (&shared.compact, &shared.counted);
         let (graph, tasks) = shared
             .instances
-            .tasks(compact, blueprint)
+            .tasks(&shared.compact, blueprint)
             .map_err(|error| Error::usage(error.to_string(), None))?;
         let recipes: Vec<Recipe> = tasks.iter().map(|task| graph.recipe(*task)).collect();
         let known: Vec<bool> = store.known(&recipes)?.iter().map(Option::is_some).collect();
+        Ok(LookedUp::of(shared, &graph, &tasks, known))
+    }
+
+    /// The same where the tasks of the nodes stand in a graph already, and the store was asked.
+    pub(super) fn of(
+        shared: &Shared<'_>,
+        graph: &TaskGraph,
+        tasks: &[TaskId],
+        known: Vec<bool>,
+    ) -> LookedUp {
+        let (compact, counted) = (&shared.compact, &shared.counted);
         // Numbers that an operation cuts to whole ones make several nodes one task.
         let mut seen = vec![false; graph.len()];
         let first = |task: &TaskId| !std::mem::replace(&mut seen[task.index()], true);
@@ -141,13 +151,13 @@ impl LookedUp {
         }
         let only_references =
             count(&|node| first[node] && !known[node] && !of_sets[tasks[node].index()]);
-        Ok(LookedUp {
+        LookedUp {
             only_references,
             remembered: count(&|node| first[node] && known[node]),
             to_execute: count(&|node| first[node] && !known[node]),
             equal_when_cut: count(&|node| !first[node]),
             known,
             first,
-        })
+        }
     }
 }

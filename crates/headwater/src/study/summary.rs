@@ -423,8 +423,13 @@ pub struct TaskFacts {
     pub unmet: usize,
     /// How long those that ran took together.
     pub seconds: f64,
-    /// What one of them takes: measured here, else in an earlier run.
-    pub mean_seconds: Option<f64>,
+    /// The seconds of processor time that those took.
+    #[serde(default)]
+    pub cpu_seconds: f64,
+    /// The seconds of processor time that it took to make, when they were made, what need not be made: what was shared,
+    /// cut off or remembered. Absent where that was not measured of all.
+    #[serde(default)]
+    pub saved_seconds: Option<f64>,
 }
 
 impl StudySummary {
@@ -452,11 +457,11 @@ impl TaskFacts {
         self.planned.saturating_sub(self.executed + self.unmet)
     }
 
-    /// What those would have taken, as far as that is known.
+    /// The seconds of processor time that those took when they were made, where that is known of all.
     pub fn seconds_saved(&self) -> Option<f64> {
         match self.spared() {
             0 => Some(0.0),
-            spared => self.mean_seconds.map(|mean| mean * spared as f64),
+            _ => self.saved_seconds,
         }
     }
 }

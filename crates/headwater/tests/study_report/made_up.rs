@@ -292,7 +292,8 @@ fn task(stage: &str, task: &str, counts: [usize; 5], mean: f64) -> TaskFacts {
         left: 0,
         unmet: 0,
         seconds: executed as f64 * mean,
-        mean_seconds: Some(mean),
+        cpu_seconds: executed as f64 * mean,
+        saved_seconds: Some((planned - executed) as f64 * mean),
     }
 }
 
@@ -477,7 +478,7 @@ pub(crate) fn failing() -> StudySummary {
     facts.tasks[8].unmet = 30;
     facts.tasks[9].left = 12;
     facts.tasks[9].unmet = 12;
-    facts.tasks[3].mean_seconds = None;
+    facts.tasks[3].saved_seconds = None;
     facts.stopped = true;
     facts.forecast = None;
     facts.failures = vec!["segment.separate[3]: the program ended with status 1\n  it said: out of <memory>\n  try: more of it".to_owned()];
@@ -538,7 +539,9 @@ pub(crate) fn table() -> StudySummary {
     phase.values = values(1, 50);
     summary.examples.clear();
     for task in &mut summary.facts.tasks {
-        (task.remembered, task.executed, task.cut_off, task.seconds) = (task.distinct, 0, 0, 0.0);
+        task.saved_seconds = task.saved_seconds.map(|saved| saved + task.cpu_seconds);
+        (task.remembered, task.executed, task.cut_off) = (task.distinct, 0, 0);
+        (task.seconds, task.cpu_seconds) = (0.0, 0.0);
     }
     summary.facts.timeline = Timeline::default();
     summary.facts.running_seconds = 0.0;

@@ -202,10 +202,10 @@ fn what_was_left_out_is_said() {
 #[test]
 fn sharing_is_counted_once_for_each_task() {
     let page = study_report_html(&made_up::moat());
-    assert!(page.contains("The parameter sets ask for 6400 tasks; 2760 ran. They took 97.9 s of work; all of them, one by one, would have taken 5 min 13 s: 3.19 times as long."));
+    assert!(page.contains("The study asks for 6400 tasks; 2760 were executed. What ran took 97.9 s of processor time; all of them, one by one, would have taken 5 min 13 s: 3.19 times as much."));
     let nothing = study_report_html(&made_up::table());
     assert!(nothing.contains(
-        "Nothing had to be computed; all of them, one by one, would have taken 5 min 13 s."
+        "Nothing had to be computed; all of them, one by one, would have taken 5 min 13 s of processor time."
     ));
     assert!(nothing.contains("There is no timeline: no task ran."));
     let partly = study_report_html(&made_up::failing());

@@ -24,7 +24,7 @@ fn row(stage: &str, task: &str, executed: usize, reused: usize) -> RunTaskRow {
         cpu_seconds: executed as f64 * 0.2,
         longest: if executed > 0 { 0.5 } else { 0.0 },
         peak_memory: (executed > 0).then_some(18_400_000),
-        mean_seconds: Some(0.25),
+        saved_seconds: Some(reused as f64 * 0.2),
         ..RunTaskRow::default()
     }
 }
@@ -193,7 +193,7 @@ pub(crate) fn fresh() -> RunSummary {
 /// Nothing had to run.
 pub(crate) fn reused() -> RunSummary {
     let mut unknown = row("sheet", "join", 0, 1);
-    unknown.mean_seconds = None;
+    unknown.saved_seconds = None;
     of(vec![row("thumbnails", "shrink", 0, 6), unknown])
 }
 

@@ -117,14 +117,14 @@ fn took(summary: &StudySummary) -> Markup {
         figures.push((
             format!("{} ×", number(factor)),
             format!(
-                "less work, by sharing: {least}{} saved",
+                "less work, by sharing: {least}{} of processor time saved",
                 duration(totals.saved)
             ),
         ));
     } else if totals.saved > 0.0 {
         figures.push((
             duration(totals.saved),
-            "of work saved: nothing had to run".to_owned(),
+            "of processor time saved: nothing had to run".to_owned(),
         ));
     }
     html! {

@@ -35,8 +35,9 @@ const FATES: [Fate; 5] = [
 pub(super) struct Totals {
     pub(super) planned: usize,
     pub(super) executed: usize,
-    pub(super) seconds: f64,
-    /// What those took that need not run, as far as it is known.
+    /// Seconds of processor time of those that ran.
+    pub(super) spent: f64,
+    /// Seconds of processor time that those took when they were made that need not run, as far as it is known.
     pub(super) saved: f64,
     /// Whether that is known of all of them.
     pub(super) complete: bool,
@@ -48,16 +49,16 @@ impl Totals {
         Totals {
             planned: tasks.iter().map(|task| task.planned).sum(),
             executed: tasks.iter().map(|task| task.executed).sum(),
-            seconds: tasks.iter().map(|task| task.seconds).sum(),
+            spent: tasks.iter().map(|task| task.cpu_seconds).sum(),
             saved: saved.iter().flatten().sum(),
             complete: saved.iter().all(Option::is_some),
         }
     }
 
-    /// How many times as long everything would have taken.
+    /// How many times as much everything would have taken.
     pub(super) fn factor(&self) -> Option<f64> {
-        let factor = (self.seconds + self.saved) / self.seconds;
-        (self.seconds > 0.0 && factor.is_finite()).then_some(factor)
+        let factor = (self.spent + self.saved) / self.spent;
+        (self.spent > 0.0 && factor.is_finite()).then_some(factor)
     }
 }
 
@@ -78,9 +79,12 @@ pub(super) fn section(summary: &StudySummary) -> Markup {
 fn in_words(summary: &StudySummary) -> String {
     let totals = Totals::of(&summary.facts.tasks);
     let mut said = format!(
-        "The parameter sets ask for {}; {} ran. ",
+        "The study asks for {}; {} executed. ",
         counted(totals.planned, "task", "tasks"),
-        count(totals.executed)
+        match totals.executed {
+            1 => "1 was".to_owned(),
+            many => format!("{} were", count(many)),
+        }
     );
     let known = if totals.complete {
         ""
@@ -91,16 +95,16 @@ fn in_words(summary: &StudySummary) -> String {
         Some(factor) => {
             let _ = write!(
                 said,
-                "They took {} of work; {known}all of them, one by one, would have taken {}: {} times as long.",
-                duration(totals.seconds),
-                duration(totals.seconds + totals.saved),
+                "What ran took {} of processor time; {known}all of them, one by one, would have taken {}: {} times as much.",
+                duration(totals.spent),
+                duration(totals.spent + totals.saved),
                 number(factor)
             );
         }
         None if totals.saved > 0.0 => {
             let _ = write!(
                 said,
-                "Nothing had to be computed; {known}all of them, one by one, would have taken {}.",
+                "Nothing had to be computed; {known}all of them, one by one, would have taken {} of processor time.",
                 duration(totals.saved)
             );
         }
@@ -178,13 +182,13 @@ fn table(tasks: &[TaskFacts]) -> Markup {
     let columns = [("task", false)].into_iter().chain(columns);
     let totals = Totals::of(tasks);
     let rows = html! {
-        (heads(columns.chain([("time spent", true), ("time saved", true)])))
+        (heads(columns.chain([("processor time", true), ("saved", true)])))
         tbody { "\n"
             @for task in tasks {
                 tr {
                     th scope="row" { (name(task)) }
                     @for (_, many) in &counts { (number_cell(count(many(task)))) }
-                    (number_cell(duration(task.seconds)))
+                    (number_cell(duration(task.cpu_seconds)))
                     (number_cell(task.seconds_saved().map_or_else(|| ABSENT.to_owned(), duration)))
                 } "\n"
             }
@@ -192,15 +196,15 @@ fn table(tasks: &[TaskFacts]) -> Markup {
         tfoot { tr {
             th scope="row" { "all" }
             @for (_, many) in &counts { (number_cell(count(tasks.iter().map(many).sum()))) }
-            (number_cell(duration(totals.seconds)))
+            (number_cell(duration(totals.spent)))
             td.n { @if !totals.complete { "≥ " } (duration(totals.saved)) }
         } } "\n"
     };
     wide_table(
         "Reuse by task",
         "Reuse by task of the workflow. Asked for: by all sets and items. Distinct: those that differ in what they are given. \
-         Equal by content: their inputs turned out to be the same. Time saved: what those took that did not run, by the mean \
-         of those that did.",
+         Equal by content: their inputs turned out to be the same. Saved: the processor time that those took when they were \
+         made that did not run here.",
         &rows,
     )
 }
