@@ -37,11 +37,10 @@ pub struct LeftOut {
 impl LeftOut {
     /// Why nothing is known of it.
     pub fn why(&self) -> String {
-        let all = match self.evaluations {
-            1 => "its evaluation".to_owned(),
-            many => format!("its {many} evaluations"),
-        };
+        let all = format!("its {} evaluations", self.evaluations);
         match (self.evaluated, self.failed) {
+            (0, 0) if self.evaluations == 1 => "its evaluation was not made".to_owned(),
+            (0, _) if self.evaluations == 1 => "its evaluation has no value".to_owned(),
             (0, 0) => format!("none of {all} was made"),
             (0, failed) if failed < self.evaluations => {
                 format!("{failed} of {all} failed and the others were not made")

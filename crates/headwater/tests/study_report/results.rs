@@ -194,6 +194,18 @@ fn the_text_is_made_to_be_read() {
     "failed": 0
   },
   "failed": [],
+  "left_out": [
+    {
+      "index": "",
+      "inputs": {
+        "tile": "tissue.png"
+      },
+      "item": 0,
+      "done": 0,
+      "failed": 0,
+      "why": "its evaluation was not made"
+    }
+  ],
   "fixed": {},
   "convergence": []
 }
