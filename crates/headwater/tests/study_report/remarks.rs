@@ -54,14 +54,11 @@ fn indices_that_can_be_relied_on_have_no_remark() {
 
 #[test]
 fn shares_that_cannot_be_have_one() {
-    let is = |row: &mut VbdRow, s1: (f64, f64), st: (f64, f64)| {
-        (row.s1, row.s1_conf) = (Some(s1.0), Some(s1.1));
-        (row.st, row.st_conf) = (Some(st.0), Some(st.1));
-    };
-    let only = |change: fn(&mut VbdRow, &dyn Fn(&mut VbdRow, (f64, f64), (f64, f64)))| {
+    let only = |s1: (f64, f64), st: (f64, f64)| {
         let found = remarks(|place, row| {
             if place == 1 {
-                change(row, &is);
+                (row.s1, row.s1_conf) = (Some(s1.0), Some(s1.1));
+                (row.st, row.st_conf) = (Some(st.0), Some(st.1));
             }
         });
         assert_eq!(found.len(), 1, "{found:?}");
@@ -69,28 +66,26 @@ fn shares_that_cannot_be_have_one() {
     };
     let name = &made_up::vbd().phases[0].parameters[1].name;
     assert_eq!(
-        only(|row, is| is(row, (0.5, 0.4), (2.35, 2.6))),
+        only((0.5, 0.4), (2.35, 2.6)),
         format!(
             "ST of {name} is 2.350 ± 2.600: no share of the variance is above 1; more samples are needed"
         )
     );
     assert_eq!(
-        only(|row, is| is(row, (-0.01, 0.02), (0.1, 0.1))),
+        only((-0.01, 0.02), (0.1, 0.1)),
         format!("S1 of {name} is below 0, as estimates of small shares may be: read as 0")
     );
-    assert!(
-        only(|row, is| is(row, (-0.5, 0.1), (0.1, 0.1))).starts_with(&format!(
-            "S1 of {name} is -0.500 ± 0.100: no share is below 0, and"
-        ))
-    );
+    assert!(only((-0.5, 0.1), (0.1, 0.1)).starts_with(&format!(
+        "S1 of {name} is -0.500 ± 0.100: no share is below 0, and"
+    )));
     assert_eq!(
-        only(|row, is| is(row, (0.4, 0.1), (0.35, 0.1))),
+        only((0.4, 0.1), (0.35, 0.1)),
         format!(
             "S1 of {name} is 0.400 ± 0.100, its ST 0.350 ± 0.100: S1 is never above ST; the difference lies within the \
              intervals"
         )
     );
-    let beyond = only(|row, is| is(row, (0.6, 0.1), (0.2, 0.1)));
+    let beyond = only((0.6, 0.1), (0.2, 0.1));
     assert!(beyond.contains("the intervals do not allow it"), "{beyond}");
     // Without intervals nothing is known of chance.
     let bare = remarks(|place, row| {
