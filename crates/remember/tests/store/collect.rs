@@ -179,7 +179,7 @@ fn a_run_makes_room_at_its_own_cost() {
     let needs = |asked: &Digest| *asked == digest(4);
     let other = case.open(Mode::ReadWrite);
     other.begin_run(&run("other")).unwrap();
-    set(&case, 6, 10, 0, i64::MAX);
+    set(&case, 6, 10, 0, 4_000_000_000);
     for number in [0, 2, 4] {
         set(&case, number, 10, 0, 1000);
     }
@@ -192,7 +192,7 @@ fn a_run_makes_room_at_its_own_cost() {
     assert_eq!(files(&case, 4), [4, 6]);
     other.remove_staging("other").unwrap();
     // As a dead run leaves it: used this very moment.
-    set(&case, 6, 10, 0, i64::MAX);
+    set(&case, 6, 10, 0, 4_000_000_000);
     let (collected, _) = case.store.make_room(0, &needs).unwrap();
     assert_eq!(collected.left, size(4));
     let listed = case.store.listed_among(&[digest(2), digest(4)]);
