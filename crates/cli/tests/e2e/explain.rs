@@ -423,7 +423,9 @@ fn a_reused_product_names_who_made_it() {
     let object = story.json(&["explain", "last", "times.multiply[0]"]);
     assert_eq!(object["why"], "reused");
     assert_eq!(object["made"]["run"], story.runs[0].as_str());
-    assert_eq!(object["made"]["seconds"], object["saved_seconds"]);
+    // A program waits more than it computes: what is saved is processor time, not what the clock showed.
+    let (took, saved) = (&object["made"]["seconds"], &object["saved_seconds"]);
+    assert!(saved.as_f64() > Some(0.0) && saved != took, "{object}");
     // The first item is the second one now: the same product, at another address.
     story
         .place
