@@ -7,7 +7,7 @@
 use headwater_study::Space;
 use headwater_study::analyze::{Bootstrap, Estimate, moat, vbd};
 use headwater_study::functions::{Exact, Ishigami, Morris, SobolG};
-use headwater_study::sample::{self, Levels, Moat, Sampler, Vbd, Walk};
+use headwater_study::sample::{self, Levels, Moat, Sampler, StepLength, Vbd, Walk};
 
 use crate::support::{bootstrap, evaluate};
 
@@ -171,6 +171,7 @@ fn walk(walk: Walk, trajectories: u32) -> Moat {
         trajectories,
         levels: Levels::Each(20),
         walk,
+        length: StepLength::Actual,
     }
 }
 

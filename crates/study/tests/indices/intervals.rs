@@ -97,6 +97,7 @@ fn of_effects(effects: &[f64], resamples: u32) -> f64 {
         points,
         moves,
         trajectories: effects.len() as u32,
+        unordered: Vec::new(),
     };
     let settings = Bootstrap {
         resamples,
