@@ -474,6 +474,7 @@ fn few_trajectories_have_no_ranks_and_end_nothing() {
        -  T2         2.5 to 7.5 by 0.5  0.0231 ± 0.012  0.0310   0.00120  █▍
        -  ReconConn  4, 8               0      ± 0      0        0
     mu*: the mean size of a parameter's effects; sigma: how much they vary from place to place
+    an effect is the change of the objective divided by the length of the step; the whole range of a parameter has length 1
     ±: intervals of 95 %; the order is that of the sizes
     remark: too few for ranks: 4 trajectories, and 8 are needed
     until ci 0.5: not asked with as few as 4 of 40 trajectories; the widest interval is ± 0.150 of the largest mu*

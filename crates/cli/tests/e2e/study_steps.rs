@@ -174,10 +174,10 @@ fn failing(when: &str) -> String {
 #[test]
 fn an_item_without_a_value_has_failed_and_is_left_out() {
     let flow = failing("test {in.item} -lt 0");
-    let moat = "{moat: {trajectories: 4}}";
-    let vbd = "{vbd: {samples: 8}}";
+    let moat = "{moat: {trajectories: 8}}";
+    let vbd = "{vbd: {samples: 64}}";
     let two =
-        "{two-phase: {screen: {moat: {trajectories: 4}}, keep: 2, then: {vbd: {samples: 8}}}}";
+        "{two-phase: {screen: {moat: {trajectories: 8}}, keep: 2, then: {vbd: {samples: 8}}}}";
     for method in [moat, vbd, two] {
         let place = studied(&flow, "[5, -1, 7]", method);
         let told = place.headwater(&["study", "run", "study.yaml"]).ended(1);
@@ -244,7 +244,7 @@ fn an_item_without_a_value_is_named_where_sets_are_ones_own() {
 /// All but one set of the second item fail, so that no step has both its ends; the third item is constant.
 #[test]
 fn too_few_values_are_no_answer_and_a_constant_is_one() {
-    let place = studied(&sum("*) w=0;;"), "[5, -1, 7]", "{moat: {trajectories: 2}}");
+    let place = studied(&sum("*) w=0;;"), "[5, -1, 7]", "{moat: {trajectories: 8}}");
     let sets = rows(&run(&place, &[], 0), "samples.csv");
     let first = |name: &str| &sets[0][name];
     let test = format!(
@@ -257,10 +257,10 @@ fn too_few_values_are_no_answer_and_a_constant_is_one() {
     );
     let constant = "if test {in.item} -eq 7; then echo 7 > {out.y}; exit 0; fi\n      u={param.u}";
     let flow = failing(&test).replace("u={param.u}", constant);
-    let place = studied(&flow, "[5, -1, 7]", "{moat: {trajectories: 2}}");
+    let place = studied(&flow, "[5, -1, 7]", "{moat: {trajectories: 8}}");
     let told = place.headwater(&["study", "run", "study.yaml"]).ended(1);
     for text in [
-        "item 1 (item -1) failed: 11 of its 12 evaluations have no value, and no index is left; it is left out",
+        "item 1 (item -1) failed: 47 of its 48 evaluations have no value, and no index is left; it is left out",
         "no parameter has an effect on 1",
         "these are the indices of 2 of 3 items together",
     ] {

@@ -145,12 +145,12 @@ fn what_a_port_accepts() {
 }
 
 proptest! {
-    /// The text of a float reads back as the same number.
+    /// The text of a float reads back as the same number; there is one zero.
     #[test]
     fn floats_read_back(number in any::<f64>().prop_filter("finite", |number| number.is_finite())) {
         let text = Scalar::Float(number).to_string();
         let Some(Scalar::Float(back)) = Scalar::parse(&text, ScalarType::Float) else { panic!("{text}") };
-        prop_assert_eq!(back.to_bits(), number.to_bits());
+        prop_assert_eq!(back.to_bits(), (number + 0.0).to_bits());
     }
 
     #[test]
