@@ -726,7 +726,27 @@ fn tail(path: &Path) -> String {
     read().unwrap_or_default()
 }
 
-/// Leaves a script in the folder that runs the program again.
+/// The links below a folder that lead to files elsewhere, by their names in it.
+fn links_below(folder: &Path, name: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder.join(name))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let name = name.join(entry.file_name());
+        let leads_away = || fs::read_link(entry.path()).is_ok_and(|target| target.is_absolute());
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => links_below(folder, &name, found),
+            Ok(kind) if kind.is_symlink() && leads_away() && entry.path().is_file() => {
+                found.push(name);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Leaves a script in the folder that runs the program again. It has no namespace in which inputs are read-only, so it
+/// begins by copying those that are links.
 fn write_script(folder: &Path, request: &Request) {
     let mut environment: BTreeMap<&OsString, &OsString> = BTreeMap::new();
     environment.extend(
@@ -736,8 +756,24 @@ fn write_script(folder: &Path, request: &Request) {
             .map(|(name, value)| (name, value)),
     );
     let mut script = String::from(
-        "#!/bin/sh\n# Runs this task again, alone, in its own folder.\ncd \"$(dirname \"$0\")\" || exit 1\nexec env -i",
+        "#!/bin/sh\n# Runs this task again, alone, in its own folder.\ncd \"$(dirname \"$0\")\" || exit 1\n",
     );
+    let mut links = Vec::new();
+    links_below(folder, Path::new("."), &mut links);
+    links.sort();
+    if !links.is_empty() {
+        script.push_str(
+            "# Inputs that are links become copies, so that the program cannot change what they lead to.\n",
+        );
+    }
+    for link in &links {
+        let (link, copy) = (link.to_string_lossy(), format!("{}.copy", link.display()));
+        let (link, copy) = (shell_quote(&link), shell_quote(&copy));
+        script.push_str(&format!(
+            "if [ -L {link} ]; then cp -L {link} {copy} && mv -f {copy} {link} || exit 1; fi\n"
+        ));
+    }
+    script.push_str("exec env -i");
     for (name, value) in environment {
         script.push_str(&format!(
             " \\\n  {}={}",
