@@ -119,7 +119,7 @@ fn list(runs: &[(RunRecord, Option<String>)], as_json: bool) {
         "reused",
         "failed",
     ];
-    // Cut off, blocked or not come to: with them the numbers of a line add up.
+    // Cut off, blocked or not reached: with them the numbers of a line add up.
     let others = |run: &RunRecord| {
         let told = run.executed + run.reused + run.failed;
         counted(run, run.tasks.saturating_sub(told))

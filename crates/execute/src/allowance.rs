@@ -21,7 +21,7 @@ const VARIABLES: [&str; 10] = [
     "MAGICK_THREAD_LIMIT",
 ];
 
-/// The variables for a program that may use so many threads.
+/// The variables for a program that may use this number of threads.
 pub fn thread_allowance(threads: usize) -> impl Iterator<Item = (OsString, OsString)> {
     let number = OsString::from(threads.max(1).to_string());
     VARIABLES

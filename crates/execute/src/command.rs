@@ -135,7 +135,7 @@ static STAGED: AtomicU64 = AtomicU64::new(0);
 const BATCH: usize = 32;
 /// So much of standard error is shown.
 const TAIL: u64 = 4096;
-/// So many bytes are kept of standard output, and as many of standard error: half of them from the beginning, half
+/// At most this many bytes are kept of standard output, and as many of standard error: half from the beginning, half
 /// from the end.
 pub(crate) const LOG: u64 = 2 << 20;
 

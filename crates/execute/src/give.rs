@@ -24,9 +24,9 @@ use crate::spawn::Namespace;
 use crate::system::share_blocks;
 use crate::watch::{Spoiled, Trouble, Watched};
 
-/// A file of so many bytes is worth asking the file system to share its blocks.
+/// From this size in bytes on, the file system is asked to share the blocks of a file.
 const WORTH_SHARING: u64 = 64 << 10;
-/// From so many files of a folder of the user on, the folder is mounted and not each file.
+/// A folder of the user with more large files than this is mounted as a whole, not file by file.
 const MANY: usize = 64;
 /// Bytes copied at once.
 const PIECE: usize = 1 << 18;

@@ -953,7 +953,7 @@ impl Recall for AsRecall<'_> {
     }
 }
 
-/// So often a product is made again for one reader.
+/// At most this often a product is made again for one reader.
 const MADE_AGAIN: u32 = 2;
 
 /// Outputs smaller than this make no difference to a limit on memory.

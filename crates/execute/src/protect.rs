@@ -11,9 +11,9 @@ use crate::proof::Shelter;
 
 /// The variable that limits the choice.
 const VARIABLE: &str = "HEADWATER_PROTECT";
-/// A copy of so many bytes costs about as much as a namespace of mounts does.
+/// In bytes: copying a file of this size costs about as much as a namespace of mounts does.
 const SMALL: u64 = 1 << 20;
-/// So many bytes are copied for a task before the rest is mounted.
+/// At most this many bytes are copied for a task; the rest is mounted.
 const ALL_SMALL: u64 = 16 << 20;
 /// Where there are no namespaces, a copy up to this size costs less than tasks that read it take.
 const LARGE: u64 = 32 << 20;

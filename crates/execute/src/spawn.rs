@@ -97,7 +97,7 @@ pub struct Request {
     pub stdout: PathBuf,
     /// The file for standard error, made anew; may be the same as `stdout`.
     pub stderr: PathBuf,
-    /// At most so many bytes are kept of standard output and of standard error, half of them from the beginning and
+    /// At most this many bytes are kept of standard output and of standard error, half of them from the beginning and
     /// half from the end, with a line between them; a silent stream leaves no file. Without a bound the file is given
     /// to the program itself.
     pub most: [Option<u64>; 2],

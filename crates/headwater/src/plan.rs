@@ -337,7 +337,7 @@ pub(crate) fn recompute_lost(
 ) -> Result<bool, Error> {
     let wanted = wanted_products(enactment);
     let spoiled = keeper.take_spoiled();
-    forget_lost(enactment, keeper, wanted, (true, spoiled))
+    forget_lost(enactment, keeper, wanted, true, spoiled)
 }
 
 /// The same for what the tasks that have to run read. A run finds out when it gets there; a plan says so
@@ -347,14 +347,15 @@ pub(crate) fn recompute_lost_inputs(
     keeper: &mut StoreKeeper,
 ) -> Result<bool, Error> {
     let read = read_products(enactment);
-    forget_lost(enactment, keeper, read, (false, false))
+    forget_lost(enactment, keeper, read, false, false)
 }
 
 fn forget_lost(
     enactment: &mut Enactment,
     keeper: &mut StoreKeeper,
     products: Products,
-    (by_name, spoiled): (bool, bool),
+    by_name: bool,
+    spoiled: bool,
 ) -> Result<bool, Error> {
     // What was made in this run is there, unless somebody wrote to it.
     let is_known = |task: &TaskId| match enactment.coordinator().state(*task) {

@@ -17,7 +17,7 @@ use super::{Request, SpawnError};
 
 /// Bytes read at once; a pipe holds as many.
 const PIECE: usize = 64 << 10;
-/// What is left in a pipe when its program has ended is read in at most so many pieces. Somebody else may still write.
+/// What is left in a pipe when its program has ended is read in at most this many pieces: somebody else may still write.
 const LAST_PIECES: usize = 32;
 
 /// The bounded streams of a program.

@@ -143,7 +143,7 @@ pub(super) fn about_blank(
     told
 }
 
-/// What is to be told of the parameters that a second phase keeps.
+/// What is reported of the parameters that a second phase keeps.
 pub(super) fn about_kept(study: &Study, screen: &PhaseSummary) -> Vec<String> {
     let open = about_the_last_kept(study, screen);
     open.into_iter().chain(about_unknown(screen)).collect()

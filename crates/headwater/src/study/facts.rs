@@ -135,7 +135,7 @@ impl Book {
                 _ => (TaskState::Blocked, Some(Undone::Left)),
             };
             let is_done = matches!(state, TaskState::Executed | TaskState::Restored);
-            // What cannot be shown is told elsewhere, fails nothing and counts as nothing.
+            // What cannot be shown is reported elsewhere, fails nothing and counts as nothing.
             if undone.is_some() && part == Part::Aside {
                 continue;
             }

@@ -1,6 +1,6 @@
 //! What a study says of each item, and which items it says nothing of.
 //!
-//! Law: an item without an index has failed, or was not come to; it is no item on which nothing has an effect. What is
+//! Law: an item without an index has failed, or was not reached; it is no item on which nothing has an effect. What is
 //! said of all items together leaves it out and names it.
 
 use super::summary::{FailedEvaluation, Indices, PhaseKind, PhaseSummary, StudyItem};

@@ -28,7 +28,7 @@ impl Bootstrap {
         }
     }
 
-    /// Whether so many values have an interval.
+    /// Whether this number of values has an interval.
     pub(super) fn tells(&self, values: usize) -> bool {
         self.resamples >= 2 && values >= 2
     }

@@ -12,7 +12,7 @@ use super::interval::{Deviations, Reach, studentised};
 use super::{AnalyzeError, Bootstrap, Estimate, Tiles, check_outputs, falling, widest};
 use crate::sample::MoatDesign;
 
-/// From so many effects on a parameter has a rank: intervals of fewer hold the true value too rarely.
+/// The fewest effects with which a parameter has a rank: intervals of fewer hold the true value too rarely.
 pub const FEWEST_EFFECTS: usize = 8;
 
 /// What a parameter does to the output, per unit of its range.
@@ -128,13 +128,13 @@ pub fn pooled(
     let parameters = gathered
         .iter()
         .enumerate()
-        .map(|(position, effects)| told(effects, bootstrap, &mut reach, position as u64))
+        .map(|(position, effects)| summary(effects, bootstrap, &mut reach, position as u64))
         .collect();
     Ok(MoatIndices { parameters })
 }
 
 /// What is said of the effects of a parameter.
-fn told(effects: &Effects, bootstrap: &Bootstrap, reach: &mut Reach, sequence: u64) -> Effect {
+fn summary(effects: &Effects, bootstrap: &Bootstrap, reach: &mut Reach, sequence: u64) -> Effect {
     let count = effects.values.len() as f64;
     let mut spread = Spread::default();
     effects.values.iter().for_each(|&value| spread.add(value));

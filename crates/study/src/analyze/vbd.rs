@@ -27,7 +27,7 @@ use super::interval::{Reach, studentised};
 use super::{AnalyzeError, Bootstrap, Estimate, Tiles, check_outputs, falling, number, widest};
 use crate::sample::VbdDesign;
 
-/// From so many base points on parameters have ranks: intervals of fewer hold the true value too rarely.
+/// The fewest base points with which parameters have ranks: intervals of fewer hold the true value too rarely.
 pub const FEWEST_SAMPLES: usize = 64;
 
 /// What share of the variance a parameter has.
