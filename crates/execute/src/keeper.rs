@@ -170,3 +170,20 @@ impl Fetch for NothingKept {
         None
     }
 }
+
+/// A keeper as what the enactment may ask.
+pub(crate) struct AsRecall<'a>(pub(crate) &'a mut dyn Keeper);
+
+impl Recall for AsRecall<'_> {
+    fn known(&mut self, graph: &TaskGraph, tasks: &[TaskId]) -> Vec<bool> {
+        self.0.known(graph, tasks)
+    }
+
+    fn outputs(&mut self, graph: &TaskGraph, task: TaskId, recipe: &Recipe) -> Option<Outputs> {
+        self.0.outputs(graph, task, recipe)
+    }
+
+    fn equal(&mut self, graph: &TaskGraph, task: TaskId, target: &Recipe) {
+        self.0.equal(graph, task, target);
+    }
+}

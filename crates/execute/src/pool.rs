@@ -12,17 +12,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use headwater_enact::{Action, Enactment, OpenError, Outcome, Recall, Start, Time};
+use headwater_enact::{Action, Enactment, OpenError, Outcome, Start, Time};
 use headwater_graph::{
     Cancel, Context, Digest, Identity, Kind, Operation, Outputs, ReadFile, Recipe, Scalar,
-    Signature, TaskGraph, TaskId, Value,
+    Signature, TaskId, Value,
 };
 
 use crate::command::{Attempt, CommandRunner, CommandSettings};
 use crate::files::Scratch;
 use crate::folder::{FolderError, known_by_contents};
 use crate::held::{Held, speaks_of_files, spill, unspill, written_out};
-use crate::keeper::{Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, Ports};
+use crate::keeper::{AsRecall, Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, Ports};
 use crate::processor::Watch;
 use crate::watch::{Spoiled, Trouble};
 use crate::{native, spawn};
@@ -925,31 +925,17 @@ impl<'a> Shared<'a> {
         let graph = state.enactment.graph();
         let lost = state.session.held.holders(graph, reader, &is_spoiled);
         for task in lost {
-            garbage.extend(state.session.held.remove(task));
             self.lost(state, task);
+            // What is being written out stays until that is over.
+            if !state.enactment.coordinator().state(task).is_settled() {
+                garbage.extend(state.session.held.remove(task));
+            }
         }
     }
 
     /// Writes outputs to a file, unless they speak of files, whose places would be forgotten.
     fn spill(&self, task: TaskId, outputs: &Outputs) -> bool {
         !outputs.iter().any(speaks_of_files) && spill(&self.pool.scratch, task, outputs).is_ok()
-    }
-}
-
-/// A keeper as what the enactment may ask.
-struct AsRecall<'a>(&'a mut dyn Keeper);
-
-impl Recall for AsRecall<'_> {
-    fn known(&mut self, graph: &TaskGraph, tasks: &[TaskId]) -> Vec<bool> {
-        self.0.known(graph, tasks)
-    }
-
-    fn outputs(&mut self, graph: &TaskGraph, task: TaskId, recipe: &Recipe) -> Option<Outputs> {
-        self.0.outputs(graph, task, recipe)
-    }
-
-    fn equal(&mut self, graph: &TaskGraph, task: TaskId, target: &Recipe) {
-        self.0.equal(graph, task, target);
     }
 }
 

@@ -267,7 +267,6 @@ fn nor_does_a_task_of_a_user_without_rights() {
 }
 
 #[test]
-#[ignore = "now and then a run waits for ever while it makes a changed product again (`check` only)"]
 fn where_nothing_keeps_tasks_from_writing_what_was_written_to_is_made_again() {
     for user in users() {
         check_poison(user, &WAYS[3..]);

@@ -40,11 +40,13 @@ impl Coordinator {
                 graph.for_each_input_task(task, |input| readers[input.index()] += 1);
             }
             let mut absent = 0;
+            // What a running task reads may be made again meanwhile: the task has what it was given.
             let mut not_here = 0;
             graph.for_each_input_task(task, |input| {
                 let input = &self.slots[input.index()];
-                absent += u32::from(!matches!(input.state, State::Done | State::Known));
-                not_here += u32::from(input.presence != Presence::Here);
+                let made = matches!(input.state, State::Done | State::Known);
+                absent += u32::from(!made);
+                not_here += u32::from(made && input.presence != Presence::Here);
             });
             match slot.state {
                 State::Waiting => {
@@ -72,6 +74,9 @@ impl Coordinator {
                     problems.push(format!(
                         "{task} is ready, but is not offered or misses {absent}"
                     ));
+                }
+                State::Loading if absent > 0 => {
+                    problems.push(format!("{task} sends for {absent} that are not made"));
                 }
                 State::Running if not_here > 0 && !slot.took => {
                     problems.push(format!("{task} runs without an input"));

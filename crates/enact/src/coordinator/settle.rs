@@ -47,12 +47,7 @@ impl Coordinator {
                 slot.state = State::Waiting;
                 slot.missing = 1;
             }
-            Outcome::Busy => {
-                slot.state = State::Waiting;
-                slot.missing = 1;
-                self.delayed.push(Reverse((now + BUSY, task)));
-                self.inputs_may_leave(graph, task);
-            }
+            Outcome::Busy => self.pause(graph, task, now + BUSY),
             Outcome::Found => {
                 slot.presence = Presence::Stored;
                 let state = if slot.ran_before {
@@ -72,17 +67,35 @@ impl Coordinator {
                 let slot = &mut self.slots[task.index()];
                 if again && !self.stopped {
                     slot.attempts += 1;
-                    slot.state = State::Waiting;
-                    slot.missing = 1;
                     let due = now + self.options.backoff.pause(u32::from(slot.attempts));
-                    self.delayed.push(Reverse((due, task)));
-                    // What it reads may be written out while it waits.
-                    self.inputs_may_leave(graph, task);
+                    self.pause(graph, task, due);
                 } else {
                     self.fail(graph, task);
                 }
             }
         }
+    }
+
+    /// A task that ran is offered again after a pause, which is one of the things that it waits for. While it ran,
+    /// what it reads may have been lost: then it waits for that, too, or never runs.
+    fn pause(&mut self, graph: &TaskGraph, task: TaskId, due: Time) {
+        let (mut missing, mut failed) = (1, None);
+        graph.for_each_input_task(task, |input| match self.slots[input.index()].state {
+            State::Done | State::Known => {}
+            State::Failed | State::Blocked => failed = failed.or(Some(input)),
+            _ => missing += 1,
+        });
+        if let Some(failed) = failed {
+            let cause = self.causes.get(&failed).copied().unwrap_or(failed);
+            self.block(graph, task, cause);
+            return self.block_readers(graph, task, cause);
+        }
+        let slot = &mut self.slots[task.index()];
+        slot.state = State::Waiting;
+        slot.missing = missing;
+        self.delayed.push(Reverse((due, task)));
+        // What it reads may be written out while it waits.
+        self.inputs_may_leave(graph, task);
     }
 
     /// Whether a task that fails now is tried again.

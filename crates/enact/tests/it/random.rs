@@ -43,6 +43,7 @@ pub(crate) struct Hostility {
     pub(crate) fails: u64,
     pub(crate) loses: u64,
     pub(crate) refuses: u64,
+    pub(crate) spoils: u64,
 }
 
 /// What a driver saw.
@@ -54,6 +55,7 @@ pub(crate) struct Seen {
     pub(crate) spills: usize,
     pub(crate) found: usize,
     pub(crate) taken: usize,
+    pub(crate) spoiled: usize,
     pub(crate) peak: u64,
 }
 
@@ -85,6 +87,30 @@ fn pass_on(enactment: &mut Enactment, here: &mut BTreeSet<TaskId>) {
     released.iter().for_each(|task| {
         here.remove(task);
     });
+}
+
+/// Some of the inputs of `reader` turn out to be no longer what was made.
+fn spoil(
+    enactment: &mut Enactment,
+    recall: &mut dyn Recall,
+    reader: TaskId,
+    here: &mut BTreeSet<TaskId>,
+    dice: &mut Dice,
+) -> usize {
+    let mut spoiled = BTreeSet::new();
+    enactment.graph().for_each_input_task(reader, |input| {
+        if here.contains(&input) && dice.percent(70) {
+            spoiled.insert(input);
+        }
+    });
+    for task in &spoiled {
+        enactment.lost(*task, recall).unwrap();
+        let state = enactment.coordinator().state(*task);
+        if !matches!(state, State::Done | State::Known) {
+            here.remove(task);
+        }
+    }
+    spoiled.len()
 }
 
 /// Nobody but `reader` has to read the outputs of `task`.
@@ -189,6 +215,15 @@ pub(crate) fn drive(
                     enactment.finished(task, outcome, &[], now, recall).unwrap();
                     continue;
                 }
+                if losses > 0 && dice.percent(hostility.spoils) {
+                    // It cannot begin with what it was given.
+                    losses -= 1;
+                    now = now + Duration::from_millis(dice.below(40));
+                    let busy = Outcome::Busy;
+                    enactment.finished(task, busy, &[], now, recall).unwrap();
+                    seen.spoiled += spoil(enactment, recall, task, &mut here, dice);
+                    continue;
+                }
                 pending.push(Pending::Body(task));
                 if dice.percent(50) {
                     let mut inputs = Vec::new();
@@ -240,6 +275,11 @@ pub(crate) fn drive(
                     enactment
                         .finished(task, outcome, &outputs, now, recall)
                         .unwrap();
+                }
+                if losses > 0 && dice.percent(hostility.spoils) {
+                    // It has written to what it read.
+                    losses -= 1;
+                    seen.spoiled += spoil(enactment, recall, task, &mut here, dice);
                 }
             }
             Pending::Load(task) => {
@@ -485,6 +525,7 @@ struct Coverage {
     cut_off: usize,
     found: usize,
     taken: usize,
+    spoiled: usize,
 }
 
 fn play_workflow(seed: u64, coverage: &mut Coverage) {
@@ -506,6 +547,7 @@ fn play_workflow(seed: u64, coverage: &mut Coverage) {
         fails: [0, 0, 15][dice.below(3) as usize],
         loses: 50,
         refuses: 20,
+        spoils: [0, 20][dice.below(2) as usize],
     };
     let memory = |task: TaskId| u64::from(task.0 % 7);
     let seen = drive(&mut enactment, &mut recall, &memory, hostility, &mut dice);
@@ -523,6 +565,7 @@ fn play_workflow(seed: u64, coverage: &mut Coverage) {
     coverage.cut_off += usize::from(counts.cut_off > 0);
     coverage.found += usize::from(counts.found > 0);
     coverage.taken += usize::from(seen.taken > 0);
+    coverage.spoiled += usize::from(seen.spoiled > 0);
     coverage.errors += usize::from(!enactment.errors().is_empty());
     // A second time, some of it remembered.
     let graph = enactment.graph();
@@ -563,6 +606,7 @@ fn random_workflows_in_a_hostile_world() {
         coverage.cut_off,
         coverage.found,
         coverage.taken,
+        coverage.spoiled,
     ];
     assert!(rare.iter().all(|count| *count > 20), "{coverage:?}");
 }
@@ -584,7 +628,7 @@ proptest! {
         let wanted: Vec<TaskId> = ids.iter().rev().step_by(3).copied().collect();
         let mut enactment = Enactment::of_graph(graph, options);
         enactment.open_graph(&wanted, &mut recall).unwrap();
-        let hostility = Hostility { fails: 10, loses: 30, refuses: 30 };
+        let hostility = Hostility { fails: 10, loses: 30, refuses: 30, spoils: 20 };
         let memory = |task: TaskId| u64::from(task.0 % 5);
         let seen = drive(&mut enactment, &mut recall, &memory, hostility, &mut dice);
         check_end(&enactment, &seen);
