@@ -31,7 +31,7 @@ macro_rules! name_of_32_bytes {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.hex())
+                f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
             }
         }
 

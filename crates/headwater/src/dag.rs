@@ -49,7 +49,7 @@ pub use model::{
     Diagram, DiagramCounts, DiagramEdge, DiagramEnd, DiagramGroup, DiagramNode, EdgeKind, NodeKind,
 };
 pub use record::DiagramDetail;
-pub(crate) use record::{FEW, FEW_PAIRS, Part, note, note_sequence, run_diagram};
+pub(crate) use record::{FEW, FEW_PAIRS, Part, Tally, note, note_sequence, run_diagram, tally};
 pub(crate) use sequence::{
     SequenceCall, SequenceEdge, SequenceItem, grouped_sequence_diagram, sequence_diagram,
 };

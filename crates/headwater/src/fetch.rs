@@ -24,6 +24,23 @@ use crate::thrift::Habits;
 /// Encodings up to this size may be lists of files.
 const LIST: u64 = 4 << 20;
 
+/// Whether what is needed of a product can be brought back.
+#[derive(Debug, Clone)]
+pub(crate) enum Presence {
+    /// It cannot.
+    Gone,
+    /// It is in memory.
+    Stashed,
+    /// The store has it.
+    Stored(Arc<ProductRecord>),
+}
+
+impl Presence {
+    pub(crate) fn is_gone(&self) -> bool {
+        matches!(self, Presence::Gone)
+    }
+}
+
 /// Brings products back from a store.
 #[derive(Clone)]
 pub(crate) struct StoreFetcher {
@@ -118,7 +135,7 @@ impl StoreFetcher {
 
     /// For each recipe, whether the outputs that are needed can be brought back. One question for all. What was asked for
     /// by name stays to the end of the run.
-    pub(crate) fn present(&self, wanted: &[(Recipe, Ports)], by_name: bool) -> Vec<bool> {
+    pub(crate) fn present(&self, wanted: &[(Recipe, Ports)], by_name: bool) -> Vec<Presence> {
         let resolve = |(recipe, _): &(Recipe, Ports)| match self.stashed(recipe) {
             Ok(_) => (true, *recipe),
             Err(recipe) => (false, recipe),
@@ -143,6 +160,7 @@ impl StoreFetcher {
             }
             needs.push((stashed, whole, first..digests.len()));
         }
+        let mut records = records.into_iter();
         let here: Vec<bool> = self
             .store
             .paths(&digests)
@@ -152,10 +170,22 @@ impl StoreFetcher {
         if let Some(needs) = &self.needs {
             locked(needs).needs(&digests, by_name);
         }
-        let is_present = |(stashed, whole, objects): (bool, bool, std::ops::Range<usize>)| {
-            stashed || (whole && here[objects].iter().all(|here| *here))
+        let presence = |(stashed, whole, objects): (bool, bool, std::ops::Range<usize>)| {
+            let record = records.next().flatten();
+            match record.filter(|_| whole && here[objects].iter().all(|here| *here)) {
+                _ if stashed => Presence::Stashed,
+                Some(record) => Presence::Stored(record),
+                None => Presence::Gone,
+            }
         };
-        needs.into_iter().map(is_present).collect()
+        needs.into_iter().map(presence).collect()
+    }
+
+    /// An output of a product whose record is there; `None` where it cannot be brought back.
+    pub(crate) fn output(&self, record: &ProductRecord, port: u16) -> Option<Value> {
+        self.habits.read(&record.operation);
+        let output = record.outputs.get(usize::from(port));
+        output.and_then(|(_, output)| self.value(output))
     }
 
     /// One output of each of these products; `None` where it cannot be brought back. One question for all.
@@ -179,11 +209,7 @@ impl StoreFetcher {
         for ((place, recipe), record) in places.into_iter().zip(&recipes).zip(records) {
             let port = wanted[place].1;
             values[place] = match record {
-                Some(record) => {
-                    self.habits.read(&record.operation);
-                    let output = record.outputs.get(usize::from(port));
-                    output.and_then(|(_, output)| self.value(output))
-                }
+                Some(record) => self.output(&record, port),
                 // It may have been handed over just now.
                 None => {
                     (self.fetch(recipe, &Ports::default())).and_then(|found| found.output(port))

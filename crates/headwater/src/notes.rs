@@ -207,11 +207,29 @@ pub(crate) struct Round<'a> {
     pub(crate) others: &'a dyn Fn(&mut Visit<'_>),
 }
 
+/// Whoever is shown an output and the address of the task that makes it; says whether more are to be shown.
+pub(crate) type VisitOutput<'a> = dyn FnMut(String, String) -> bool + 'a;
+
+/// Whoever is shown an address, and the one that its task goes by.
+pub(crate) type VisitOther<'a> = dyn FnMut(String, String) + 'a;
+
+/// A part of a run in which nothing had to be done, and whose tasks are not at hand: what else tasks are called, and
+/// what makes the outputs.
+pub(crate) struct Recalled<'a> {
+    /// A graph that has everything from outside.
+    pub(crate) given: &'a TaskGraph,
+    /// Visits what else tasks are called, and what they are called.
+    pub(crate) others: &'a dyn Fn(&mut VisitOther<'_>),
+    /// Visits outputs, `name[index]`, and the tasks that make them.
+    pub(crate) outputs: &'a dyn Fn(&mut VisitOutput<'_>),
+}
+
 /// Writes the notes of a run, of its parts. What it noted before is replaced.
 pub(crate) fn write(
     store: &Store,
     run: &str,
     rounds: &[Round<'_>],
+    recalled: &[Recalled<'_>],
     current: &Path,
 ) -> io::Result<()> {
     let mut externals = BTreeMap::new();
@@ -219,6 +237,18 @@ pub(crate) fn write(
     let (mut shared, mut left) = (BTreeMap::new(), Vec::new());
     let mut outputs = Vec::new();
     let mut recipes = String::new();
+    for part in recalled {
+        (part.others)(&mut |other, address| drop(shared.insert(other, address)));
+        (part.outputs)(&mut |name, address| {
+            outputs.push((name, address));
+            outputs.len() < MOST_OUTPUTS
+        });
+        for task in part.given.ids() {
+            for (_, source) in part.given.inputs(task) {
+                collect(part.given, source, store, current, &mut externals);
+            }
+        }
+    }
     for Round {
         enactment,
         address,
@@ -246,7 +276,9 @@ pub(crate) fn write(
                 recipes.push('\n');
             }
         }
-        for requested in enactment.requested() {
+        // What a study looks at besides has a name that begins with a blank, and nobody asks for it.
+        let asked = enactment.requested().iter();
+        for requested in asked.filter(|requested| !requested.output.starts_with(' ')) {
             if outputs.len() < MOST_OUTPUTS
                 && let Some(task) = maker(graph, &requested.source)
             {
@@ -410,10 +442,19 @@ fn name(value: &Value, store: &Store, current: &Path) -> Option<String> {
 }
 
 fn table(rows: impl IntoIterator<Item = (String, String)>) -> String {
-    let cell = |text: String| text.replace(['\t', '\n', '\r'], " ");
-    rows.into_iter()
-        .map(|(left, right)| format!("{}\t{}\n", cell(left), cell(right)))
-        .collect()
+    let mut table = String::new();
+    let mut cell = |text: String, end: char| {
+        match text.contains(['\t', '\n', '\r']) {
+            true => table.push_str(&text.replace(['\t', '\n', '\r'], " ")),
+            false => table.push_str(&text),
+        }
+        table.push(end);
+    };
+    for (left, right) in rows {
+        cell(left, '\t');
+        cell(right, '\n');
+    }
+    table
 }
 
 fn read(store: &Store, run: &str, name: &str) -> Vec<(String, String)> {

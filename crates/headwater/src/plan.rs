@@ -9,9 +9,12 @@ use std::sync::Arc;
 
 use headwater_enact::{Enactment, Expander, OpenError, Options, State};
 use headwater_execute::{Keeper, Ports, Watched};
-use headwater_graph::{Diagnostic, Recipe, Records, Registry, StoredOutput, TaskId, decode};
+use headwater_graph::{
+    Diagnostic, ProductRecord, Recipe, Records, Registry, StoredOutput, TaskId, decode,
+};
 use headwater_remember::Store;
 
+use crate::fetch::Presence;
 use crate::keep::StoreKeeper;
 use crate::limits::machine_cores;
 use crate::load::Loaded;
@@ -335,6 +338,17 @@ pub(crate) fn recompute_lost(
     enactment: &mut Enactment,
     keeper: &mut StoreKeeper,
 ) -> Result<bool, Error> {
+    Ok(find_wanted(enactment, keeper)?.1)
+}
+
+/// Records of products by the tasks that they are of, in the order of these.
+pub(crate) type Found = Vec<(TaskId, Arc<ProductRecord>)>;
+
+/// The same; gives the records of those that are there besides.
+pub(crate) fn find_wanted(
+    enactment: &mut Enactment,
+    keeper: &mut StoreKeeper,
+) -> Result<(Found, bool), Error> {
     let wanted = wanted_products(enactment);
     let spoiled = keeper.take_spoiled();
     forget_lost(enactment, keeper, wanted, true, spoiled)
@@ -347,7 +361,7 @@ pub(crate) fn recompute_lost_inputs(
     keeper: &mut StoreKeeper,
 ) -> Result<bool, Error> {
     let read = read_products(enactment);
-    forget_lost(enactment, keeper, read, false, false)
+    Ok(forget_lost(enactment, keeper, read, false, false)?.1)
 }
 
 fn forget_lost(
@@ -356,7 +370,7 @@ fn forget_lost(
     products: Products,
     by_name: bool,
     spoiled: bool,
-) -> Result<bool, Error> {
+) -> Result<(Found, bool), Error> {
     // What was made in this run is there, unless somebody wrote to it.
     let is_known = |task: &TaskId| match enactment.coordinator().state(*task) {
         State::Known => true,
@@ -372,14 +386,18 @@ fn forget_lost(
         })
         .unzip();
     let present = keeper.eager_fetcher().present(&wanted, by_name);
-    let mut any = false;
-    for (task, present) in tasks.into_iter().zip(present) {
-        if !present {
-            enactment
-                .lost(task, keeper)
-                .map_err(|error| Error::Open(vec![error]))?;
-            any = true;
+    let (mut found, mut any) = (Found::new(), false);
+    for (task, presence) in tasks.into_iter().zip(present) {
+        match presence {
+            Presence::Stored(record) => found.push((task, record)),
+            Presence::Stashed => {}
+            Presence::Gone => {
+                enactment
+                    .lost(task, keeper)
+                    .map_err(|error| Error::Open(vec![error]))?;
+                any = true;
+            }
         }
     }
-    Ok(any)
+    Ok((found, any))
 }

@@ -4,6 +4,7 @@
 //! its cells.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -539,29 +540,31 @@ impl TraceRow<'_> {
         let _ = trace.line(&self.line());
     }
 
+    /// There may be a row for each of a million tasks that did not run, so it is put together in one text.
     fn line(&self) -> String {
-        let ran = match self.ran {
-            None => "0\t\t\t\t".to_owned(),
-            Some((execution, started)) => {
-                let peak = peak(execution);
-                format!(
-                    "{}\t{:.6}\t{:.6}\t{:.6}\t{peak}",
-                    execution.attempt,
-                    started.as_secs_f64(),
-                    execution.elapsed.as_secs_f64(),
-                    execution.usage.cpu.as_secs_f64(),
-                )
-            }
+        let mut line = String::with_capacity(192);
+        line.push_str(&cell(self.task));
+        line.push('\t');
+        line.push_str(self.state);
+        // Writing to a text does not fail.
+        let _ = match self.ran {
+            None => write!(line, "\t0\t\t\t\t\t"),
+            Some((execution, started)) => write!(
+                line,
+                "\t{}\t{:.6}\t{:.6}\t{:.6}\t{}\t",
+                execution.attempt,
+                started.as_secs_f64(),
+                execution.elapsed.as_secs_f64(),
+                execution.usage.cpu.as_secs_f64(),
+                peak(execution),
+            ),
         };
-        format!(
-            "{}\t{}\t{ran}\t{}\t{}\t{}\t{}",
-            cell(self.task),
-            self.state,
-            self.recipe,
-            cell(self.stage),
-            cell(self.operation),
-            cell(self.error)
-        )
+        let _ = write!(line, "{}", self.recipe);
+        for text in [self.stage, self.operation, self.error] {
+            line.push('\t');
+            line.push_str(&cell(text));
+        }
+        line
     }
 }
 

@@ -218,7 +218,7 @@ fn note(store: &Store, run: &str, prepared: &Prepared, current: &Path) {
         address: &address,
         others: &|visit| enactment.for_each_other_address(visit),
     };
-    let _ = notes::write(store, run, &[round], current);
+    let _ = notes::write(store, run, &[round], &[], current);
     let definition = |task| {
         let (stage, name) = enactment.definition(task)?;
         Some((stage, &**name))
@@ -228,7 +228,7 @@ fn note(store: &Store, run: &str, prepared: &Prepared, current: &Path) {
         definition: &definition,
         address: &address,
     };
-    let _ = dag::note(store, run, &prepared.loaded.workflow, &[], &[part]);
+    let _ = dag::note(store, run, &prepared.loaded.workflow, &[], &[part], &[]);
 }
 
 /// Folders of failed tasks are kept for so many runs that failed or were stopped.

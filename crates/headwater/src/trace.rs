@@ -36,7 +36,8 @@ impl Trace {
 
     /// Adds a line, given without its end.
     pub(crate) fn line(&mut self, line: &str) -> io::Result<()> {
-        writeln!(self.out, "{line}")?;
+        self.out.write_all(line.as_bytes())?;
+        self.out.write_all(b"\n")?;
         if self.written.elapsed() >= self.pause {
             self.flush()?;
         }

@@ -37,19 +37,20 @@ pub(crate) fn targets(
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM aliases)")?
         .query_row([], |row| row.get(0))?;
     if any {
-        let columns = "recipe, target";
+        let target = |row: &rusqlite::Row<'_>| Ok(<[u8; 32]>::try_from(row.get_ref(1)?.as_blob()?));
+        let found = |positions: &[usize], target: Result<[u8; 32], _>| {
+            if let Ok(target) = target.map(Recipe) {
+                targets.extend(positions.iter().map(|position| (*position, target)));
+            }
+            Ok(())
+        };
         find(
             connection,
             Table::Aliases,
-            columns,
+            "recipe, target",
             recipes,
-            |positions, row| {
-                if let Ok(target) = <[u8; 32]>::try_from(row.get_ref(1)?.as_blob()?) {
-                    let target = Recipe(target);
-                    targets.extend(positions.iter().map(|position| (*position, target)));
-                }
-                Ok(())
-            },
+            target,
+            found,
         )?;
     }
     Ok(targets)

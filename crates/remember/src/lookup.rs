@@ -12,6 +12,9 @@ use rusqlite::{Connection, Row};
 /// Fewer recipes than this are looked up by the index, whatever the size of the table.
 const MANY: usize = 2_000;
 
+/// By so many bits more it is told whether a prefix may be in a list.
+const MORE_BITS: u32 = 3;
+
 /// How many rows of a pass cost what one look-up costs.
 const ROWS_PER_LOOK_UP: usize = 8;
 
@@ -65,6 +68,14 @@ pub(crate) fn in_index_order(recipes: &[Recipe]) -> Vec<(i64, usize)> {
 struct Places {
     bits: u32,
     starts: Vec<u32>,
+    /// Whether there is any prefix that begins with some more bits: most that is not in the list is known by that.
+    any: Vec<u64>,
+}
+
+/// The first bits of a prefix, in the order of numbers with a sign.
+fn first_bits(prefix: i64, bits: u32) -> usize {
+    let unsigned = prefix.cast_unsigned() ^ (1 << 63);
+    (unsigned >> (64 - bits)) as usize
 }
 
 impl Places {
@@ -73,10 +84,12 @@ impl Places {
         let mut places = Places {
             bits,
             starts: vec![0; (1 << bits) + 1],
+            any: vec![0; (1 << (bits + MORE_BITS)) / 64 + 1],
         };
         for (prefix, _) in order {
-            let place = places.of(*prefix);
-            places.starts[place + 1] += 1;
+            places.starts[first_bits(*prefix, bits) + 1] += 1;
+            let place = first_bits(*prefix, bits + MORE_BITS);
+            places.any[place / 64] |= 1 << (place % 64);
         }
         for place in 0..1 << bits {
             places.starts[place + 1] += places.starts[place];
@@ -84,60 +97,62 @@ impl Places {
         places
     }
 
-    /// The first bits of a prefix, in the order of numbers with a sign.
-    fn of(&self, prefix: i64) -> usize {
-        let unsigned = prefix.cast_unsigned() ^ (1 << 63);
-        (unsigned >> (64 - self.bits)) as usize
+    /// Whether the list may have a prefix.
+    fn may_have(&self, prefix: i64) -> bool {
+        let place = first_bits(prefix, self.bits + MORE_BITS);
+        self.any[place / 64] >> (place % 64) & 1 == 1
     }
 
-    /// The part of the list that has a prefix.
-    fn with<'a>(&self, order: &'a [(i64, usize)], prefix: i64) -> &'a [(i64, usize)] {
-        let place = self.of(prefix);
-        let near = &order[self.starts[place] as usize..self.starts[place + 1] as usize];
-        let begin = near.partition_point(|(known, _)| *known < prefix);
-        let end = near.partition_point(|(known, _)| *known <= prefix);
-        &near[begin..end]
+    /// The part of the list that begins with the bits of a prefix.
+    fn near<'a>(&self, order: &'a [(i64, usize)], prefix: i64) -> &'a [(i64, usize)] {
+        let place = first_bits(prefix, self.bits);
+        &order[self.starts[place] as usize..self.starts[place + 1] as usize]
     }
 }
 
-/// Calls `found` with each row that has one of the recipes, and the positions of the recipe; returns the positions of
-/// the recipes that have none. The first of the columns is the recipe.
-pub(crate) fn find(
+/// The part of a sorted list that has a prefix.
+fn with_prefix(near: &[(i64, usize)], prefix: i64) -> &[(i64, usize)] {
+    let begin = near.partition_point(|(known, _)| *known < prefix);
+    let end = near.partition_point(|(known, _)| *known <= prefix);
+    &near[begin..end]
+}
+
+/// Calls `found` with what `read` makes of each row that has one of the recipes, and with the positions of the recipe;
+/// returns the positions of the recipes that have none. The first of the columns is the recipe.
+pub(crate) fn find<T>(
     connection: &Connection,
     table: Table,
     columns: &'static str,
     recipes: &[Recipe],
-    found: impl FnMut(&[usize], &Row<'_>) -> rusqlite::Result<()>,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    found: impl FnMut(&[usize], T) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<Vec<usize>> {
     let in_a_pass = recipes.len() >= MANY
         && table.rows(connection)? <= recipes.len().saturating_mul(ROWS_PER_LOOK_UP);
     match in_a_pass {
-        true => find_in_a_pass(connection, table, columns, recipes, found),
-        false => find_by_index(connection, table, columns, recipes, found),
+        true => find_in_a_pass(connection, table, columns, recipes, read, found),
+        false => find_by_index(connection, table, columns, recipes, read, found),
     }
 }
 
 /// What was asked for, and what of it was found.
-struct Asked<'a, F> {
+struct Asked<'a> {
     recipes: &'a [Recipe],
     is_found: Vec<bool>,
     positions: Vec<usize>,
-    found: F,
 }
 
-impl<'a, F: FnMut(&[usize], &Row<'_>) -> rusqlite::Result<()>> Asked<'a, F> {
-    fn new(recipes: &'a [Recipe], found: F) -> Asked<'a, F> {
+impl<'a> Asked<'a> {
+    fn new(recipes: &'a [Recipe]) -> Asked<'a> {
         Asked {
             recipes,
             is_found: vec![false; recipes.len()],
             positions: Vec::new(),
-            found,
         }
     }
 
-    /// Takes a row that has the prefix of some of the recipes.
-    fn take(&mut self, same_prefix: &[(i64, usize)], row: &Row<'_>) -> rusqlite::Result<()> {
-        let recipe = row.get_ref(0)?.as_blob()?;
+    /// The positions that a row answers, of those that have its prefix.
+    fn answered(&mut self, same_prefix: &[(i64, usize)], recipe: &[u8]) -> &[usize] {
         self.positions.clear();
         for (_, position) in same_prefix {
             if !self.is_found[*position] && self.recipes[*position].0 == recipe {
@@ -145,10 +160,7 @@ impl<'a, F: FnMut(&[usize], &Row<'_>) -> rusqlite::Result<()>> Asked<'a, F> {
                 self.positions.push(*position);
             }
         }
-        match self.positions.is_empty() {
-            true => Ok(()),
-            false => (self.found)(&self.positions, row),
-        }
+        &self.positions
     }
 
     fn absent(&self, order: &[(i64, usize)]) -> Vec<usize> {
@@ -159,22 +171,26 @@ impl<'a, F: FnMut(&[usize], &Row<'_>) -> rusqlite::Result<()>> Asked<'a, F> {
     }
 }
 
-fn find_by_index(
+fn find_by_index<T>(
     connection: &Connection,
     table: Table,
     columns: &'static str,
     recipes: &[Recipe],
-    found: impl FnMut(&[usize], &Row<'_>) -> rusqlite::Result<()>,
+    mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    mut found: impl FnMut(&[usize], T) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<Vec<usize>> {
     let name = table.name();
     let question = format!("SELECT {columns} FROM {name} WHERE prefix = ?");
     let mut statement = connection.prepare_cached(&question)?;
     let order = in_index_order(recipes);
-    let mut asked = Asked::new(recipes, found);
+    let mut asked = Asked::new(recipes);
     for same in order.chunk_by(|one, other| one.0 == other.0) {
         let mut rows = statement.query([same[0].0])?;
         while let Some(row) = rows.next()? {
-            asked.take(same, row)?;
+            let positions = asked.answered(same, row.get_ref(0)?.as_blob()?);
+            if !positions.is_empty() {
+                found(positions, read(row)?)?;
+            }
             if same.iter().all(|(_, position)| asked.is_found[*position]) {
                 break;
             }
@@ -183,12 +199,17 @@ fn find_by_index(
     Ok(asked.absent(&order))
 }
 
-fn find_in_a_pass(
+/// So many rows of a pass are looked for together: each is looked for in memory that lies anywhere, and a processor
+/// fetches for many of them at once what it would else wait for one by one.
+const TOGETHER: usize = 256;
+
+fn find_in_a_pass<T>(
     connection: &Connection,
     table: Table,
     columns: &'static str,
     recipes: &[Recipe],
-    found: impl FnMut(&[usize], &Row<'_>) -> rusqlite::Result<()>,
+    mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    mut found: impl FnMut(&[usize], T) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<Vec<usize>> {
     let name = table.name();
     let question = format!("SELECT {columns}, prefix FROM {name} ORDER BY rowid");
@@ -196,15 +217,43 @@ fn find_in_a_pass(
     let last = statement.column_count() - 1;
     let order = in_index_order(recipes);
     let places = Places::new(&order);
-    let mut asked = Asked::new(recipes, found);
+    let mut asked = Asked::new(recipes);
     let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let same = places.with(&order, row.get(last)?);
-        if !same.is_empty() {
-            asked.take(same, row)?;
+    let mut batch: Vec<(i64, Recipe, T)> = Vec::with_capacity(TOGETHER);
+    let mut near: Vec<&[(i64, usize)]> = Vec::with_capacity(TOGETHER);
+    loop {
+        while batch.len() < TOGETHER
+            && let Some(row) = rows.next()?
+        {
+            let prefix = row.get(last)?;
+            // A row whose recipe is damaged has none of those that are asked for.
+            if places.may_have(prefix)
+                && let Ok(recipe) = <[u8; 32]>::try_from(row.get_ref(0)?.as_blob()?)
+            {
+                batch.push((prefix, Recipe(recipe), read(row)?));
+            }
+        }
+        if batch.is_empty() {
+            return Ok(asked.absent(&order));
+        }
+        near.clear();
+        near.extend(batch.iter().map(|row| places.near(&order, row.0)));
+        for ((prefix, ..), near) in batch.iter().zip(&mut near) {
+            *near = with_prefix(near, *prefix);
+        }
+        let seen = near.iter().filter_map(|same| same.first());
+        // Reading one bit of each brings all of them.
+        let touched = seen.fold(0, |bits, (_, position)| {
+            bits ^ asked.recipes[*position].0[0]
+        });
+        std::hint::black_box(touched);
+        for ((_, recipe, read), same) in batch.drain(..).zip(&near) {
+            let positions = asked.answered(same, &recipe.0);
+            if !positions.is_empty() {
+                found(positions, read)?;
+            }
         }
     }
-    Ok(asked.absent(&order))
 }
 
 #[cfg(test)]
@@ -263,16 +312,17 @@ mod tests {
                 .collect();
             for in_a_pass in [false, true] {
                 let mut found = BTreeMap::new();
-                let gather = |positions: &[usize], row: &Row<'_>| {
+                let gather = |positions: &[usize], time: i64| {
                     for position in positions {
-                        assert!(found.insert(*position, row.get(1)?).is_none());
+                        assert!(found.insert(*position, time).is_none());
                     }
                     Ok(())
                 };
+                let time = |row: &Row<'_>| row.get(1);
                 let columns = "recipe, time";
                 let absent = match in_a_pass {
-                    true => find_in_a_pass(&connection, Table::Aliases, columns, &recipes, gather),
-                    false => find_by_index(&connection, Table::Aliases, columns, &recipes, gather),
+                    true => find_in_a_pass(&connection, Table::Aliases, columns, &recipes, time, gather),
+                    false => find_by_index(&connection, Table::Aliases, columns, &recipes, time, gather),
                 };
                 let absent = absent.unwrap();
                 prop_assert_eq!(&found, &expected);
@@ -292,7 +342,8 @@ mod tests {
             Table::Aliases,
             "recipe",
             &many,
-            |positions, _| {
+            |_| Ok(()),
+            |positions, ()| {
                 calls += 1;
                 assert_eq!(positions.len(), MANY);
                 Ok(())

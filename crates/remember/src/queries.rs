@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use headwater_graph::{ProductRecord, Recipe, StoreError};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::aliases::Alias;
 use crate::database::Database;
@@ -270,28 +270,24 @@ impl Store {
         database.read(|connection| {
             let mut names = Names::new();
             let mut answer = vec![None; recipes.len()];
+            let read = |row: &Row<'_>| {
+                let target = <[u8; 32]>::try_from(row.get_ref(1)?.as_blob()?).ok();
+                Ok((target, row.get::<_, i64>(2)?, row.get(3)?))
+            };
+            let found = |positions: &[usize], (target, run, time): (Option<[u8; 32]>, i64, i64)| {
+                let run = name(connection, &mut names, run)?;
+                for position in positions {
+                    answer[*position] = target.zip(run.clone()).map(|(target, run)| Alias {
+                        recipe: recipes[*position],
+                        target: Recipe(target),
+                        run,
+                        time,
+                    });
+                }
+                Ok(())
+            };
             let columns = "recipe, target, run, time";
-            find(
-                connection,
-                Table::Aliases,
-                columns,
-                recipes,
-                |positions, row| {
-                    let target = <[u8; 32]>::try_from(row.get_ref(1)?.as_blob()?);
-                    let run = name(connection, &mut names, row.get(2)?)?;
-                    let time = row.get(3)?;
-                    for position in positions {
-                        answer[*position] =
-                            target.ok().zip(run.clone()).map(|(target, run)| Alias {
-                                recipe: recipes[*position],
-                                target: Recipe(target),
-                                run,
-                                time,
-                            });
-                    }
-                    Ok(())
-                },
-            )?;
+            find(connection, Table::Aliases, columns, recipes, read, found)?;
             Ok(answer)
         })
     }

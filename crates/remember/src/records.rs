@@ -26,15 +26,17 @@ pub(crate) use crate::lookup::prefix;
 use crate::lookup::{Table, find, in_index_order};
 use crate::store::{Mode, Store};
 
-/// Calls `found` with the row of each product that one of the recipes is, or is an alias of, and their positions; the
-/// columns are those named, of which the first is the recipe. A product may come twice: for its recipe, and for aliases.
-fn find_products(
+/// Calls `found` with what is read of each product that one of the recipes is, or is an alias of, and their positions;
+/// the columns are those named, of which the first is the recipe. A product may come twice: for its recipe, and for aliases.
+fn find_products<T>(
     connection: &Connection,
     columns: &'static str,
     recipes: &[Recipe],
-    mut found: impl FnMut(&[usize], &rusqlite::Row<'_>) -> rusqlite::Result<()>,
+    mut read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+    mut found: impl FnMut(&[usize], T) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
-    let absent = find(connection, Table::Products, columns, recipes, &mut found)?;
+    let table = Table::Products;
+    let absent = find(connection, table, columns, recipes, &mut read, &mut found)?;
     if absent.is_empty() {
         return Ok(());
     }
@@ -44,11 +46,12 @@ fn find_products(
         .map(|(at, target)| (absent[at], target))
         .unzip();
     let mut of_product = Vec::new();
-    find(connection, Table::Products, columns, &targets, |at, row| {
+    let found = |at: &[usize], read: T| {
         of_product.clear();
         of_product.extend(at.iter().map(|at| positions[*at]));
-        found(&of_product, row)
-    })?;
+        found(&of_product, read)
+    };
+    find(connection, table, columns, &targets, read, found)?;
     Ok(())
 }
 
@@ -265,29 +268,51 @@ impl Found {
         connection: &Connection,
         row: &rusqlite::Row<'_>,
     ) -> rusqlite::Result<Option<ProductRecord>> {
-        let Some(recipe) = own_recipe(row)? else {
-            return Ok(None);
-        };
-        let record = record(connection, &mut self.names, row)?;
-        if record.is_none() {
-            self.damaged.push((recipe, row.get(1)?));
-        }
-        Ok(record)
+        read(connection, &mut self.names, &mut self.damaged, row)
     }
 
-    /// Answers at these positions with the record in a row.
+    /// Answers with the products that recipes are, and, if `by_alias`, with those that they are equal to.
     fn take(
         &mut self,
-        positions: &[usize],
         connection: &Connection,
-        row: &rusqlite::Row<'_>,
+        recipes: &[Recipe],
+        by_alias: bool,
     ) -> rusqlite::Result<()> {
-        let record = self.read(connection, row)?.map(Arc::new);
-        for position in positions {
-            self.answer[*position].clone_from(&record);
+        let Found {
+            answer,
+            damaged,
+            names,
+        } = self;
+        let read =
+            |row: &rusqlite::Row<'_>| Ok(read(connection, names, damaged, row)?.map(Arc::new));
+        let found = |positions: &[usize], record: Option<Arc<ProductRecord>>| {
+            for position in positions {
+                answer[*position].clone_from(&record);
+            }
+            Ok(())
+        };
+        match by_alias {
+            true => find_products(connection, COLUMNS, recipes, read, found),
+            false => find(connection, Table::Products, COLUMNS, recipes, read, found).map(|_| ()),
         }
-        Ok(())
     }
+}
+
+/// The record in a row; one that is damaged is noted as such.
+fn read(
+    connection: &Connection,
+    names: &mut Names,
+    damaged: &mut Vec<(Recipe, i64)>,
+    row: &rusqlite::Row<'_>,
+) -> rusqlite::Result<Option<ProductRecord>> {
+    let Some(recipe) = own_recipe(row)? else {
+        return Ok(None);
+    };
+    let record = record(connection, names, row)?;
+    if record.is_none() {
+        damaged.push((recipe, row.get(1)?));
+    }
+    Ok(record)
 }
 
 /// Records that nobody shares; those that several share are copied.
@@ -366,10 +391,8 @@ impl Store {
                 recipes.sort_unstable();
                 recipes.dedup();
                 ask_again(database, |connection| {
-                    let mut found = Found::new(0);
-                    find(connection, Table::Products, COLUMNS, &recipes, |_, row| {
-                        found.read(connection, row).map(|_| ())
-                    })?;
+                    let mut found = Found::new(recipes.len());
+                    found.take(connection, &recipes, false)?;
                     Ok(found)
                 })?;
             }
@@ -384,9 +407,7 @@ impl Store {
     ) -> Result<Vec<Option<Arc<ProductRecord>>>, StoreError> {
         let answer = self.mended(|connection| {
             let mut found = Found::new(recipes.len());
-            find_products(connection, COLUMNS, recipes, |positions, row| {
-                found.take(positions, connection, row)
-            })?;
+            found.take(connection, recipes, true)?;
             Ok(found)
         })?;
         Ok(answer.unwrap_or_else(|| vec![None; recipes.len()]))
@@ -399,21 +420,19 @@ impl Store {
         };
         database.read(|connection| {
             let mut answer = vec![None; recipes.len()];
-            find_products(
-                connection,
-                "recipe, wall, cpu",
-                recipes,
-                |positions, row| {
-                    let number = |column| {
-                        Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)?.cast_unsigned())
-                    };
-                    let (wall, cpu) = (number(1)?, number(2)?);
-                    for position in positions {
-                        answer[*position] = Some(Times { wall, cpu });
-                    }
-                    Ok(())
-                },
-            )?;
+            let times = |row: &rusqlite::Row<'_>| {
+                let number =
+                    |column| Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)?.cast_unsigned());
+                let (wall, cpu) = (number(1)?, number(2)?);
+                Ok(Times { wall, cpu })
+            };
+            let found = |positions: &[usize], times: Times| {
+                for position in positions {
+                    answer[*position] = Some(times);
+                }
+                Ok(())
+            };
+            find_products(connection, "recipe, wall, cpu", recipes, times, found)?;
             Ok(answer)
         })
     }
@@ -426,13 +445,13 @@ impl Store {
         };
         database.read(|connection| {
             let mut answer = vec![None; recipes.len()];
-            find_products(connection, "recipe", recipes, |positions, row| {
-                let product = own_recipe(row)?;
+            let found = |positions: &[usize], product: Option<Recipe>| {
                 for position in positions {
                     answer[*position] = product;
                 }
                 Ok(())
-            })?;
+            };
+            find_products(connection, "recipe", recipes, own_recipe, found)?;
             Ok(answer)
         })
     }
@@ -444,8 +463,9 @@ impl Store {
         };
         database.read(|connection| {
             let mut numbers = BTreeSet::new();
-            find_products(connection, "recipe, run", recipes, |_, row| {
-                numbers.insert(row.get::<_, i64>(1)?);
+            let run = |row: &rusqlite::Row<'_>| row.get::<_, i64>(1);
+            find_products(connection, "recipe, run", recipes, run, |_, run| {
+                numbers.insert(run);
                 Ok(())
             })?;
             let mut names = Names::new();
@@ -548,13 +568,7 @@ impl Records for Store {
     fn equal(&self, keys: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError> {
         let answer = self.mended(|connection| {
             let mut found = Found::new(keys.len());
-            find(
-                connection,
-                Table::Products,
-                COLUMNS,
-                keys,
-                |positions, row| found.take(positions, connection, row),
-            )?;
+            found.take(connection, keys, false)?;
             // Of several the latest: that its bytes are still there is likeliest.
             let question =
                 format!("SELECT {COLUMNS} FROM products WHERE content = ? ORDER BY id DESC");

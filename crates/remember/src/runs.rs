@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use headwater_graph::{Recipe, StoreError};
-use rusqlite::{Connection, OptionalExtension, Params, Row};
+use rusqlite::{Connection, OptionalExtension, Params, Row, Statement};
 
 use crate::store::Store;
 
@@ -293,10 +293,21 @@ impl Store {
                     "SELECT coalesce(max(position) + 1, 0) FROM run_tasks WHERE run = ?",
                 )?
                 .query_row([number], |row| row.get(0))?;
-            let mut insert =
-                transaction.prepare_cached("INSERT INTO run_tasks VALUES (?, ?, ?, ?, ?, ?, ?)")?;
-            for (position, task) in (first..).zip(tasks) {
-                insert.execute(task_row(number, position, task))?;
+            let (together, rest) = tasks.as_chunks::<TOGETHER>();
+            let mut insert = transaction.prepare_cached(INSERT_TOGETHER)?;
+            let mut position = first;
+            for tasks in together {
+                let mut place = 1;
+                for task in tasks {
+                    bind(&mut insert, &mut place, number, position, task)?;
+                    position += 1;
+                }
+                insert.raw_execute()?;
+            }
+            let mut insert = transaction.prepare_cached(INSERT)?;
+            for (position, task) in (position..).zip(rest) {
+                bind(&mut insert, &mut 1, number, position, task)?;
+                insert.raw_execute()?;
             }
             Ok(true)
         })?;
@@ -412,6 +423,38 @@ pub(crate) fn from_row(row: &Row<'_>, offset: usize) -> rusqlite::Result<Option<
         outputs: path(10)?,
         command: command.split_terminator('\0').map(str::to_owned).collect(),
     }))
+}
+
+/// So many tasks are listed by one statement: a list may have a million.
+const TOGETHER: usize = 16;
+
+/// The statement that lists one task, and the one that lists [`TOGETHER`].
+const INSERT: &str = "INSERT INTO run_tasks VALUES (?, ?, ?, ?, ?, ?, ?)";
+const INSERT_TOGETHER: &str = "
+INSERT INTO run_tasks VALUES
+    (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?),
+    (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?),
+    (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?),
+    (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?)
+";
+
+/// Gives a task to a statement, from a place on.
+fn bind(
+    insert: &mut Statement<'_>,
+    place: &mut usize,
+    run: i64,
+    position: i64,
+    task: &RunTask,
+) -> rusqlite::Result<()> {
+    insert.raw_bind_parameter(*place, run)?;
+    insert.raw_bind_parameter(*place + 1, position)?;
+    insert.raw_bind_parameter(*place + 2, &task.address)?;
+    insert.raw_bind_parameter(*place + 3, &task.recipe.0[..])?;
+    insert.raw_bind_parameter(*place + 4, task.state as i64)?;
+    insert.raw_bind_parameter(*place + 5, task.started.cast_signed())?;
+    insert.raw_bind_parameter(*place + 6, task.wall.cast_signed())?;
+    *place += 7;
+    Ok(())
 }
 
 /// The row of a task in `run_tasks`.

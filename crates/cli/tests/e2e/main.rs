@@ -39,6 +39,7 @@ mod samples;
 mod security;
 mod sequence;
 mod study;
+mod study_again;
 mod study_plan;
 mod study_record;
 mod study_run;

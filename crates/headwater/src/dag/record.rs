@@ -9,7 +9,7 @@ use std::io;
 use std::sync::Arc;
 
 use headwater_enact::Enactment;
-use headwater_graph::{Source, TaskId, Workflow};
+use headwater_graph::{Source, Stage, TaskId, Workflow};
 use headwater_remember::{RunRecord, RunTask, Store, TaskState};
 use serde::{Deserialize, Serialize};
 
@@ -68,15 +68,34 @@ pub(crate) struct Part<'a> {
     pub(crate) address: &'a dyn Fn(TaskId) -> String,
 }
 
-/// Notes the diagram of a run of a workflow, of whose parameters a study varies some. What it noted before is replaced.
+/// How many tasks of a part have which definition, and how often they read from which. It can be kept, and counts then
+/// as the part does, if that is too large to be drawn task by task.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    /// By node of the diagram of the workflow.
+    tasks: Vec<u64>,
+    /// By node, whether the engine added tasks of its own.
+    helpers: Vec<bool>,
+    /// From, to, how often.
+    edges: Vec<(u32, u32, u64)>,
+}
+
+/// Counts the tasks of a part of a run of a workflow.
+pub(crate) fn tally(workflow: &Workflow, part: &Part<'_>) -> Tally {
+    Counted::new(workflow).part(part).0
+}
+
+/// Notes the diagram of a run of a workflow, of whose parameters a study varies some, from its parts and from what was
+/// counted of others. What it noted before is replaced.
 pub(crate) fn note(
     store: &Store,
     run: &str,
     workflow: &Workflow,
     varied: &[Arc<str>],
     parts: &[Part<'_>],
+    others: &[&Tally],
 ) -> io::Result<()> {
-    write(store, run, &noted(workflow, varied, parts))
+    write(store, run, &noted(workflow, varied, parts, others))
 }
 
 /// Notes the diagrams of a run that a sequence of calls made: its operations, and where there are few enough calls
@@ -116,50 +135,88 @@ fn write(store: &Store, run: &str, noted: &Noted) -> io::Result<()> {
 /// No node.
 const NOWHERE: u32 = u32::MAX;
 
-fn noted(workflow: &Workflow, varied: &[Arc<str>], parts: &[Part<'_>]) -> Noted {
-    let mut diagram = workflow_diagram(workflow, varied);
-    let first = first_tasks(workflow);
-    let names: Vec<HashMap<&str, usize>> = (workflow.stages.iter())
-        .map(|stage| {
+/// Where the definitions of a workflow stand in its diagram.
+struct Counted<'a> {
+    first: Vec<usize>,
+    names: Vec<HashMap<&'a str, usize>>,
+    nodes: usize,
+}
+
+impl<'a> Counted<'a> {
+    fn new(workflow: &'a Workflow) -> Counted<'a> {
+        let positions = |stage: &'a Stage| {
             let tasks = stage.tasks.iter().enumerate();
-            tasks
-                .map(|(position, task)| (&*task.name, position))
-                .collect()
-        })
-        .collect();
-    let mut tasks = vec![0_u64; diagram.nodes.len()];
-    let mut helpers = vec![false; diagram.nodes.len()];
-    let mut edges: HashMap<(u32, u32), u64> = HashMap::new();
-    // By part and task: the node of its definition.
-    let mut homes: Vec<Vec<u32>> = Vec::with_capacity(parts.len());
-    for part in parts {
+            tasks.map(|(at, task)| (&*task.name, at)).collect()
+        };
+        Counted {
+            first: first_tasks(workflow),
+            names: workflow.stages.iter().map(positions).collect(),
+            nodes: workflow_diagram(workflow, &[]).nodes.len(),
+        }
+    }
+
+    /// What a part has, and by task the node of its definition.
+    fn part(&self, part: &Part<'_>) -> (Tally, Vec<u32>) {
         let graph = part.enactment.graph();
         let home = |task: TaskId| {
             let (stage, name) = (part.definition)(task)?;
-            let position = names.get(stage)?.get(name)?;
-            u32::try_from(first[stage] + position).ok()
+            let position = self.names.get(stage)?.get(name)?;
+            u32::try_from(self.first[stage] + position).ok()
         };
         let home: Vec<u32> = graph
             .ids()
             .map(|task| home(task).unwrap_or(NOWHERE))
             .collect();
+        let mut tally = Tally {
+            tasks: vec![0; self.nodes],
+            helpers: vec![false; self.nodes],
+            edges: Vec::new(),
+        };
+        let mut edges: HashMap<(u32, u32), u64> = HashMap::new();
         for task in graph.ids().filter(|task| home[task.index()] != NOWHERE) {
             let to = home[task.index()];
             // Helpers of the engine are drawn, but not counted.
-            match part.enactment.graph().operation_at(task).signature.implicit {
-                true => helpers[to as usize] = true,
-                false => tasks[to as usize] += 1,
+            match graph.operation_at(task).signature.implicit {
+                true => tally.helpers[to as usize] = true,
+                false => tally.tasks[to as usize] += 1,
             }
             makers(part.enactment, &home, task, &mut |maker| {
                 *edges.entry((home[maker.index()], to)).or_default() += 1;
             });
         }
-        homes.push(home);
+        tally.edges = (edges.into_iter())
+            .map(|((from, to), count)| (from, to, count))
+            .collect();
+        tally.edges.sort_unstable();
+        (tally, home)
+    }
+}
+
+fn noted(workflow: &Workflow, varied: &[Arc<str>], parts: &[Part<'_>], others: &[&Tally]) -> Noted {
+    let mut diagram = workflow_diagram(workflow, varied);
+    let counted = Counted::new(workflow);
+    // By part and task: the node of its definition.
+    let (tallies, homes): (Vec<Tally>, Vec<Vec<u32>>) =
+        parts.iter().map(|part| counted.part(part)).unzip();
+    let mut tasks = vec![0_u64; diagram.nodes.len()];
+    let mut helpers = vec![false; diagram.nodes.len()];
+    let mut edges: HashMap<(u32, u32), u64> = HashMap::new();
+    for tally in tallies.iter().chain(others.iter().copied()) {
+        for (sum, count) in tasks.iter_mut().zip(&tally.tasks) {
+            *sum += count;
+        }
+        for (any, helper) in helpers.iter_mut().zip(&tally.helpers) {
+            *any |= helper;
+        }
+        for (from, to, count) in &tally.edges {
+            *edges.entry((*from, *to)).or_default() += count;
+        }
     }
     let total = tasks.iter().sum::<u64>();
+    let is_empty = parts.is_empty() && others.is_empty();
     let each = (total <= FEW as u64 && total > 0).then(|| each(&diagram, parts, &homes));
     for ((node, tasks), helper) in diagram.nodes.iter_mut().zip(tasks).zip(helpers) {
-        if node.kind == NodeKind::Task && !parts.is_empty() && (tasks > 0 || !helper) {
+        if node.kind == NodeKind::Task && !is_empty && (tasks > 0 || !helper) {
             node.tasks = Some(tasks);
         }
     }

@@ -27,6 +27,7 @@ use super::executor::{Executor, Folders, Round};
 use super::options::SequenceOptions;
 use super::pending::{Change, Pending};
 use super::record::Recording;
+use crate::fetch::Presence;
 use crate::fetch::StoreFetcher;
 use crate::keep::StoreKeeper;
 use crate::run::{Places, told_damage};
@@ -484,11 +485,11 @@ impl Engine {
             Some(remembering) if !tasks.is_empty() => {
                 remembering.keeper.eager_fetcher().present(&asked, true)
             }
-            _ => vec![false; tasks.len()],
+            _ => vec![Presence::Gone; tasks.len()],
         };
         let pure = |task: TaskId| self.enactment.graph().operation_at(task).signature.pure;
         let missing = tasks.into_iter().zip(present);
-        let missing = missing.filter(|(task, present)| !present && pure(*task));
+        let missing = missing.filter(|(task, presence)| presence.is_gone() && pure(*task));
         let mut missing: Vec<TaskId> = missing.map(|(task, _)| task).collect();
         missing.sort_unstable();
         missing.dedup();

@@ -136,6 +136,19 @@ impl Costing {
         self.source != CostSource::Counts
     }
 
+    /// What a forecast is made from, in words; `None` where nothing was measured.
+    pub(super) fn in_words(&self) -> Option<String> {
+        match &self.source {
+            CostSource::Counts => None,
+            CostSource::Remembered { executions, .. } => {
+                let s = if *executions == 1 { "" } else { "s" };
+                Some(format!(
+                    "{executions} remembered execution{s}, on inputs of any size"
+                ))
+            }
+        }
+    }
+
     /// Where they come from.
     pub(super) fn source(&self) -> &CostSource {
         &self.source

@@ -22,7 +22,7 @@ use crate::deliver::Deliverer;
 const NAMED: usize = 4;
 
 /// What a reference is asked for as: no output has a blank in its name.
-fn asked_as(made: &MadeReference) -> Arc<str> {
+pub(super) fn asked_as(made: &MadeReference) -> Arc<str> {
     format!(" {}", made.input).into()
 }
 
@@ -68,7 +68,7 @@ pub(super) fn blank(open: &Open, ended: &Ended, registry: &Registry) -> Vec<Made
 }
 
 /// Whether a value is an image or an array without any difference in it.
-fn shows_nothing(value: &Value) -> bool {
+pub(super) fn shows_nothing(value: &Value) -> bool {
     match value {
         Value::Image(image) => is_even(&image.array),
         Value::Array(array) => is_even(array),

@@ -7,15 +7,17 @@
 //! What a task is worth is the processor time that it took to make it, now or when it was remembered. All that is asked
 //! for, less what was spent on making it here, is what was saved; so a run and the same run again agree on the sum.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_enact::{Counts, State};
-use headwater_graph::{Recipe, TaskId};
+use headwater_graph::{Index, Operation, Recipe, TaskId};
 use headwater_remember::{RunTask, Store, TaskState};
 
-use super::names::StepName;
+use super::names::{Names, StepName};
+use super::noted::NotedRound;
 use super::round::{Ended, Ran};
 use super::summary::{TaskFacts, Timeline};
 use crate::Error;
@@ -60,6 +62,40 @@ struct Row {
     unknown: usize,
 }
 
+impl Row {
+    fn is_of(&mut self, operation: &Arc<str>, version: &Arc<str>) {
+        if !Arc::ptr_eq(&self.operation.0, operation) {
+            self.operation = (Arc::clone(operation), Arc::clone(version));
+        }
+    }
+}
+
+/// What a task that was asked for is worth: nanoseconds of processor time.
+#[derive(Debug, Clone, Copy)]
+enum Worth {
+    Known(u64),
+    /// What making this product of an earlier run took.
+    Equal(Recipe),
+    Unknown,
+}
+
+/// A task of a round, and what became of it.
+struct Seen {
+    recipe: Recipe,
+    row: usize,
+    /// Step and set, which together are an address.
+    at: (u32, u32),
+    state: TaskState,
+    undone: Option<Undone>,
+    /// How many sets and items ask for it.
+    asked: usize,
+    /// No set asks for it.
+    is_reference: bool,
+    worth: Worth,
+    /// When it began and how long it took, in nanoseconds.
+    ran: (u64, u64),
+}
+
 /// What became of the tasks.
 #[derive(Debug, Default)]
 pub(super) struct Book {
@@ -80,32 +116,48 @@ pub(super) struct Book {
     pub(super) tasks: Vec<RunTask>,
     /// The rows of these.
     task_rows: Vec<usize>,
-    by_address: HashMap<String, usize>,
+    /// The steps of all rounds, numbered.
+    steps: BTreeMap<(usize, Arc<str>, Index), u32>,
+    /// By step and set, which together are an address.
+    by_place: HashMap<(u32, u32), usize>,
 }
 
 impl Book {
-    fn row(&mut self, ended: &Ended, step: &StepName) -> usize {
+    /// By step its row and its number; rows come in the order of the steps of an instance.
+    fn places(&mut self, names: &Names) -> Vec<Option<(usize, u32)>> {
+        let steps = names.steps.iter();
+        steps
+            .map(|step| step.as_ref().map(|step| self.place(names, step)))
+            .collect()
+    }
+
+    fn place(&mut self, names: &Names, step: &StepName) -> (usize, u32) {
+        let next = self.steps.len() as u32;
+        let key = (step.stage, Arc::clone(&step.task), step.index.clone());
+        let number = *self.steps.entry(key).or_insert(next);
         let key = (step.stage, Arc::clone(&step.task));
         if let Some(row) = self.places.get(&key) {
-            return *row;
+            return (*row, number);
         }
         self.places.insert(key, self.rows.len());
         self.rows.push(Row {
-            stage: ended.names.stage(step.stage).to_string(),
+            stage: names.stage(step.stage).to_string(),
             task: step.task.to_string(),
             ..Row::default()
         });
-        self.rows.len() - 1
+        (self.rows.len() - 1, number)
     }
 
     /// Takes in a round.
     pub(super) fn round(&mut self, ended: &Ended, part: Part) {
         let graph = ended.enactment.graph();
         let coordinator = ended.enactment.coordinator();
-        // Rows come in the order of the steps of an instance.
-        for step in ended.names.steps.iter().flatten() {
-            self.row(ended, step);
-        }
+        let places = self.places(&ended.names);
+        let place_of = |task: TaskId| {
+            let at = ended.names.place(task)?;
+            places[at.step as usize].map(|(row, step)| (row, (step, at.set)))
+        };
+        self.reserve(graph.len());
         let ran: HashMap<TaskId, Ran> = ended.ran.iter().map(|ran| (ran.task, *ran)).collect();
         let nanoseconds = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(0);
         for ran in ended.ran.iter() {
@@ -115,13 +167,10 @@ impl Book {
         let mut fresh = Vec::new();
         for task in graph.ids() {
             let signature = &graph.operation_at(task).signature;
-            let Some(step) = ended.names.step(task).filter(|_| !signature.implicit) else {
+            let Some((place, at)) = place_of(task).filter(|_| !signature.implicit) else {
                 continue;
             };
-            let place = self.places[&(step.stage, Arc::clone(&step.task))];
-            let row = &mut self.rows[place];
-            row.operation = (Arc::clone(&signature.name), Arc::clone(&signature.version));
-            let recipe = graph.recipe(task);
+            self.rows[place].is_of(&signature.name, &signature.version);
             let (state, undone) = match coordinator.state(task) {
                 State::Done if coordinator.is_restored(task) => (TaskState::Restored, None),
                 State::Done => (TaskState::Executed, None),
@@ -134,77 +183,36 @@ impl Book {
                 State::Blocked => (TaskState::Blocked, Some(Undone::Blocked)),
                 _ => (TaskState::Blocked, Some(Undone::Left)),
             };
-            let is_done = matches!(state, TaskState::Executed | TaskState::Restored);
             // What cannot be shown is reported elsewhere, fails nothing and counts as nothing.
             if undone.is_some() && part == Part::Aside {
                 continue;
             }
-            let asked = match part {
-                Part::Sets => ended.asks[task.index()] as usize,
-                Part::Aside => 0,
+            let product = ended.enactment.stored_as(task);
+            let remembered = || ended.remembered_cpu.get(task.index()).copied().flatten();
+            let worth = match self.made.get(&product).copied().or_else(remembered) {
+                Some(cpu) => Worth::Known(cpu),
+                None if state == TaskState::CutOff => Worth::Equal(product),
+                None => Worth::Unknown,
             };
-            let is_seen = self.seen.contains(&recipe);
-            let alone = !is_seen && (ended.names.is_reference(task) || part == Part::Aside);
-            row.planned += asked + usize::from(alone);
-            if undone.is_none() {
-                let asked = asked + usize::from(alone);
-                let product = ended.enactment.stored_as(task);
-                let remembered = || ended.remembered_cpu.get(task.index()).copied().flatten();
-                match self.made.get(&product).copied().or_else(remembered) {
-                    Some(cpu) => row.worth += u128::from(cpu) * asked as u128,
-                    None if state == TaskState::CutOff => self.equal.push((place, asked, product)),
-                    None => row.unknown += asked,
-                }
-                let made = self.made.get(&recipe).filter(|_| is_done);
-                row.made += made.map_or(0, |cpu| u128::from(*cpu));
-            }
-            let why = |why| (place, why, asked);
-            // What an earlier round told of is not told again, as not run by a later one.
-            let is_told = matches!(state, TaskState::Reused | TaskState::CutOff) && is_seen;
-            if is_seen {
-                let failed_before = self.undone.get_mut(&recipe).and_then(Vec::pop).is_some();
-                match (undone, failed_before) {
-                    (Some(undone), true) => {
-                        self.undone.entry(recipe).or_default().push(why(undone));
-                    }
-                    (None, true) => {
-                        row.executed += usize::from(is_done);
-                        row.cut_off += usize::from(state == TaskState::CutOff);
-                    }
-                    // Its bytes were not kept, and something new needs them.
-                    (_, false) => self.recomputed += usize::from(is_done),
-                }
-            } else {
-                row.distinct += 1;
-                row.executed += usize::from(is_done);
-                row.cut_off += usize::from(state == TaskState::CutOff);
-                if let Some(undone) = undone {
-                    self.undone.entry(recipe).or_default().push(why(undone));
-                }
-                fresh.push(recipe);
-            }
-            if undone == Some(Undone::Left) || is_told {
-                continue;
-            }
-            let (started, wall) = ran.get(&task).map_or((0, 0), |ran| {
+            let ran = ran.get(&task).map_or((0, 0), |ran| {
                 (nanoseconds(ran.started), nanoseconds(ran.elapsed))
             });
-            let address = ended.names.address(&ended.enactment, task);
-            let told = RunTask {
-                address: address.clone(),
-                recipe,
+            let seen = Seen {
+                recipe: graph.recipe(task),
+                row: place,
+                at,
                 state,
-                started,
-                wall,
+                undone,
+                asked: match part {
+                    Part::Sets => ended.asks[task.index()] as usize,
+                    Part::Aside => 0,
+                },
+                is_reference: ended.names.is_reference(task) || part == Part::Aside,
+                worth,
+                ran,
             };
-            match self.by_address.get(&address) {
-                Some(place) => self.tasks[*place] = told,
-                None => {
-                    self.by_address.insert(address, self.tasks.len());
-                    self.tasks.push(told);
-                    self.task_rows.push(place);
-                }
-            }
+            let address = || ended.names.address(&ended.enactment, task);
+            self.take(&seen, address, &mut fresh);
         }
         // Where nothing is remembered, a task of a later round is another one.
         if ended.remembers {
@@ -212,13 +220,146 @@ impl Book {
         }
         self.recomputed += ended.enactment.counts().recomputed;
         for ran in &ended.ran {
-            if let Some(step) = ended.names.step(ran.task) {
-                let row = self.places[&(step.stage, Arc::clone(&step.task))];
+            if let Some((row, _)) = place_of(ran.task) {
                 self.rows[row].spent += ran.elapsed;
                 self.rows[row].cpu += ran.cpu;
                 self.ran.push((row, ran.started, ran.elapsed));
             }
         }
+    }
+
+    fn reserve(&mut self, tasks: usize) {
+        self.by_place.reserve(tasks);
+        self.tasks.reserve(tasks);
+        self.task_rows.reserve(tasks);
+    }
+
+    /// Takes in a round of which everything was remembered, and whose tasks are those of a note.
+    pub(super) fn recall(
+        &mut self,
+        noted: &NotedRound,
+        names: &Names,
+        operations: &[&Arc<Operation>],
+    ) {
+        let places = self.places(names);
+        self.reserve(noted.tasks.len());
+        let mut fresh = Vec::with_capacity(noted.tasks.len());
+        for (task, noted) in (0..).map(TaskId).zip(&noted.tasks) {
+            let step = noted.place.step as usize;
+            let Some((row, number)) = places[step] else {
+                continue;
+            };
+            let signature = &operations[step].signature;
+            self.rows[row].is_of(&signature.name, &signature.version);
+            let seen = Seen {
+                recipe: noted.recipe,
+                row,
+                at: (number, noted.place.set),
+                state: TaskState::Reused,
+                undone: None,
+                asked: noted.asks as usize,
+                is_reference: names.is_reference(task),
+                worth: noted.cpu.map_or(Worth::Unknown, Worth::Known),
+                ran: (0, 0),
+            };
+            let address = || names.own(task).unwrap_or_default();
+            self.take(&seen, address, &mut fresh);
+        }
+        self.seen.extend(fresh);
+    }
+
+    /// Takes in a task.
+    fn take(&mut self, task: &Seen, address: impl FnOnce() -> String, fresh: &mut Vec<Recipe>) {
+        let Seen {
+            recipe,
+            state,
+            undone,
+            asked,
+            ..
+        } = *task;
+        let row = &mut self.rows[task.row];
+        let is_done = matches!(state, TaskState::Executed | TaskState::Restored);
+        let is_seen = self.seen.contains(&recipe);
+        let alone = usize::from(!is_seen && task.is_reference);
+        row.planned += asked + alone;
+        if undone.is_none() {
+            let asked = asked + alone;
+            match task.worth {
+                Worth::Known(cpu) => row.worth += u128::from(cpu) * asked as u128,
+                Worth::Equal(product) => self.equal.push((task.row, asked, product)),
+                Worth::Unknown => row.unknown += asked,
+            }
+            let made = self.made.get(&recipe).filter(|_| is_done);
+            row.made += made.map_or(0, |cpu| u128::from(*cpu));
+        }
+        let why = |why| (task.row, why, asked);
+        // What an earlier round told of is not told again, as not run by a later one.
+        let is_told = matches!(state, TaskState::Reused | TaskState::CutOff) && is_seen;
+        if is_seen {
+            let failed_before = self.undone.get_mut(&recipe).and_then(Vec::pop).is_some();
+            match (undone, failed_before) {
+                (Some(undone), true) => {
+                    self.undone.entry(recipe).or_default().push(why(undone));
+                }
+                (None, true) => {
+                    row.executed += usize::from(is_done);
+                    row.cut_off += usize::from(state == TaskState::CutOff);
+                }
+                // Its bytes were not kept, and something new needs them.
+                (_, false) => self.recomputed += usize::from(is_done),
+            }
+        } else {
+            row.distinct += 1;
+            row.executed += usize::from(is_done);
+            row.cut_off += usize::from(state == TaskState::CutOff);
+            if let Some(undone) = undone {
+                self.undone.entry(recipe).or_default().push(why(undone));
+            }
+            fresh.push(recipe);
+        }
+        if undone == Some(Undone::Left) || is_told {
+            return;
+        }
+        let told = RunTask {
+            address: address(),
+            recipe,
+            state,
+            started: task.ran.0,
+            wall: task.ran.1,
+        };
+        match self.by_place.entry(task.at) {
+            Entry::Occupied(known) => self.tasks[*known.get()] = told,
+            Entry::Vacant(free) => {
+                free.insert(self.tasks.len());
+                self.tasks.push(told);
+                self.task_rows.push(task.row);
+            }
+        }
+    }
+
+    /// By task of a round what making its product took, in nanoseconds of processor time, where that is known.
+    pub(super) fn processor_times(
+        &self,
+        ended: &Ended,
+        store: &Store,
+    ) -> Result<Vec<Option<u64>>, Error> {
+        let products = ended.enactment.graph().ids();
+        let products = products.map(|task| (task, ended.enactment.stored_as(task)));
+        let mut times: Vec<Option<u64>> = Vec::with_capacity(ended.asks.len());
+        let mut asked = Vec::new();
+        for (task, product) in products {
+            let remembered = || ended.remembered_cpu.get(task.index()).copied().flatten();
+            let known = self.made.get(&product).copied().or_else(remembered);
+            if known.is_none() {
+                asked.push((task, product));
+            }
+            times.push(known);
+        }
+        let recipes: Vec<Recipe> = asked.iter().map(|(_, product)| *product).collect();
+        for ((task, _), found) in asked.iter().zip(store.times(&recipes)?) {
+            times[task.index()] = found.map(|times| times.cpu);
+        }
+        Ok(times)
     }
 
     /// Says by stage what became of the tasks of the rounds so far.

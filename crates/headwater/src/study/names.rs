@@ -3,6 +3,7 @@
 //! Law: a task has the address of the first place that asks for it, `stage.task[set-index]`: the number of the parameter
 //! set is the first position of every index path. What only references need has `default` in the place of the number.
 
+use std::fmt::Write;
 use std::sync::Arc;
 
 use headwater_enact::{BlueprintStage, Enactment};
@@ -19,7 +20,7 @@ pub(super) struct StepName {
     /// The name of the task in it.
     pub(super) task: Arc<str>,
     /// Which instance of the stage.
-    index: Index,
+    pub(super) index: Index,
 }
 
 /// What tasks are called.
@@ -81,6 +82,11 @@ impl Names {
         &self.stages[stage]
     }
 
+    /// Where a task stands.
+    pub(super) fn place(&self, task: TaskId) -> Option<Place> {
+        self.places.get(task.index()).copied()
+    }
+
     /// The step that a task is of, if somebody wrote it down.
     pub(super) fn step(&self, task: TaskId) -> Option<&StepName> {
         let place = self.places.get(task.index())?;
@@ -93,24 +99,32 @@ impl Names {
         place.is_some_and(|place| place.set == REFERENCE)
     }
 
-    fn own(&self, task: TaskId) -> Option<String> {
+    /// Where tasks stand besides.
+    pub(super) fn shared(&self) -> &[(Place, TaskId)] {
+        &self.shared
+    }
+
+    /// The address of a task that somebody wrote down.
+    pub(super) fn own(&self, task: TaskId) -> Option<String> {
         self.address_at(self.places.get(task.index())?)
     }
 
     fn address_at(&self, place: &Place) -> Option<String> {
         let step = self.steps[place.step as usize].as_ref()?;
-        let set = match place.set {
-            REFERENCE => "default".to_owned(),
-            set => set.to_string(),
+        let stage = &self.stages[step.stage];
+        let mut address = String::with_capacity(stage.len() + step.task.len() + 16);
+        address.push_str(stage);
+        address.push('.');
+        address.push_str(&step.task);
+        let _ = match place.set {
+            REFERENCE => write!(address, "[default"),
+            set => write!(address, "[{set}"),
         };
-        let index = match step.index.0.is_empty() {
-            true => set,
-            false => format!("{set}-{}", step.index),
-        };
-        Some(format!(
-            "{}.{}[{index}]",
-            self.stages[step.stage], step.task
-        ))
+        if !step.index.0.is_empty() {
+            let _ = write!(address, "-{}", step.index);
+        }
+        address.push(']');
+        Some(address)
     }
 
     /// The address of a task; one that the engine added (reading a file) goes by the first task that it is for.

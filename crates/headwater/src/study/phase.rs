@@ -17,7 +17,7 @@ use headwater_study::sample::MoatDesign;
 use super::answer::{Values, answer, at_prefix};
 use super::assemble::{Assembled, Cut, assemble};
 use super::buckets::longest_chain;
-use super::costs::{CostSource, Costing};
+use super::costs::Costing;
 use super::course::courses;
 use super::design::{self, Design};
 use super::doubt;
@@ -25,8 +25,10 @@ use super::facts::{Book, Part};
 use super::instances::{Instances, Varied};
 use super::load::Study;
 use super::names::Names;
-use super::open::Open;
+use super::noted;
+use super::open::{MadeReference, Open};
 use super::plan::{misfit, refuse_too_many};
+use super::recall::RecalledRound;
 use super::round::{Cell, Ended, Evaluation, Ground, Ran};
 use super::shared::{LookedUp, Shared};
 use super::summary::{
@@ -191,13 +193,30 @@ pub(super) struct Phase {
     pub(super) first_set: usize,
 }
 
+/// A round of a phase.
+pub(super) struct Round {
+    /// Its sets.
+    pub(super) varied: Varied,
+    /// The number of its first set in the phase, and in the study.
+    pub(super) first: usize,
+    pub(super) first_set: usize,
+    /// It is the first of the study.
+    pub(super) is_first: bool,
+    /// It has all sets of the phase.
+    pub(super) is_whole: bool,
+}
+
 /// A phase that has ended.
 pub(super) struct EndedPhase {
     pub(super) summary: PhaseSummary,
     /// The sets that were evaluated.
     pub(super) varied: Varied,
-    /// Its rounds.
+    /// Its rounds that were run.
     pub(super) rounds: Vec<Ended>,
+    /// Those of which everything was remembered, and known beforehand.
+    pub(super) recalled: Vec<RecalledRound>,
+    /// References that show nothing, where it is the first phase.
+    pub(super) blank: Vec<MadeReference>,
     pub(super) forecast: Option<ForecastFacts>,
 }
 
@@ -265,12 +284,12 @@ impl Site<'_> {
         requests.filter_map(cell).collect()
     }
 
-    /// Merges the instances of these sets.
-    fn share(&self, varied: &Varied) -> Result<Shared<'_>, Error> {
+    /// The instances of these sets.
+    fn instances(&self, varied: &Varied) -> Result<Instances, Error> {
         let instances = Instances::new(&self.open.graph, &self.open.blueprint, varied)
             .map_err(|unfit| misfit(self.study, &unfit))?;
         refuse_too_many(self.study, &instances)?;
-        Ok(Shared::new(instances, self.open))
+        Ok(instances)
     }
 
     fn assemble(
@@ -297,12 +316,8 @@ impl Site<'_> {
         costing: &Costing,
         look_up: impl FnOnce() -> Result<LookedUp, Error>,
     ) -> Result<Option<ForecastFacts>, Error> {
-        let from = match costing.source() {
-            CostSource::Counts => return Ok(None),
-            CostSource::Remembered { executions, .. } => {
-                let s = if *executions == 1 { "" } else { "s" };
-                format!("{executions} remembered execution{s}, on inputs of any size")
-            }
+        let Some(from) = costing.in_words() else {
+            return Ok(None);
         };
         let found = look_up()?;
         let weights = shared.weights(costing, &found);
@@ -354,6 +369,8 @@ impl Site<'_> {
             held: false,
         });
         let mut rounds: Vec<Ended> = Vec::new();
+        let mut recalled: Vec<RecalledRound> = Vec::new();
+        let mut blank = Vec::new();
         let mut values: Values = vec![Vec::new(); items];
         let mut failed = Vec::new();
         let mut place = 0;
@@ -362,38 +379,54 @@ impl Site<'_> {
             let varied = prefix.varied(&phase.studied);
             // What earlier rounds have evaluated is there, or failed; a round has the sets beyond.
             let first = values.first().map_or(0, Vec::len);
-            let shared = self.share(&varied.from(first))?;
-            let is_first = place == 0 && phase.number.0 == 1 && keeper.is_some();
-            let costing = Costing::new(&shared.operations, self.ground.store)?;
-            let cut = self.division.cut(&shared, &costing)?;
-            let mut assembled = self.assemble(&shared, phase.first_set + first, &cut)?;
-            if let Some(keeper) = keeper.as_deref_mut().filter(|_| is_first) {
-                forecast = match varied.sets < phase.design.sets() {
-                    true => self.foresee(phase, &costing)?,
-                    false => self.forecast(&shared, &costing, || {
-                        Ok(look_up(&shared, &assembled, keeper))
-                    })?,
-                };
-            }
-            let cells = self.cells(&assembled, first);
-            if place == 0 && phase.number.0 == 1 {
-                let looked_at = doubt::references(self.open, &shared.instances, &assembled);
-                assembled.requested.extend(looked_at);
-            }
-            self.ground.progress.round(items * varied.sets);
-            let names = Names::new(&self.loaded.workflow, self.open.stages(), &shared.instances);
-            drop(shared);
-            let ended = self
-                .ground
-                .run(assembled, names, &cells, keeper.as_deref_mut())?;
-            book.round(&ended, Part::Sets);
-            self.ground.settle(book);
+            let round = Round {
+                varied: varied.from(first),
+                first,
+                first_set: phase.first_set + first,
+                is_first: place == 0 && phase.number.0 == 1,
+                is_whole: varied.sets == phase.design.sets(),
+            };
             for item in &mut values {
                 item.resize(varied.sets, None);
             }
-            self.read_off(&ended, &cells, phase, &mut values, &mut failed);
+            self.ground.progress.round(items * varied.sets);
+            let instances = self.instances(&round.varied)?;
+            let key = noted::key(
+                &self.loaded.workflow,
+                self.open,
+                &round.varied,
+                round.first_set,
+            );
+            let known = keeper.as_deref();
+            let known = known.and_then(|keeper| self.recall(&key, &instances, &round, keeper));
+            let stopped = match known {
+                Some(known) => {
+                    if round.is_first {
+                        forecast = self.foresee_nothing(phase, &instances, &round)?;
+                    }
+                    self.tell_recalled(&known, &instances, book);
+                    known.read_off(&mut values);
+                    recalled.push(known);
+                    self.ground.stop.is_stopping()
+                }
+                None => {
+                    let ran =
+                        self.run_round(phase, instances, &round, book, keeper.as_deref_mut())?;
+                    let (ended, cells, foreseen) = ran;
+                    self.read_off(&ended, &cells, phase, &mut values, &mut failed);
+                    if keeper.is_some() {
+                        self.note(&key, &ended, &cells, (first, &values), book);
+                    }
+                    if round.is_first {
+                        forecast = foreseen;
+                        blank = doubt::blank(self.open, &ended, self.ground.registry);
+                    }
+                    let stopped = self.ground.is_over(&ended);
+                    rounds.push(ended);
+                    stopped
+                }
+            };
             place += 1;
-            let stopped = self.ground.is_over(&ended);
             // A prefix of which a part is missing decides nothing.
             if let Some(rule) = rule.as_mut().filter(|_| !stopped) {
                 let (found, widest) =
@@ -404,10 +437,6 @@ impl Site<'_> {
                     && rule.reached.is_some_and(|reached| reached <= rule.ci);
             }
             let held = rule.is_some_and(|rule| rule.held);
-            if is_first && forecast.is_none() && varied.sets == phase.design.sets() {
-                forecast = ended.foreseen(&cells, self.division.workers);
-            }
-            rounds.push(ended);
             if held || stopped || place == prefixes.len() {
                 break varied;
             }
@@ -459,17 +488,62 @@ impl Site<'_> {
             convergence,
             values,
         };
+        blank.extend(recalled.iter_mut().flat_map(RecalledRound::take_blank));
         Ok(EndedPhase {
             summary,
             varied,
             rounds,
+            recalled,
+            blank,
             forecast,
         })
     }
 
+    /// Runs a round. Gives what came of it, its evaluations, and what could be foreseen.
+    fn run_round(
+        &self,
+        phase: &Phase,
+        instances: Instances,
+        round: &Round,
+        book: &mut Book,
+        mut keeper: Option<&mut StoreKeeper>,
+    ) -> Result<(Ended, Vec<Cell>, Option<ForecastFacts>), Error> {
+        let shared = Shared::new(instances, self.open);
+        let costing = Costing::new(&shared.operations, self.ground.store)?;
+        let cut = self.division.cut(&shared, &costing)?;
+        let mut assembled = self.assemble(&shared, round.first_set, &cut)?;
+        let is_foreseen = round.is_first && keeper.is_some();
+        let mut forecast = match keeper.as_deref_mut().filter(|_| round.is_first) {
+            None => None,
+            Some(_) if !round.is_whole => self.foresee(phase, &costing)?,
+            Some(keeper) => self.forecast(&shared, &costing, || {
+                Ok(look_up(&shared, &assembled, keeper))
+            })?,
+        };
+        let cells = self.cells(&assembled, round.first);
+        if round.is_first {
+            let looked_at = doubt::references(self.open, &shared.instances, &assembled);
+            assembled.requested.extend(looked_at);
+        }
+        let names = Names::new(&self.loaded.workflow, self.open.stages(), &shared.instances);
+        drop(shared);
+        let ended = self.ground.run(assembled, names, &cells, keeper)?;
+        book.round(&ended, Part::Sets);
+        self.ground.settle(book);
+        if is_foreseen && forecast.is_none() && round.is_whole {
+            forecast = ended.foreseen(&cells, self.division.workers);
+        }
+        Ok((ended, cells, forecast))
+    }
+
     /// What a study will take whose first round has a part of its sets, as far as that can be told before.
-    fn foresee(&self, phase: &Phase, costing: &Costing) -> Result<Option<ForecastFacts>, Error> {
-        let whole = self.share(&phase.design.varied(&phase.studied))?;
+    pub(super) fn foresee(
+        &self,
+        phase: &Phase,
+        costing: &Costing,
+    ) -> Result<Option<ForecastFacts>, Error> {
+        let whole = self.instances(&phase.design.varied(&phase.studied))?;
+        let whole = Shared::new(whole, self.open);
         self.forecast(&whole, costing, || {
             LookedUp::new(&whole, &self.open.graph, self.ground.store)
         })

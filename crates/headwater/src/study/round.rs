@@ -23,7 +23,7 @@ use crate::deliver::Deliverer;
 use crate::fetch::StoreFetcher;
 use crate::keep::StoreKeeper;
 use crate::keep::{Stash, locked};
-use crate::plan::{recompute_lost, recompute_lost_inputs};
+use crate::plan::{Found, find_wanted, recompute_lost, recompute_lost_inputs};
 use crate::progress::{
     MORE_FAIL, MOST_NEWS, MemorySnapshot, News, SeenFailure, StageSnapshot, TraceRow, outcome, why,
 };
@@ -377,11 +377,11 @@ impl Ground<'_> {
                     .open_stages(wanted, requested, occurrences, keeper)
                     .map_err(open)?;
                 remembered_cpu = keeper.take_processor_times();
-                recompute_lost(&mut enactment, keeper)?;
+                let (found, _) = find_wanted(&mut enactment, keeper)?;
                 while self.limited_disk && recompute_lost_inputs(&mut enactment, keeper)? {}
                 fetcher = keeper.resting_fetcher();
                 pool.files = Some(Arc::new(keeper.resting_fetcher()));
-                let known = self.tell_known(&enactment, cells, &fetcher);
+                let known = self.tell_known(&enactment, cells, &fetcher, &found);
                 locked(&listener.heard).values = known;
                 to_do = work_to_do(&enactment);
                 // Where nothing is to do, nothing can get lost by it.
@@ -448,22 +448,36 @@ impl Ground<'_> {
         })
     }
 
-    /// Tells the values that are remembered, and gives them.
+    /// Tells the values that are remembered, and gives them. The records of most have been found.
     fn tell_known(
         &self,
         enactment: &Enactment,
         cells: &[Cell],
         fetcher: &StoreFetcher,
+        found: &Found,
     ) -> HashMap<(TaskId, u16), Value> {
         let is_known = |cell: &&Cell| match &cell.source {
             Source::Product { task, .. } => enactment.coordinator().state(*task) == State::Known,
             _ => false,
         };
-        let known = || cells.iter().filter(is_known);
+        let record = |source: &Source| match source {
+            Source::Product { task, port } => {
+                let at = found.binary_search_by_key(task, |(task, _)| *task).ok()?;
+                Some((&found[at].1, *port))
+            }
+            _ => None,
+        };
+        let known: Vec<&Cell> = cells.iter().filter(is_known).collect();
+        let elsewhere = known.iter().map(|cell| &cell.source);
+        let elsewhere = elsewhere.filter(|source| record(source).is_none());
         let mut deliverer = Deliverer::new(Path::new(""), self.registry, fetcher);
-        let values = deliverer.values(enactment, known().map(|cell| &cell.source));
-        let mut heard = HashMap::new();
-        for (cell, value) in known().zip(values) {
+        let mut others = deliverer.values(enactment, elsewhere).into_iter();
+        let mut heard = HashMap::with_capacity(known.len());
+        for cell in known {
+            let value = match record(&cell.source) {
+                Some((record, port)) => fetcher.output(record, port),
+                None => others.next().flatten(),
+            };
             if let (Some(value), Source::Product { task, port }) = (value, &cell.source) {
                 if let Some(number) = number(&value) {
                     self.progress.value(cell.set, cell.item, number);

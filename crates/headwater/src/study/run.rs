@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use headwater_enact::{Counts, DataSet, Enactment, Options};
+use headwater_enact::{Counts, DataSet, Enactment, Options, Requested};
 use headwater_execute::{PoolError, Stop, Watched};
 use headwater_flow::Method;
 use headwater_graph::{OutputBinding, Recipe, Registry, Scalar, TaskId, Value};
@@ -26,6 +26,7 @@ use super::live::StudyProgress;
 use super::load::{Study, StudyData};
 use super::open::{MadeReference, Open, open_for};
 use super::phase::{self, Bucketing, Division, EndedPhase, Site, StudyReuse};
+use super::recall::RecalledRound;
 use super::round::{Ended, Ground};
 use super::summary::{Extremes, StudyExample, StudyFacts, StudyItem, StudySummary};
 use super::{doubt, objective, write};
@@ -235,7 +236,7 @@ pub fn run_study(
         // Notes are for explanations; a run does not fail for want of one.
         let _ = notes::write_study(&store, &run, study.name());
         let _ = store.note_versions(&loaded.versions);
-        let _ = dag::note(&store, &run, &loaded.workflow, &varied(&study), &[]);
+        let _ = dag::note(&store, &run, &loaded.workflow, &varied(&study), &[], &[]);
     }
     let places = Places::new(&store, &run, read_only);
     let base = record
@@ -312,6 +313,8 @@ pub fn run_study(
     for ended in phases.iter_mut().flat_map(|phase| &mut phase.rounds) {
         errors.extend(ended.trouble.take().map(|error| error.to_string()));
     }
+    // Where nothing is remembered there is nothing to explain either.
+    let is_noted = !read_only && division.remembers();
     let finish = || -> Result<(StudySummary, Vec<PathBuf>), Error> {
         let mut notes = std::mem::take(&mut told);
         notes.extend(about_examples);
@@ -335,10 +338,8 @@ pub fn run_study(
             failures.extend(found.into_iter().map(|(_, failed)| failed));
         }
         book.trace(&mut crate::keep::locked(&ground.trace));
-        // Where nothing is remembered there is nothing to explain either.
-        if !read_only && division.remembers() {
-            note(&store, &run, &subject, rounds(), current);
-            store.put_run_tasks(&run, &book.tasks)?;
+        if is_noted {
+            note(&store, &run, &subject, &open, &phases, current);
         }
         let (delivered, said) = write::delivered(&loaded.registry, &delivered, &phases, &folder)?;
         notes.extend(said);
@@ -386,7 +387,18 @@ pub fn run_study(
         }
         Ok((summary, files))
     };
-    let (summary, files) = finish().inspect_err(|_| failed(counts))?;
+    // The list of tasks may be long: it is written beside everything else.
+    let finished = std::thread::scope(|threads| {
+        let list = || store.put_run_tasks(&run, &book.tasks);
+        let list = is_noted.then(|| threads.spawn(list));
+        let finished = finish();
+        match list.map(std::thread::ScopedJoinHandle::join) {
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            Some(Ok(Err(unlisted))) => finished.and(Err(unlisted.into())),
+            Some(Ok(Ok(()))) | None => finished,
+        }
+    });
+    let (summary, files) = finished.inspect_err(|_| failed(counts))?;
     if request.outputs.is_none() {
         link_last(&folder);
     }
@@ -567,10 +579,8 @@ fn evaluate(
         division,
     };
     let (phases, unfit) = phases(&site, design, book, keeper.as_deref_mut())?;
-    let first = phases.first().and_then(|phase| phase.rounds.first());
-    let blank = first.map_or_else(Vec::new, |round| {
-        doubt::blank(&open, round, ground.registry)
-    });
+    let blank = phases.first().map(|phase| phase.blank.clone());
+    let blank = blank.unwrap_or_default();
     let kept = match phases.as_slice() {
         [screen, _] => doubt::about_kept(study, &screen.summary),
         _ => Vec::new(),
@@ -645,14 +655,35 @@ fn varied(study: &Study) -> Vec<Arc<str>> {
 }
 
 /// Notes what explanations and drawings need of all rounds; a run does not fail for want of a note.
-fn note<'a>(
+fn note(
     store: &Store,
     run: &str,
     subject: &Subject<'_>,
-    rounds: impl Iterator<Item = &'a Ended>,
+    open: &Open,
+    phases: &[EndedPhase],
     current: &Path,
 ) {
-    let rounds: Vec<&Ended> = rounds.collect();
+    let rounds: Vec<&Ended> = phases.iter().flat_map(|phase| &phase.rounds).collect();
+    let recalled: Vec<&RecalledRound> = phases.iter().flat_map(|phase| &phase.recalled).collect();
+    let items: Vec<&Requested> = (open.items.iter())
+        .map(|position| &open.blueprint.requested[*position])
+        .collect();
+    let known: Vec<_> = recalled
+        .iter()
+        .map(|round| {
+            let others = |visit: &mut notes::VisitOther<'_>| round.for_each_other_address(visit);
+            let outputs = |visit: &mut notes::VisitOutput<'_>| round.for_each_output(&items, visit);
+            (others, outputs)
+        })
+        .collect();
+    let known: Vec<notes::Recalled<'_>> = known
+        .iter()
+        .map(|(others, outputs)| notes::Recalled {
+            given: &open.graph,
+            others,
+            outputs,
+        })
+        .collect();
     let addresses: Vec<_> = rounds
         .iter()
         .map(|ended| |task: TaskId| ended.names.address(&ended.enactment, task))
@@ -675,7 +706,7 @@ fn note<'a>(
             others,
         })
         .collect();
-    let _ = notes::write(store, run, &noted, current);
+    let _ = notes::write(store, run, &noted, &known, current);
     let definitions: Vec<_> = rounds
         .iter()
         .map(|ended| {
@@ -695,7 +726,9 @@ fn note<'a>(
         })
         .collect();
     let varied = varied(subject.study);
-    let _ = dag::note(store, run, &subject.loaded.workflow, &varied, &drawn);
+    let others: Vec<&dag::Tally> = recalled.iter().map(|round| round.tally()).collect();
+    let workflow = &subject.loaded.workflow;
+    let _ = dag::note(store, run, workflow, &varied, &drawn, &others);
 }
 
 /// The tasks that failed in a round, with their recipes.

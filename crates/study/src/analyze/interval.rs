@@ -15,6 +15,10 @@ use super::{AnalyzeError, Bootstrap, MOST_RESAMPLES};
 /// How many times as wide as Student's an interval may be.
 const WIDEST: f64 = 2.0;
 
+/// A number that differs from the mean by so small a part of the largest is the mean: a resample of such numbers would
+/// tell of nothing but rounding.
+const ROUNDING: f64 = 1e-12;
+
 impl Bootstrap {
     /// Whether intervals can be made by these settings.
     pub(super) fn check(&self) -> Result<(), AnalyzeError> {
@@ -58,8 +62,13 @@ impl Deviations {
             .fold(0.0, f64::max);
         let (_, exponent) = libm::frexp(largest);
         let scale = libm::ldexp(1.0, -exponent.clamp(-1000, 1000));
+        let size = values.iter().map(|value| value.abs()).fold(0.0, f64::max);
+        let deviation = |value: &f64| match value - mean {
+            rounded if rounded.abs() <= size * ROUNDING => 0.0,
+            other => other * scale,
+        };
         Deviations {
-            values: values.iter().map(|value| (value - mean) * scale).collect(),
+            values: values.iter().map(deviation).collect(),
             scale,
         }
     }
@@ -155,6 +164,14 @@ mod tests {
             assert!((error / expected - 1.0).abs() < 1e-12, "{error}");
         }
         assert_eq!(Deviations::of(&[2.5; 8]).error(), 0.0);
+    }
+
+    #[test]
+    fn what_is_the_mean_but_for_rounding_is_the_mean() {
+        // 0.1 + 0.2 and 0.3 are not equal.
+        let found = Deviations::of(&[0.2, 0.1 + 0.2, 0.3, 0.3, 0.4]);
+        assert_eq!(found.values[1..4], [0.0; 3]);
+        assert!((found.values[0] + found.values[4]).abs() < 1e-12 && found.values[4] > 0.5);
     }
 
     #[test]

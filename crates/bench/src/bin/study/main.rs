@@ -1,13 +1,15 @@
-//! What sharing saves a whole study: eight ways of sharing side by side, a second run, and memory under a limit.
+//! What sharing saves a whole study: eight ways of sharing side by side, a second run, memory under a limit, and a
+//! large study.
 //!
 //! Law: the study is `examples/nuclei/moat.yaml`, 640 sets with normalization, on two cores. Each run is a process of
 //! its own in a fresh folder with a fresh store; its time is that of the process, from its start to its end. Ways of
 //! sharing take turns, and of each the quickest run counts. `--quick` has two trajectories and one turn, tests no bar
-//! that is for 640 sets, and says so; `--turns N` takes as many turns as said; `--only sharing` and `--only memory`
-//! measure one part. `--only paper` measures how far the answer agrees with the paper's, over several seeds; that is no
+//! that is for 640 sets, and says so; `--turns N` takes as many turns as said; `--only sharing`, `--only memory` and
+//! `--only large` (the same study with 160,000 sets, and again) measure one part. `--only paper` measures how far the answer agrees with the paper's, over several seeds; that is no
 //! measure of time, and no part of the others.
 
 mod child;
+mod large;
 mod memory;
 mod paper;
 mod sharing;
@@ -49,7 +51,7 @@ fn measure(claims: &mut Claims, folder: &Path, arguments: &[String]) -> Result<(
     let turns = after("--turns").map(|turns| turns.parse()).transpose()?;
     let turns: usize = turns.unwrap_or(if quick { 1 } else { 2 });
     let only = after("--only");
-    const PARTS: [&str; 3] = ["sharing", "memory", "paper"];
+    const PARTS: [&str; 4] = ["sharing", "memory", "large", "paper"];
     if let Some(only) = only.filter(|only| !PARTS.contains(&only.as_str())) {
         return Err(format!("`--only {only}`: expected one of {}", PARTS.join(", ")).into());
     }
@@ -59,6 +61,9 @@ fn measure(claims: &mut Claims, folder: &Path, arguments: &[String]) -> Result<(
     }
     if wanted("memory") {
         memory::measure(claims, folder, quick)?;
+    }
+    if wanted("large") {
+        large::measure(claims, folder, quick)?;
     }
     if only.is_some_and(|only| only == "paper") {
         paper::measure(claims, folder, quick)?;

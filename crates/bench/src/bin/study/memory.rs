@@ -30,7 +30,7 @@ pub(crate) fn measure(
     for file in ["nuclei.yaml", "moat.yaml"] {
         fs::copy(sharing::examples().join(file), place.join(file))?;
     }
-    tile(&place.join("tissue.png"))?;
+    tile(&place.join("tissue.png"), SIDE)?;
     let trajectories = if quick { 2 } else { 4 };
     let settings = [format!("method.moat.trajectories={trajectories}")];
     let study = place.join("moat.yaml");
@@ -53,12 +53,12 @@ pub(crate) fn measure(
     Ok(())
 }
 
-/// Makes the tile.
-fn tile(path: &Path) -> Result<(), Box<dyn Error>> {
-    let synth = Synth::new(SIDE, SIDE, 1, SynthOptions::default())?;
-    let mut rows = PngRows::<_, Colour>::new(fs::File::create(path)?, SIDE, SIDE)?;
-    for from in (0..SIDE).step_by(BAND) {
-        let (image, _) = synth.band(from, BAND);
+/// Makes a tile of so many pixels on a side.
+pub(crate) fn tile(path: &Path, side: usize) -> Result<(), Box<dyn Error>> {
+    let synth = Synth::new(side, side, 1, SynthOptions::default())?;
+    let mut rows = PngRows::<_, Colour>::new(fs::File::create(path)?, side, side)?;
+    for from in (0..side).step_by(BAND) {
+        let (image, _) = synth.band(from, BAND.min(side - from));
         for y in 0..image.height() {
             rows.write_row(image.row(y))?;
         }
