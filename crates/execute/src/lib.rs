@@ -59,6 +59,6 @@ pub use pattern::{PatternError, files_matching, is_pattern};
 pub use pool::{
     Execution, Failure, FailureKind, Finished, Observer, Pool, PoolError, Session, Stop, Usage,
 };
-pub use proof::{Mark, Proven};
+pub use proof::Proven;
 pub use render::shell_quote;
 pub use watch::Watched;
