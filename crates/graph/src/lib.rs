@@ -45,7 +45,7 @@ pub use command::{
     Collect, CommandInput, CommandOutput, CommandTemplate, Invocation, Part, Placeholder, Text,
     Threads, UsedFile, Uses, VersionSource,
 };
-pub use diagnostic::{Diagnostic, Fault, Severity, Span};
+pub use diagnostic::{Diagnostic, Fault, Severity, Span, turns_text};
 pub use digest::{
     ContentHasher, Digest, ParseDigestError, Recipe, SEGMENT, SegmentDigest, SegmentHasher,
 };
