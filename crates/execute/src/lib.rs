@@ -60,5 +60,6 @@ pub use pool::{
     Execution, Failure, FailureKind, Finished, Observer, Pool, PoolError, Session, Stop, Usage,
 };
 pub use proof::Proven;
+pub use protect::check_protection;
 pub use render::shell_quote;
 pub use watch::Watched;

@@ -18,6 +18,7 @@ use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskSt
 use crate::deliver::{DeliveredAll, deliver, link_last, stem_of, table, values};
 use crate::fetch::StoreFetcher;
 use crate::keep::StoreKeeper;
+use crate::limits::check_environment;
 use crate::plan::{Prepared, prepare, recompute_lost, recompute_lost_inputs};
 use crate::progress::{Clock, Listener, RunFacts, TraceRow, address_of};
 use crate::report::FailedTask;
@@ -78,6 +79,7 @@ pub fn run(
     stop: &Stop,
 ) -> Result<RunReport, Error> {
     let began = Instant::now();
+    check_environment()?;
     let run = crate::identifier::new_run();
     let mut prepared = prepare(request, libraries, &request.store, current, Some(&run))?;
     let store = Arc::clone(&prepared.store);

@@ -30,6 +30,7 @@ use super::summary::{Extremes, StudyExample, StudyFacts, StudyItem, StudySummary
 use super::{doubt, objective, write};
 use crate::deliver::{link_last, stem_of};
 use crate::keep::StoreKeeper;
+use crate::limits::check_environment;
 use crate::load::{CheckedFile, Loaded};
 use crate::progress::{Clock, RunFacts};
 use crate::report::FailedTask;
@@ -163,6 +164,7 @@ pub fn run_study(
     stop: &Stop,
 ) -> Result<StudyRun, Error> {
     let began = Instant::now();
+    check_environment()?;
     let cores = request.limits.cores_here();
     let division = Division {
         reuse: request.reuse,
