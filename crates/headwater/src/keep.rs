@@ -518,10 +518,13 @@ fn keep_all(
         }
     }
     let closed = writer.close().map_err(|error| error.to_string());
-    thrift.close();
+    let over = thrift.close();
     match trouble {
         Some(error) => Err(error),
-        None => closed,
+        None => {
+            locked(stash).notes.extend(over);
+            closed
+        }
     }
 }
 
