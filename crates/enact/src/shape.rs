@@ -306,7 +306,8 @@ impl ShapeError {
                     .to_owned(),
             ),
             ShapeError::TooMany { .. } => Some(
-                "`cross` makes all combinations of its parts; `dot` pairs them by position"
+                "`cross` makes all combinations of its parts; `dot` pairs them by position; or divide the data \
+                 between several runs, which share what is in the store"
                     .to_owned(),
             ),
             ShapeError::Stages { .. } => Some("put several tasks into one stage".to_owned()),

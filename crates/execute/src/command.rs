@@ -98,6 +98,8 @@ pub(crate) struct Attempted {
     pub(crate) usage: Usage,
     /// Products that are not what was made.
     pub(crate) spoiled: Vec<Spoiled>,
+    /// How many bytes it wrote to its standard output and error, where these are captured.
+    said: [u64; 2],
 }
 
 impl Attempted {
@@ -106,6 +108,7 @@ impl Attempted {
             result: Err(Some(failure)),
             usage: Usage::default(),
             spoiled: Vec::new(),
+            said: [0; 2],
         }
     }
 }
@@ -215,12 +218,10 @@ impl CommandRunner {
         let capture = |name: &str| self.captures_folder().join(format!("{number}.{name}"));
         let captures = [capture("stdout"), capture("stderr")];
         let allowance = self.protection.allowance();
-        let mut said = [0; 2];
-        let mut attempted =
-            self.attempt(attempt, &folder, &captures, cancel, (allowance, &mut said));
+        let mut attempted = self.attempt(attempt, &folder, &captures, cancel, allowance);
         match &mut attempted.result {
             Ok(_) => {
-                self.keep_logs(attempt.label, &captures, said);
+                self.keep_logs(attempt.label, &captures, attempted.said);
                 self.give_back(folder);
             }
             Err(Some(failure)) if failure.kind != FailureKind::Cancelled => {
@@ -235,7 +236,7 @@ impl CommandRunner {
             }
             Err(_) => self.discard(folder),
         }
-        for (capture, said) in captures.iter().zip(said) {
+        for (capture, said) in captures.iter().zip(attempted.said) {
             if said > 0 && attempted.result.is_err() {
                 // Where it is still there, nobody wants it, and the next one must not be taken for it.
                 let _ = fs::remove_file(capture);
@@ -299,7 +300,7 @@ impl CommandRunner {
         folder: &Path,
         captures: &[PathBuf; 2],
         cancel: &Cancel,
-        (allowance, said): (Allowance, &mut [u64; 2]),
+        allowance: Allowance,
     ) -> Attempted {
         let not_started =
             |error: FolderError| Attempted::failed(Failure::new(FailureKind::NotStarted, error.0));
@@ -318,6 +319,7 @@ impl CommandRunner {
                         result: Err(None),
                         usage: Usage::default(),
                         spoiled: vec![spoiled],
+                        said: [0; 2],
                     },
                     Some(Trouble::Changed(failure)) => Attempted::failed(failure),
                     None => not_started(error),
@@ -337,14 +339,14 @@ impl CommandRunner {
             return match emptied(folder) {
                 Ok(()) => {
                     let otherwise = allowance.without_mounts();
-                    self.attempt(attempt, folder, captures, cancel, (otherwise, said))
+                    self.attempt(attempt, folder, captures, cancel, otherwise)
                 }
                 Err(error) => not_started(error),
             };
         }
-        let mut usage = Usage::default();
+        let (mut usage, mut said) = (Usage::default(), [0; 2]);
         if let Ok(exit) = &ended {
-            *said = exit.said;
+            said = exit.said;
             usage = Usage {
                 cpu: exit.user_cpu + exit.system_cpu,
                 peak_memory: exit.peak_memory,
@@ -383,6 +385,7 @@ impl CommandRunner {
             result,
             usage,
             spoiled,
+            said,
         }
     }
 

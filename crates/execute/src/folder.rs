@@ -255,7 +255,7 @@ pub(crate) fn staged_value(path: &Path) -> Result<FileValue, FolderError> {
     seal(path).map_err(|error| said("cannot make read-only", path, &error))?;
     let (digest, mark) = read_digest(path).map_err(|error| said("cannot read", path, &error))?;
     Proven::here().learn(digest, mark);
-    Ok(value_of(path, digest, mark.size()))
+    Ok(value_of(path, digest, mark.size))
 }
 
 fn value_of(path: &Path, digest: Digest, size: u64) -> FileValue {
@@ -362,7 +362,7 @@ fn not_kept(name: &str, kind: fs::FileType) -> FolderError {
 /// A file by its contents; whether it is a program is said elsewhere.
 pub(crate) fn file_value(path: &Path) -> Result<FileValue, FolderError> {
     let (digest, mark) = read_digest(path).map_err(|error| said("cannot read", path, &error))?;
-    Ok(value_of(path, digest, mark.size()))
+    Ok(value_of(path, digest, mark.size))
 }
 
 /// The value as it is known by its contents: files that are known by a logical name are looked into. What a

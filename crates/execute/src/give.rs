@@ -17,7 +17,7 @@ use headwater_graph::{ContentHasher, Digest, DirectoryValue, FileValue, Handle, 
 
 use crate::folder::{FolderError, below, make_folder, said, sealed, set_mode};
 use crate::pool::{Failure, FailureKind};
-use crate::proof::{Mark, Proven, Shelter};
+use crate::proof::{Proven, Shelter, mark_of};
 use crate::protect::Allowance;
 use crate::render::Filled;
 use crate::spawn::Namespace;
@@ -544,7 +544,7 @@ fn copy(from: &Path, to: &Path, mode: u32, wanted: Option<(&Digest, u64)>) -> Re
     if !found.is_file() || wanted.is_some_and(|(_, size)| size != found.len()) {
         return Err(Refusal::Other);
     }
-    let before = Mark::from(&found);
+    let before = mark_of(&found);
     let room = usize::try_from(found.len()).unwrap_or(PIECE);
     let mut buffer = vec![0; room.saturating_add(1).min(PIECE)];
     let mut hasher = ContentHasher::new();
@@ -559,7 +559,7 @@ fn copy(from: &Path, to: &Path, mode: u32, wanted: Option<(&Digest, u64)>) -> Re
             hasher.update(&buffer[..count]);
         }
         made.write_all(&buffer[..count]).map_err(writing)?;
-        if (count as u64) == before.size() && count < buffer.len() {
+        if (count as u64) == before.size && count < buffer.len() {
             // All of it at once, as most files are.
             break;
         }
@@ -568,7 +568,7 @@ fn copy(from: &Path, to: &Path, mode: u32, wanted: Option<(&Digest, u64)>) -> Re
         Some((digest, _)) => hasher.finish() == *digest,
         None => source
             .metadata()
-            .is_ok_and(|found| Mark::from(&found) == before),
+            .is_ok_and(|found| mark_of(&found) == before),
     };
     if !is_right {
         return Err(Refusal::Other);

@@ -59,6 +59,7 @@ pub use pattern::{PatternError, files_matching, is_pattern};
 pub use pool::{
     Execution, Failure, FailureKind, Finished, Observer, Pool, PoolError, Session, Stop, Usage,
 };
-pub use proof::{Mark, Proven};
+pub use proof::Proven;
+pub use protect::check_protection;
 pub use render::shell_quote;
 pub use watch::Watched;

@@ -7,13 +7,13 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use headwater_graph::{ContentHasher, Digest};
+use headwater_graph::{ContentHasher, Digest, Mark};
 
 /// How often a file that changes while it is read is read again.
 const ATTEMPTS: usize = 3;
@@ -22,70 +22,28 @@ const TICK: Duration = Duration::from_millis(20);
 /// Larger files stay in the list: they are given by links. Smaller ones are read whenever they are given.
 const STAYS: u64 = 1 << 20;
 
-/// What the file system says of a file; it changes when somebody writes to the file or replaces it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark {
-    device: u64,
-    inode: u64,
-    size: u64,
-    modified: i64,
-    changed: i64,
+/// What a file looks like whose metadata were asked for.
+pub(crate) fn mark_of(found: &Metadata) -> Mark {
+    Mark::new(
+        (found.dev(), found.ino()),
+        found.len(),
+        (found.mtime(), found.mtime_nsec()),
+        (found.ctime(), found.ctime_nsec()),
+    )
 }
 
-impl Mark {
-    /// The mark of the file at `path`, links followed.
-    pub fn of(path: &Path) -> io::Result<Mark> {
-        Ok(Mark::from(&fs::metadata(path)?))
-    }
-
-    /// Its size in bytes.
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-
-    /// The number of the file on its file system.
-    pub fn inode(&self) -> u64 {
-        self.inode
-    }
-
-    /// When its contents were changed, in nanoseconds since 1970.
-    pub fn modified(&self) -> i64 {
-        self.modified
-    }
-
-    /// When anything of it was changed, in nanoseconds since 1970.
-    pub fn changed(&self) -> i64 {
-        self.changed
-    }
-
-    /// Whether nothing differs but what another name or another mode changes.
-    fn has_contents_of(&self, other: &Mark) -> bool {
-        let changed = other.changed;
-        Mark { changed, ..*self } == *other
-    }
-
-    /// Whether another change from now on shows.
-    fn is_settled(&self) -> bool {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        i128::try_from(now.as_nanos()).unwrap_or(0) - i128::from(self.changed)
-            > TICK.as_nanos().cast_signed()
-    }
+/// What the file at `path` looks like, links followed.
+pub(crate) fn mark_at(path: &Path) -> io::Result<Mark> {
+    Ok(mark_of(&fs::metadata(path)?))
 }
 
-impl From<&Metadata> for Mark {
-    fn from(found: &Metadata) -> Mark {
-        let nanoseconds =
-            |seconds: i64, rest: i64| seconds.wrapping_mul(1_000_000_000).wrapping_add(rest);
-        Mark {
-            device: found.dev(),
-            inode: found.ino(),
-            size: found.len(),
-            modified: nanoseconds(found.mtime(), found.mtime_nsec()),
-            changed: nanoseconds(found.ctime(), found.ctime_nsec()),
-        }
-    }
+/// Whether another change from now on shows.
+fn is_settled(mark: &Mark) -> bool {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    i128::try_from(now.as_nanos()).unwrap_or(0) - i128::from(mark.changed)
+        > TICK.as_nanos().cast_signed()
 }
 
 /// The digest of a file, and the mark that belongs to it.
@@ -100,19 +58,12 @@ pub(crate) fn read_digest(path: &Path) -> io::Result<(Digest, Mark)> {
 
 /// The digest of an open file that was not read yet; `None` if it changed meanwhile.
 fn digest_open(file: &mut File) -> io::Result<Option<(Digest, Mark)>> {
-    let before = Mark::from(&file.metadata()?);
+    let before = mark_of(&file.metadata()?);
     let room = usize::try_from(before.size).unwrap_or(usize::MAX);
     let mut buffer = vec![0; room.clamp(1, 1 << 18)];
     let mut hasher = ContentHasher::new();
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => hasher.update(&buffer[..count]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    let after = Mark::from(&file.metadata()?);
+    hasher.update_from(file, &mut buffer, |_| ())?;
+    let after = mark_of(&file.metadata()?);
     Ok((before == after).then(|| (hasher.finish(), after)))
 }
 
@@ -156,7 +107,7 @@ impl Proven {
         let proof = Proof {
             digest,
             mark,
-            settled: mark.is_settled(),
+            settled: is_settled(&mark),
         };
         self.lock().insert((mark.device, mark.inode), proof);
     }
@@ -164,7 +115,7 @@ impl Proven {
     /// What a file looked like when its bytes were found to have this digest; it is read if nobody knows, and `None` if
     /// they are others. What is known of a small file is given once.
     pub fn take(&self, path: &Path, digest: &Digest) -> Option<Mark> {
-        let now = Mark::of(path).ok()?;
+        let now = mark_at(path).ok()?;
         let key = (now.device, now.inode);
         let mut list = self.lock();
         let known = list.get(&key).filter(|known| known.digest == *digest);
@@ -184,7 +135,7 @@ impl Proven {
     /// Whether the file at `path` has `size` bytes with this digest, as far as can be told without reading a file that
     /// looks as it did.
     pub(crate) fn holds(&self, path: &Path, digest: &Digest, size: u64, shelter: Shelter) -> bool {
-        let Ok(now) = Mark::of(path) else {
+        let Ok(now) = mark_at(path) else {
             return false;
         };
         if now.size != size {
@@ -200,7 +151,7 @@ impl Proven {
             // Nobody has read it in this process. It comes from a store, which has just looked at it; a small one may
             // have been changed since, and is read where tasks can do that.
             None if shelter == Shelter::Sheltered && size <= STAYS => true,
-            None if size > STAYS && (shelter == Shelter::Sheltered || now.is_settled()) => {
+            None if size > STAYS && (shelter == Shelter::Sheltered || is_settled(&now)) => {
                 self.learn(*digest, now);
                 true
             }
@@ -290,7 +241,7 @@ mod tests {
         let digest = Digest::of(b"right");
         let other = Digest::of(b"other");
         assert_eq!(case.proven.take(&case.path(), &other), None);
-        let before = Mark::of(&case.path()).ok();
+        let before = mark_at(&case.path()).ok();
         fs::write(case.path(), "wrong").expect("a write");
         assert_eq!(case.proven.take(&case.path(), &digest), before);
         assert_eq!(case.proven.take(&case.path(), &digest), None);

@@ -11,6 +11,12 @@ use crate::proof::Shelter;
 
 /// The variable that limits the choice.
 const VARIABLE: &str = "HEADWATER_PROTECT";
+/// What it may say.
+const WORDS: [(&str, Wish); 3] = [
+    ("mount", Wish::Mount),
+    ("copy", Wish::Copy),
+    ("check", Wish::Check),
+];
 /// In bytes: copying a file of this size costs about as much as a namespace of mounts does.
 const SMALL: u64 = 1 << 20;
 /// At most this many bytes are copied for a task; the rest is mounted.
@@ -38,15 +44,11 @@ enum Wish {
 pub(crate) struct Protection(Wish);
 
 impl Protection {
-    /// As the environment says; the best there is for a word that means nothing.
+    /// As the environment says; the best there is for a word that means nothing, see [`check_protection`].
     pub(crate) fn from_environment() -> Protection {
-        let word = std::env::var(VARIABLE).unwrap_or_default();
-        Protection(match &*word {
-            "mount" => Wish::Mount,
-            "copy" => Wish::Copy,
-            "check" => Wish::Check,
-            _ => Wish::Best,
-        })
+        let word = std::env::var_os(VARIABLE).unwrap_or_default();
+        let meant = WORDS.iter().find(|(known, _)| word == *known);
+        Protection(meant.map_or(Wish::Best, |(_, wish)| *wish))
     }
 
     /// How far tasks are kept from writing to what the engine itself reads.
@@ -84,6 +86,20 @@ impl Protection {
             REFUSED.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// Whether the environment says how tasks are kept from changing what they are given in a word that means something;
+/// else what is wrong, and what to do. To be asked before anything runs.
+pub fn check_protection() -> Result<(), (String, String)> {
+    let word = std::env::var_os(VARIABLE).unwrap_or_default();
+    if word.is_empty() || WORDS.iter().any(|(known, _)| word == *known) {
+        return Ok(());
+    }
+    let words: Vec<String> = WORDS.iter().map(|(word, _)| format!("`{word}`")).collect();
+    Err((
+        format!("`{VARIABLE}` is `{}`, which means nothing", word.display()),
+        format!("it may be {}; or leave it out", words.join(", ")),
+    ))
 }
 
 /// What is left of the ways for one task.

@@ -7,11 +7,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use headwater_graph::{Digest, FileValue, Handle, Signature, Value};
+use headwater_graph::{Digest, FileValue, Handle, Mark, Signature, Value};
 
 use crate::give::changed;
 use crate::pool::{Failure, FailureKind};
-use crate::proof::{Mark, Proven, Shelter, read_digest};
+use crate::proof::{Proven, Shelter, mark_at, read_digest};
 
 /// A product whose bytes are not those that were made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Watched {
             };
             let known = self.0.get(&**path);
             if known.is_none_or(|(digest, _)| *digest != file.digest) {
-                let mark = Mark::of(path).ok();
+                let mark = mark_at(path).ok();
                 self.0.insert(path.to_path_buf(), (file.digest, mark));
             }
         });
@@ -63,7 +63,7 @@ impl Watched {
         let Some((digest, mark)) = self.0.get(path) else {
             return false;
         };
-        let now = Mark::of(path).ok();
+        let now = mark_at(path).ok();
         if *digest != file.digest || now.is_none() {
             return false;
         }

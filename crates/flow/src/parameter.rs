@@ -11,6 +11,7 @@ use crate::distinct::Distinct;
 use crate::formats::{PARAMETER, PARAMETER_TYPES, SCALAR_TYPES};
 use crate::leaf;
 use crate::report::Report;
+use crate::scalar::shown;
 use crate::shape::Fields;
 use crate::suggest::{Suggester, listed};
 use crate::tree::Node;
@@ -115,21 +116,38 @@ fn parameter(name: &Arc<str>, node: &Node, report: &mut Report) -> Option<Parame
     Some(parameter)
 }
 
-fn range(
-    name: &str,
-    node: &Node,
-    parameter: &Parameter,
-    report: &mut Report,
-) -> Option<(f64, f64)> {
+/// The ends of a range, in a workflow as in a study.
+pub(crate) fn range_ends(name: &str, node: &Node, report: &mut Report) -> Option<(f64, f64)> {
     let [lower, upper] = node.items()? else {
         return None;
     };
     let (low, high) = (leaf::number(lower).ok()?, leaf::number(upper).ok()?);
     if low > high {
         let message = format!("the range of `{name}` ends before it begins");
-        report.error_with(node.span, message, format!("write `[{high}, {low}]`"));
+        let hint = format!("write `[{}, {}]`", shown(high), shown(low));
+        report.error_with(node.span, message, hint);
         return None;
     }
+    // Values in it are its beginning and a part of its width.
+    if !(high - low).is_finite() {
+        let message = format!("the range of `{name}` is wider than the largest number");
+        let hint = "stay between -8e307 and 8e307";
+        report.error_with(node.span, message, hint);
+        return None;
+    }
+    Some((low, high))
+}
+
+fn range(
+    name: &str,
+    node: &Node,
+    parameter: &Parameter,
+    report: &mut Report,
+) -> Option<(f64, f64)> {
+    let (low, high) = range_ends(name, node, report)?;
+    let [lower, upper] = node.items()? else {
+        return None;
+    };
     let broken = [(lower, low), (upper, high)]
         .into_iter()
         .find(|(_, end)| end.fract() != 0.0);

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use headwater_graph::{Diagnostic, Severity, Span};
+use headwater_graph::{Diagnostic, Severity, Span, turns_text};
 
 use crate::source::Source;
 
@@ -204,7 +204,8 @@ fn put(out: &mut String, sign: char) {
 /// Control characters, and those that reorder or hide what stands next to them.
 fn is_hidden(sign: char) -> bool {
     sign.is_control()
-        || matches!(sign, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || turns_text(sign)
+        || matches!(sign, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 /// How many columns a character takes on a terminal.

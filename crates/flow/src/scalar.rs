@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use headwater_graph::{Diagnostic, Scalar};
+use headwater_graph::{Diagnostic, Scalar, turns_text};
 
 use crate::tree::{Kind, Node, shorten};
 
@@ -186,11 +186,7 @@ pub(crate) fn write_text(text: &str, out: &mut String) {
 
 /// Whether a character may stand in a quoted text as it is.
 fn is_printable(sign: char) -> bool {
-    !sign.is_control()
-        && !matches!(
-            sign,
-            '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
-        )
+    !sign.is_control() && !turns_text(sign) && !matches!(sign, '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
 #[cfg(test)]

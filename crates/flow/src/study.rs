@@ -17,6 +17,7 @@ use headwater_graph::{Diagnostic, Registry, Scalar, Span};
 use crate::data::{DataShape, DataValue, LIST_OF_INPUTS, rows, value};
 use crate::formats::{MOAT, OVERRIDE, REFERENCE, REFERENCE_SHAPE, STUDY, STUDY_SHAPE, VBD};
 use crate::leaf::{self, Scope};
+use crate::parameter::range_ends;
 use crate::parse::parse;
 use crate::report::{Read, Report};
 use crate::scalar::shown;
@@ -447,16 +448,7 @@ fn values(node: &Node) -> Option<Placed<Vec<Placed<Scalar>>>> {
 }
 
 fn range(name: &str, node: &Node, report: &mut Report) -> Option<Placed<(f64, f64)>> {
-    let [lower, upper] = node.items()? else {
-        return None;
-    };
-    let (low, high) = (leaf::number(lower).ok()?, leaf::number(upper).ok()?);
-    if low > high {
-        let message = format!("the range of `{name}` ends before it begins");
-        let hint = format!("write `[{}, {}]`", shown(high), shown(low));
-        report.error_with(node.span, message, hint);
-        return None;
-    }
+    let (low, high) = range_ends(name, node, report)?;
     if low == high {
         let message = format!("the range of `{name}` has one value alone");
         let value = shown(low);

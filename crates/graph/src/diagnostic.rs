@@ -102,3 +102,12 @@ impl Diagnostic {
         self.severity == Severity::Error
     }
 }
+
+/// Whether a character turns the order of those around it, so that a text reads as something else than it is; or ends a
+/// line without looking like it. Where people read a text, something else stands for it.
+pub fn turns_text(sign: char) -> bool {
+    matches!(
+        sign,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
+}

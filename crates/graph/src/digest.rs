@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::io::{self, Read};
 use std::str::FromStr;
 
 use blake3::hazmat::{HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root};
@@ -107,6 +108,27 @@ impl ContentHasher {
     /// Adds bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
+    }
+
+    /// Adds everything that can be read, a piece at a time, as large as the buffer at most; `piece` is told how many bytes
+    /// each has.
+    pub fn update_from(
+        &mut self,
+        reader: &mut impl Read,
+        buffer: &mut [u8],
+        mut piece: impl FnMut(usize),
+    ) -> io::Result<()> {
+        loop {
+            match reader.read(buffer) {
+                Ok(0) => return Ok(()),
+                Ok(count) => {
+                    self.update(&buffer[..count]);
+                    piece(count);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// The digest of everything added.

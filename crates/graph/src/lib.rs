@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `value` | [`Value`], [`Type`]: what flows along the edges; `encode` has the one canonical encoding of each, `element` arrays as slices of numbers |
 //! | `digest` | [`Digest`], [`Recipe`]: 32-byte names of contents and of computations |
+//! | `mark` | [`Mark`]: what a file looked like, in numbers |
 //! | `operation`, `command` | [`Operation`], its [`Signature`], and what a program needs to become one |
 //! | `parts` | what the version of a program stands for, in words |
 //! | `registry` | [`Registry`] of operations and [`Codec`]s |
@@ -29,6 +30,7 @@ mod digest;
 mod element;
 mod encode;
 mod graph;
+mod mark;
 mod operation;
 mod parts;
 mod recipe;
@@ -43,7 +45,7 @@ pub use command::{
     Collect, CommandInput, CommandOutput, CommandTemplate, Invocation, Part, Placeholder, Text,
     Threads, UsedFile, Uses, VersionSource,
 };
-pub use diagnostic::{Diagnostic, Fault, Severity, Span};
+pub use diagnostic::{Diagnostic, Fault, Severity, Span, turns_text};
 pub use digest::{
     ContentHasher, Digest, ParseDigestError, Recipe, SEGMENT, SegmentDigest, SegmentHasher,
 };
@@ -53,6 +55,7 @@ pub use encode::{
     value_digest,
 };
 pub use graph::{External, GraphError, NewTask, Source, Task, TaskGraph, TaskId};
+pub use mark::Mark;
 pub use operation::{
     Cancel, Context, Kind, Operation, OperationError, Outputs, ParameterDeclaration, Port,
     ReadFile, ReadSeek, Resources, Run, Signature,

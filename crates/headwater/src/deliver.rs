@@ -282,7 +282,11 @@ fn is_changed(error: &Error) -> bool {
     matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::InvalidData)
 }
 
-/// Where an output goes, without its extension.
+/// Where what was asked for goes, without its extension.
+pub(crate) fn stem_of(requested: &Requested) -> String {
+    stem(&requested.output, &requested.index)
+}
+
 fn stem(output: &str, index: &Index) -> String {
     // An output that is called like a file of ours gets a folder of its own.
     let reserved = ["failures", "inputs", "outputs", "report", "trace"].contains(&output);

@@ -14,9 +14,7 @@ use headwater_graph::{
     Digest, FileValue, Handle, Identity, Outputs, Port, ProductRecord, Recipe, Records, Source,
     StoredOutput, TaskGraph, TaskId, Value, decode, encode, encoded_length, value_digest,
 };
-use headwater_remember::{
-    Alias, Leases, Looked, ObjectSource, Pending, PendingObject, Store, Writer,
-};
+use headwater_remember::{Alias, Leases, ObjectSource, Pending, PendingObject, Store, Writer};
 
 use crate::fetch::StoreFetcher;
 use crate::notes::{self, Details, Lost, LostProduct};
@@ -520,10 +518,13 @@ fn keep_all(
         }
     }
     let closed = writer.close().map_err(|error| error.to_string());
-    thrift.close();
+    let over = thrift.close();
     match trouble {
         Some(error) => Err(error),
-        None => closed,
+        None => {
+            locked(stash).notes.extend(over);
+            closed
+        }
     }
 }
 
@@ -596,13 +597,7 @@ fn collect_objects(value: &Value, places: &Places, objects: &mut Vec<PendingObje
         Some(Some(match &file.handle {
             Handle::Path(path) if path.starts_with(&places.staging) => {
                 // One that somebody has written to since is not what was made, and is refused where it is placed.
-                let mark = Proven::here().take(path, &file.digest)?;
-                let looked = Looked {
-                    size: mark.size(),
-                    inode: mark.inode(),
-                    modified: mark.modified(),
-                    changed: mark.changed(),
-                };
+                let looked = Proven::here().take(path, &file.digest)?;
                 ObjectSource::Digested(path.to_path_buf(), looked)
             }
             Handle::Path(path) if path.starts_with(&places.objects) => return Some(None),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use headwater_enact::{Backoff, Capacity, Options};
 
-use crate::budget;
+use crate::{Error, budget};
 
 /// Limits of a run; by default all cores and all memory of this machine, no further attempts, and whatever does not
 /// need what failed goes on.
@@ -61,6 +61,12 @@ impl Limits {
             ..Options::default()
         }
     }
+}
+
+/// Refuses variables of the environment that mean nothing, before anything runs.
+pub(crate) fn check_environment() -> Result<(), Error> {
+    let checked = headwater_execute::check_protection();
+    checked.map_err(|(message, hint)| Error::usage(message, Some(hint)))
 }
 
 /// The cores of this machine.

@@ -171,6 +171,7 @@ pub(crate) fn run_graph_in(
     store: Option<(Arc<Store>, &str)>,
     around: &Surroundings<'_>,
 ) -> Result<NativeRun, Error> {
+    crate::limits::check_environment()?;
     let remembers = store.is_some();
     let workers = usize::try_from(options.capacity.cores)
         .unwrap_or(usize::MAX)

@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 
 use crate::Error;
+use crate::text::acts;
 
 /// What every page of ours has in it.
 const MARK: &str = "<meta name=\"generator\" content=\"Headwater\"";
@@ -117,12 +118,10 @@ pub(crate) fn image(png: &str, (width, height): (usize, usize), words: &str) -> 
     void("img", &attributes)
 }
 
-/// A finished page or picture without the characters that XML does not allow: each shows as the replacement character.
+/// A finished page or picture without the characters that XML does not allow, and without those that would turn what
+/// follows them round: each shows as the replacement character.
 pub(crate) fn clean(page: Markup) -> String {
-    let forbidden = |sign: char| {
-        (sign.is_control() && !matches!(sign, '\n' | '\t'))
-            || matches!(sign, '\u{fffe}' | '\u{ffff}')
-    };
+    let forbidden = |sign: char| acts(sign) || matches!(sign, '\u{fffe}' | '\u{ffff}');
     let page = page.into_string();
     if page.contains(forbidden) {
         page.replace(forbidden, "\u{fffd}")
@@ -199,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_users_write_cannot_leave_its_place() {
-        let hostile = "<script>\"'&\u{0}\u{b}</script>";
+        let hostile = "<script>\"'&\u{0}\u{202e}</script>";
         let page = document(
             hostile,
             &figure(&terms([("name", hostile.to_owned())]), hostile),

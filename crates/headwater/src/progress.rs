@@ -15,7 +15,7 @@ use headwater_execute::{Execution, Failure, FailureKind, Finished, Observer};
 use headwater_graph::{Recipe, TaskId};
 
 pub use crate::metrics::{run_metrics, study_metrics};
-use crate::text::printable;
+use crate::text::{acts, printable};
 use crate::trace::Trace;
 
 /// What run it is, once that is known.
@@ -568,17 +568,18 @@ impl TraceRow<'_> {
     }
 }
 
-/// A text without tabs, line ends and other control characters: these, and the backslash, become `\\t`, `\\n`, `\\r`,
-/// `\\u{1b}` and `\\\\`.
+/// A text without tabs, line ends, other control characters and those that turn the order of text round: these, and the
+/// backslash, become `\\t`, `\\n`, `\\r`, `\\u{1b}`, `\\u{202e}` and `\\\\`.
 fn cell(text: &str) -> Cow<'_, str> {
-    if !text.contains(|letter: char| letter == '\\' || letter.is_control()) {
+    let is_shown = |sign: char| sign.is_control() || acts(sign);
+    if !text.contains(|sign: char| sign == '\\' || is_shown(sign)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);
     for letter in text.chars() {
         match letter {
             '\\' => out.push_str("\\\\"),
-            control if control.is_control() => out.extend(control.escape_default()),
+            sign if is_shown(sign) => out.extend(sign.escape_default()),
             other => out.push(other),
         }
     }
@@ -600,13 +601,13 @@ mod tests {
             operation: "tool",
             recipe: Recipe([0; 32]),
             ran: None,
-            error: "one\r\ntwo \\ three\u{1b}[0m",
+            error: "one\r\ntwo \\ three\u{1b}[0m\u{202e}",
         };
         let line = row.line();
         assert_eq!(line.split('\t').count(), columns);
         assert_eq!(line.lines().count(), 1);
         assert!(
-            line.ends_with("\ta\\tb\ttool\tone\\r\\ntwo \\\\ three\\u{1b}[0m"),
+            line.ends_with("\ta\\tb\ttool\tone\\r\\ntwo \\\\ three\\u{1b}[0m\\u{202e}"),
             "{line}"
         );
     }

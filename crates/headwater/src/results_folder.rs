@@ -1,15 +1,26 @@
 //! A folder that results are written to, by one command at a time.
 //!
-//! Law: while a command writes its results into a folder that was named, every other one that would is refused before
-//! it has done any work, however the folder is spelled. The lock is one of the kernel's on the folder itself: it
-//! leaves no file behind, and ends with the process, however that ends. Where the kernel cannot lock a folder, as on
-//! some network file systems, nobody is refused. A folder that was made and not used is removed again.
+//! Law: while a command writes its results into a folder, every other one that would write to it, or to a folder in
+//! it, is refused before it has done any work, however the folder is spelled. The lock is one of the kernel's on the
+//! folder itself: it ends with the process, however that ends. Where the kernel cannot lock a folder, as on some
+//! network file systems, nobody is refused. A folder that was made and not used is removed again.
+//!
+//! Before a command writes a file it says so in `.unfinished`, which goes when everything is written. So a folder that
+//! was left in the middle is known as such, and so is every file in it that the command wrote: these, and no others,
+//! may make room for the same command when it is given again.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::io::{self, Write as _};
+use std::path::{Component, Path, PathBuf};
 
 use crate::Error;
+
+/// The file that says which files are being written.
+const UNFINISHED: &str = ".unfinished";
+
+/// Its first line; what may be written follows, a line each.
+const HEADER: &str = "headwater 1: the command that writes these files has not finished\n";
 
 /// A folder that this command may write to until this is dropped.
 #[derive(Debug)]
@@ -17,7 +28,7 @@ pub(crate) struct ResultsFolder {
     path: PathBuf,
     /// Those that were made for it, the innermost first.
     made: Vec<PathBuf>,
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 impl ResultsFolder {
@@ -26,7 +37,7 @@ impl ResultsFolder {
         ResultsFolder::lock(path, File::try_lock)
     }
 
-    /// The same for one that has to be empty.
+    /// The same for one that has to be empty, but for what a command has left that did not finish.
     pub(crate) fn take_empty(path: &Path) -> Result<ResultsFolder, Error> {
         if path.exists() && !path.is_dir() {
             return Err(Error::usage(
@@ -35,13 +46,31 @@ impl ResultsFolder {
             ));
         }
         let folder = ResultsFolder::take(path)?;
-        match fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
-            true => Err(Error::usage(
+        let is_empty = |path| !fs::read_dir(path).is_ok_and(|mut found| found.next().is_some());
+        if is_empty(path) {
+            return Ok(folder);
+        }
+        // Without a lock the command that is not finished may still be there.
+        let left = folder.lock.as_ref().and_then(|_| unfinished(path));
+        let Some(left) = left else {
+            return Err(Error::usage(
                 format!("the folder `{}` is not empty", path.display()),
                 Some("give a new one with -o, or leave -o out".to_owned()),
-            )),
-            false => Ok(folder),
+            ));
+        };
+        let found = found_below(path, &left)?;
+        if let Some(other) = found.others.first() {
+            return Err(Error::usage(
+                format!(
+                    "the folder `{}` was left by a command that did not finish, but `{}` is not from that",
+                    path.display(),
+                    other.display()
+                ),
+                Some("move that elsewhere, or give a new folder with -o".to_owned()),
+            ));
         }
+        found.remove(path)?;
+        Ok(folder)
     }
 
     /// Makes the folder, and waits for nobody: only a command that has taken it is in the way.
@@ -53,39 +82,59 @@ impl ResultsFolder {
         path: &Path,
         lock: impl Fn(&File) -> Result<(), TryLockError>,
     ) -> Result<ResultsFolder, Error> {
-        let absent = path.ancestors().take_while(|folder| !folder.exists());
-        let made: Vec<PathBuf> = absent.map(Path::to_path_buf).collect();
         let cannot = |source| Error::io("cannot make folder", path, source);
-        fs::create_dir_all(path).map_err(cannot)?;
+        let real = resolved(path);
+        let absent = real.ancestors().take_while(|folder| !folder.exists());
+        let absent: Vec<PathBuf> = absent.map(Path::to_path_buf).collect();
         let mut taken = ResultsFolder {
             path: path.to_owned(),
-            made,
-            _lock: None,
+            made: Vec::new(),
+            lock: None,
         };
-        let Ok(opened) = File::open(path) else {
-            // Who may not list a folder may still write to it.
-            return Ok(taken);
-        };
-        loop {
-            match lock(&opened) {
-                Ok(()) => {
-                    taken._lock = Some(opened);
-                    return Ok(taken);
+        // Whoever takes a folder that this one is in finds it empty before this one is made, and has locked it then; or
+        // is kept out by these until it is not empty any more.
+        let mut outer = Vec::new();
+        let folders: Vec<&Path> = real.ancestors().collect();
+        for folder in folders.into_iter().rev() {
+            if absent.iter().any(|absent| absent == folder) {
+                match fs::create_dir(folder) {
+                    Ok(()) => taken.made.insert(0, folder.to_owned()),
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                    Err(error) => return Err(cannot(error)),
                 }
-                Err(TryLockError::WouldBlock) => {
+            }
+            let is_it = folder == real;
+            let locked = match is_it {
+                true => locked(folder, &lock),
+                false => locked(folder, File::try_lock_shared),
+            };
+            match locked {
+                Ok(file) if is_it => taken.lock = file,
+                Ok(file) => outer.extend(file),
+                Err(Taken) => {
                     // It is somebody else's now, whoever has made it.
                     taken.made.clear();
+                    let inside = match is_it {
+                        true => String::new(),
+                        false => format!(", which `{}` is in", path.display()),
+                    };
+                    let folder = if is_it { path } else { folder };
                     return Err(Error::usage(
-                        format!("another command is writing to the folder `{}`", path.display()),
+                        format!(
+                            "another command is writing to the folder `{}`{inside}",
+                            folder.display()
+                        ),
                         Some(
                             "give another folder with -o, or leave -o out; or wait until that command has ended"
                                 .to_owned(),
                         ),
                     ));
                 }
-                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(TryLockError::Error(_)) => return Ok(taken),
             }
+        }
+        match real.is_dir() {
+            true => Ok(taken),
+            false => Err(cannot(io::ErrorKind::NotADirectory.into())),
         }
     }
 
@@ -93,10 +142,183 @@ impl ResultsFolder {
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
+
+    /// Says which files will be written, by their paths from here; an extension may be added to each, and one may
+    /// become a folder with more in it.
+    pub(crate) fn claim<N: AsRef<str>>(
+        &self,
+        names: impl IntoIterator<Item = N>,
+    ) -> Result<(), Error> {
+        let path = self.path.join(UNFINISHED);
+        let write = || {
+            let mut options = File::options();
+            let mut file = options.create(true).append(true).open(&path)?;
+            let mut text = match file.metadata()?.len() {
+                0 => HEADER.to_owned(),
+                _ => String::new(),
+            };
+            for name in names {
+                text.push_str(name.as_ref());
+                text.push('\n');
+            }
+            file.write_all(text.as_bytes())
+        };
+        write().map_err(|source| Error::io("cannot write", &path, source))
+    }
+
+    /// Everything is written.
+    pub(crate) fn finish(&self) {
+        let _ = fs::remove_file(self.path.join(UNFINISHED));
+    }
+}
+
+/// Somebody else has locked it.
+struct Taken;
+
+/// Locks a folder, if it can be locked.
+fn locked(
+    folder: &Path,
+    lock: impl Fn(&File) -> Result<(), TryLockError>,
+) -> Result<Option<File>, Taken> {
+    let Ok(opened) = File::open(folder) else {
+        // Who may not list a folder may still write to it.
+        return Ok(None);
+    };
+    loop {
+        match lock(&opened) {
+            Ok(()) => return Ok(Some(opened)),
+            Err(TryLockError::WouldBlock) => return Err(Taken),
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(TryLockError::Error(_)) => return Ok(None),
+        }
+    }
+}
+
+/// The path without links and without `..`, of a folder of which only the beginning may be there.
+fn resolved(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let there = path.ancestors().find(|folder| folder.exists());
+    let there = there.unwrap_or(&path);
+    let mut real = fs::canonicalize(there).unwrap_or_else(|_| there.to_owned());
+    let mut goes_back = false;
+    for part in path.strip_prefix(there).unwrap_or(&path).components() {
+        match part {
+            Component::ParentDir => {
+                goes_back = true;
+                real.pop();
+            }
+            part => real.push(part),
+        }
+    }
+    // What comes after may be there, and be a link.
+    match goes_back {
+        true => resolved(&real),
+        false => real,
+    }
+}
+
+/// What a command that did not finish has said that it writes, if there was one.
+fn unfinished(folder: &Path) -> Option<BTreeSet<PathBuf>> {
+    let path = folder.join(UNFINISHED);
+    if !fs::symlink_metadata(&path).ok()?.is_file() {
+        return None;
+    }
+    let text = fs::read_to_string(&path).ok()?;
+    let Some(names) = text.strip_prefix(HEADER) else {
+        // It was killed when it began to write this.
+        return HEADER.starts_with(&text).then(BTreeSet::new);
+    };
+    // What comes after the last end of a line was not written to its end, nor the file that it is about.
+    let whole = names.rfind('\n').map_or("", |end| &names[..end]);
+    let names = whole.lines().filter(|name| !name.is_empty());
+    Some(names.map(PathBuf::from).collect())
+}
+
+/// What is in a folder, by paths from there.
+#[derive(Default)]
+struct Found {
+    /// Files, and folders with all that is in them, that were claimed.
+    claimed: Vec<PathBuf>,
+    /// Folders that lead to those, the outer ones first.
+    folders: Vec<PathBuf>,
+    others: Vec<PathBuf>,
+}
+
+/// Looks through a folder. Links are not followed.
+fn found_below(folder: &Path, claims: &BTreeSet<PathBuf>) -> Result<Found, Error> {
+    let mut found = Found::default();
+    let mut waiting = vec![PathBuf::new()];
+    while let Some(inner) = waiting.pop() {
+        let path = folder.join(&inner);
+        let cannot = |source| Error::io("cannot read folder", &path, source);
+        for entry in fs::read_dir(&path).map_err(cannot)? {
+            let entry = entry.map_err(cannot)?;
+            let name = inner.join(entry.file_name());
+            let is_folder = entry.file_type().map_err(cannot)?.is_dir();
+            let leads_on = || {
+                let next = claims.range(name.clone()..).next();
+                next.is_some_and(|claim| claim.starts_with(&name))
+            };
+            if is_claimed(&name, claims) {
+                found.claimed.push(name);
+            } else if is_folder && leads_on() {
+                found.folders.push(name.clone());
+                waiting.push(name);
+            } else if name != Path::new(UNFINISHED) {
+                found.others.push(name);
+            }
+        }
+    }
+    found.others.sort();
+    Ok(found)
+}
+
+/// Whether this was said to be written: by its name, with an extension, or while it had a hidden name.
+fn is_claimed(path: &Path, claims: &BTreeSet<PathBuf>) -> bool {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        return false;
+    };
+    let dots = name.match_indices('.').map(|(at, _)| &name[..at]);
+    // As `tables::replace_file` calls it: `.NAME-PROCESS-NUMBER`.
+    let hidden = name.strip_prefix('.').and_then(|name| {
+        let (name, number) = name.rsplit_once('-')?;
+        let (name, process) = name.rsplit_once('-')?;
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        (is_number(number) && is_number(process)).then_some(name)
+    });
+    dots.chain([name])
+        .chain(hidden)
+        .any(|name| claims.contains(&path.with_file_name(name)))
+}
+
+impl Found {
+    /// Removes what was claimed, and last the file that says what was.
+    fn remove(&self, folder: &Path) -> Result<(), Error> {
+        let remove = |name: &Path, how: fn(&Path) -> io::Result<()>| {
+            let path = folder.join(name);
+            how(&path).map_err(|source| Error::io("cannot remove", &path, source))
+        };
+        for name in &self.claimed {
+            let found = fs::symlink_metadata(folder.join(name));
+            match found.is_ok_and(|found| found.is_dir()) {
+                true => remove(name, |path| fs::remove_dir_all(path))?,
+                false => remove(name, |path| fs::remove_file(path))?,
+            }
+        }
+        for name in self.folders.iter().rev() {
+            remove(name, |path| fs::remove_dir(path))?;
+        }
+        remove(Path::new(UNFINISHED), |path| fs::remove_file(path))
+    }
 }
 
 impl Drop for ResultsFolder {
     fn drop(&mut self) {
+        // Where nothing was written there is nothing to finish.
+        let entries = fs::read_dir(&self.path).map(|entries| entries.take(2).count());
+        if entries.is_ok_and(|count| count == 1) && unfinished(&self.path).is_some() {
+            self.finish();
+        }
         for folder in &self.made {
             // One that has something in it stays.
             if fs::remove_dir(folder).is_err() {
@@ -137,6 +359,99 @@ mod tests {
         let visits = [ResultsFolder::visit(&path), ResultsFolder::visit(&link)];
         assert!(visits.iter().all(Result::is_ok));
         ResultsFolder::take(&path).unwrap_err();
+    }
+
+    /// What was claimed makes room, and nothing goes if something else is there.
+    #[test]
+    fn what_an_unfinished_command_wrote_makes_room() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("out");
+        let write = |name: &str| {
+            let path = path.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        };
+        let leave = || {
+            let taken = ResultsFolder::take_empty(&path).unwrap();
+            taken.claim(["trace.tsv", "report.html"]).unwrap();
+            taken.claim(["y/0", "y/1", "z", "deep/a/b"]).unwrap();
+            let written = ["trace.tsv", ".report.html-12-3", "y/0.tar.gz", "y/1/5.png"];
+            written.into_iter().for_each(write);
+            ["z/any/thing", "deep/a/b"].into_iter().for_each(write);
+        };
+        leave();
+        for other in [
+            "letter",
+            "y/letter.txt",
+            "y/01.png",
+            ".trace.tsv-1-x",
+            "deep/b",
+        ] {
+            write(other);
+            let message = ResultsFolder::take_empty(&path).unwrap_err().to_string();
+            let named = format!("`{other}` is not from that");
+            assert!(message.ends_with(&named), "{message}");
+            assert!(path.join("trace.tsv").exists() && path.join("z/any/thing").exists());
+            fs::remove_file(path.join(other)).unwrap();
+        }
+        // A link is no folder that leads on, wherever it leads to.
+        fs::remove_dir_all(path.join("deep")).unwrap();
+        std::os::unix::fs::symlink(scratch.path(), path.join("deep")).unwrap();
+        ResultsFolder::take_empty(&path).unwrap_err();
+        fs::remove_file(path.join("deep")).unwrap();
+        leave();
+        let taken = ResultsFolder::take_empty(&path).unwrap();
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
+        // Nothing was written: nothing is left, and the folder was there before.
+        taken.claim(["trace.tsv"]).unwrap();
+        drop(taken);
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
+        // Killed when the first words were written, and in the middle of a name.
+        for text in ["", "headwater 1: the", &format!("{HEADER}trace.ts")] {
+            fs::write(path.join(UNFINISHED), text).unwrap();
+            drop(ResultsFolder::take_empty(&path).unwrap());
+            assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
+        }
+        // A file of somebody else that is called like that.
+        fs::write(path.join(UNFINISHED), "my list\n").unwrap();
+        let message = ResultsFolder::take_empty(&path).unwrap_err().to_string();
+        assert!(message.ends_with("is not empty"), "{message}");
+        // Finished is not unfinished.
+        fs::remove_file(path.join(UNFINISHED)).unwrap();
+        let taken = ResultsFolder::take_empty(&path).unwrap();
+        taken.claim(["trace.tsv"]).unwrap();
+        write("trace.tsv");
+        taken.finish();
+        drop(taken);
+        let message = ResultsFolder::take_empty(&path).unwrap_err().to_string();
+        assert!(message.ends_with("is not empty"), "{message}");
+    }
+
+    #[test]
+    fn a_folder_in_one_that_is_taken_is_refused() {
+        let scratch = tempfile::tempdir().unwrap();
+        let outer = scratch.path().join("outer");
+        let taken = ResultsFolder::take_empty(&outer).unwrap();
+        for inner in ["outer/a", "outer/a/b", "none/../outer/a"] {
+            let inner = scratch.path().join(inner);
+            for refused in [
+                ResultsFolder::take_empty(&inner),
+                ResultsFolder::visit(&inner),
+            ] {
+                let message = refused.unwrap_err().to_string();
+                assert!(message.contains("another command is writing"), "{message}");
+                assert!(message.contains(", which `"), "{message}");
+            }
+        }
+        assert_eq!(fs::read_dir(&outer).unwrap().count(), 0);
+        drop(taken);
+        let inner = ResultsFolder::take_empty(&outer.join("a")).unwrap();
+        let beside = ResultsFolder::take_empty(&outer.join("b")).unwrap();
+        let message = ResultsFolder::take_empty(&outer).unwrap_err().to_string();
+        assert!(message.ends_with("is not empty"), "{message}");
+        drop(beside);
+        drop(inner);
+        assert!(!outer.exists());
     }
 
     #[test]

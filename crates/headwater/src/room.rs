@@ -212,6 +212,19 @@ impl Room {
         self.most
     }
 
+    /// A word if there is more than there may be: what the run reuses was there before, and does not go while it is
+    /// needed.
+    pub(crate) fn over(&self) -> Option<String> {
+        (self.used() > self.most).then(|| {
+            format!(
+                "the store has {} bytes, more than the {} that --disk allows: what this run and others use stays, and \
+                 everything else is gone",
+                self.used(),
+                self.most
+            )
+        })
+    }
+
     /// Makes room if there is less than none: logs grow without being asked for.
     pub(crate) fn keep_to(&mut self, flush: &dyn Fn()) {
         if self.used() > self.most {

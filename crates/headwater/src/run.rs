@@ -15,14 +15,15 @@ use headwater_execute::{CommandSettings, Pool, PoolError, Stop, Watched};
 use headwater_graph::{Index, Registry, TaskId};
 use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskState};
 
-use crate::deliver::{DeliveredAll, deliver, link_last, table, values};
+use crate::deliver::{DeliveredAll, deliver, link_last, stem_of, table, values};
 use crate::fetch::StoreFetcher;
 use crate::keep::StoreKeeper;
+use crate::limits::check_environment;
 use crate::plan::{Prepared, prepare, recompute_lost, recompute_lost_inputs};
 use crate::progress::{Clock, Listener, RunFacts, TraceRow, address_of};
 use crate::report::FailedTask;
 use crate::results_folder::ResultsFolder;
-use crate::trace::Trace;
+use crate::trace::{TRACE, Trace};
 use crate::{Error, Progress, RunReport, RunRequest};
 use crate::{budget, dag, notes, page, run_page};
 
@@ -78,21 +79,19 @@ pub fn run(
     stop: &Stop,
 ) -> Result<RunReport, Error> {
     let began = Instant::now();
+    check_environment()?;
     let run = crate::identifier::new_run();
     let mut prepared = prepare(request, libraries, &request.store, current, Some(&run))?;
     let store = Arc::clone(&prepared.store);
     if !request.store.read_only {
         tidy_work(&store);
     }
-    // One that was named may be named twice; held until everything is written.
-    let named = match &request.outputs {
-        Some(folder) => Some(ResultsFolder::take_empty(&current.join(folder))?),
-        None => None,
-    };
-    let folder = match &named {
-        Some(named) => named.path().to_owned(),
+    // Held until everything is written.
+    let results = ResultsFolder::take_empty(&match &request.outputs {
+        Some(folder) => current.join(folder),
         None => current.join("outputs").join(&run),
-    };
+    })?;
+    let folder = results.path().to_owned();
     budget::keep_to(request.limits.memory);
     let room = budget::for_store(request.limits.memory);
     let mut keeper = StoreKeeper::within(Arc::clone(&store), &run, request.limits.disk, room);
@@ -146,8 +145,13 @@ pub fn run(
         places.forget(true);
         return Err(error);
     }
-    fs::create_dir_all(&folder)
-        .map_err(|source| Error::io("cannot make folder", &folder, source))?;
+    results.claim([
+        "inputs.yaml",
+        TRACE,
+        "outputs.csv",
+        "failures.txt",
+        page::REPORT,
+    ])?;
     write(&folder.join("inputs.yaml"), prepared.saved.as_bytes())?;
     let fetcher = keeper.resting_fetcher();
     let executed = execute(&mut prepared, &mut keeper, progress, stop, &places, &folder);
@@ -163,7 +167,7 @@ pub fn run(
             &listener,
             &fetcher,
             &run,
-            folder,
+            &results,
             stop,
         )?;
         let trouble = trouble.or(kept.err());
@@ -179,6 +183,10 @@ pub fn run(
     let status = report.status();
     end_run(&store, read_only, &report.run, status, report.counts);
     places.forget(report.failures.is_empty());
+    // What was stopped may go on in the same folder.
+    if !report.stopped {
+        results.finish();
+    }
     Ok(report)
 }
 
@@ -363,7 +371,7 @@ fn execute(
     places: &Places,
     folder: &Path,
 ) -> Result<(Listener, Option<Error>), Error> {
-    let trace_path = folder.join("trace.tsv");
+    let trace_path = folder.join(TRACE);
     let trace = Trace::create(&trace_path)
         .map_err(|source| Error::io("cannot write", &trace_path, source))?;
     let stages = prepared.loaded.workflow.stages.iter();
@@ -398,9 +406,11 @@ fn finish(
     listener: &Listener,
     fetcher: &StoreFetcher,
     run: &str,
-    folder: PathBuf,
+    results: &ResultsFolder,
     stop: &Stop,
 ) -> Result<RunReport, Error> {
+    let folder = results.path().to_owned();
+    results.claim(prepared.enactment.requested().iter().map(stem_of))?;
     let failures = failures(prepared, listener);
     let DeliveredAll {
         outputs,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 pub use headwater_execute::shell_quote;
+use headwater_graph::turns_text;
 
 /// A time in seconds since 1970 as a date and time of day, in UTC: `2026-11-16 08:30:00 UTC`.
 pub fn date(seconds: i64) -> String {
@@ -48,12 +49,15 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
+/// Whether a character acts on the text around it where somebody reads it: a control character but for line ends and
+/// tabs, or one that turns the order of others round.
+pub(crate) fn acts(letter: char) -> bool {
+    (letter.is_control() && !matches!(letter, '\n' | '\t')) || turns_text(letter)
+}
+
 /// A text whose control characters a terminal only shows: `\u{1b}` for an escape. So are the characters that turn the
 /// order of others round. Line ends and tabs stay.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let turns = |letter: char| matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let acts =
-        |letter: char| (letter.is_control() && !matches!(letter, '\n' | '\t')) || turns(letter);
     if !text.contains(acts) {
         return Cow::Borrowed(text);
     }

@@ -176,11 +176,13 @@ impl Thrift {
         false
     }
 
-    /// Writes down what was learned. Everything that was handed over is durable.
-    pub(crate) fn close(mut self) {
-        if let Some(room) = self.room() {
+    /// Writes down what was learned. Everything that was handed over is durable. Gives a word if the store has more than
+    /// its limit nevertheless.
+    pub(crate) fn close(mut self) -> Option<String> {
+        let over = self.room().and_then(|room| {
             room.keep_to(&|| ());
-        }
+            room.over()
+        });
         if let Some(limit) = &self.limit {
             locked(&limit.needs).sweep(true);
         }
@@ -190,5 +192,6 @@ impl Thrift {
             .collect();
         // What is lost is learned again.
         let _ = self.store.note_habits(&habits);
+        over
     }
 }

@@ -8,6 +8,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+/// What it is called.
+pub(crate) const TRACE: &str = "trace.tsv";
+
 /// The names of the columns.
 pub(crate) const TRACE_HEADER: &str = "task\tstate\tattempt\tstart_seconds\twall_seconds\tcpu_seconds\tpeak_bytes\trecipe\tstage\toperation\terror";
 

@@ -17,7 +17,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use headwater_graph::{Digest, ProductRecord, StoreError, Value};
+use headwater_graph::{Digest, Mark, ProductRecord, StoreError, Value};
 
 use crate::aliases::Alias;
 use crate::journal::{Batch, ObjectRow};
@@ -33,24 +33,11 @@ pub enum ObjectSource {
     Staged(PathBuf),
     /// In such a file, whose bytes had the digest when it looked like this. One that looks different is read before
     /// it is placed, and refused if its bytes are others.
-    Digested(PathBuf, Looked),
+    Digested(PathBuf, Mark),
     /// In memory.
     Bytes(Vec<u8>),
     /// The canonical encoding of this value; it is never put together in memory.
     Encoding(Value),
-}
-
-/// What a file looked like when it was digested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Looked {
-    /// Its bytes.
-    pub size: u64,
-    /// Its number on its file system.
-    pub inode: u64,
-    /// When its contents were changed, in nanoseconds since 1970.
-    pub modified: i64,
-    /// When anything of it was changed, its names and its mode included.
-    pub changed: i64,
 }
 
 /// An object that a record speaks of.

@@ -91,7 +91,7 @@ mod writer;
 pub use aliases::Alias;
 pub use collect::Collected;
 pub use directory::named_directory;
-pub use keep::{Looked, ObjectSource, Pending, PendingObject};
+pub use keep::{ObjectSource, Pending, PendingObject};
 pub use leases::{Lease, Leases};
 pub use queries::{FoundProduct, ProductFilter, VersionParts};
 pub use records::Times;

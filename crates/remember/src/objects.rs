@@ -21,12 +21,12 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use headwater_graph::{ContentHasher, Digest, Objects, StoreError, encode_to};
+use headwater_graph::{ContentHasher, Digest, Mark, Objects, StoreError, encode_to};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::beneath::{Access, Root, is_planted};
 use crate::disk::{cannot, wait_for};
-use crate::keep::{Looked, ObjectSource, PendingObject};
+use crate::keep::{ObjectSource, PendingObject};
 use crate::store::{Mode, Store, now};
 
 /// Above this many files one synchronisation of the whole file system is cheaper than one for each.
@@ -36,7 +36,7 @@ const WHOLE: u64 = 1 << 28;
 /// Bytes read at once.
 const PIECE: usize = 1 << 20;
 
-/// What a file looked like when it was known to be right. Its time of change is no part of that: another link to the
+/// The part of a [`Mark`] that is written down of a file that is known to be right. Its time of change is no part of that: another link to the
 /// file, such as one among the outputs of a run, changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seen {
@@ -48,11 +48,16 @@ pub(crate) struct Seen {
 
 impl Seen {
     pub(crate) fn of(found: &fs::Metadata) -> Seen {
-        let modified = found.mtime().wrapping_mul(1_000_000_000);
+        let Mark {
+            size,
+            inode,
+            modified,
+            ..
+        } = mark_of(found);
         Seen {
-            size: found.len(),
-            inode: found.ino(),
-            modified: modified.wrapping_add(found.mtime_nsec()),
+            size,
+            inode,
+            modified,
         }
     }
 
@@ -66,21 +71,14 @@ impl Seen {
     }
 }
 
-impl Looked {
-    fn of(found: &fs::Metadata) -> Looked {
-        let Seen {
-            size,
-            inode,
-            modified,
-        } = Seen::of(found);
-        let changed = found.ctime().wrapping_mul(1_000_000_000);
-        Looked {
-            size,
-            inode,
-            modified,
-            changed: changed.wrapping_add(found.ctime_nsec()),
-        }
-    }
+/// What a file looks like whose metadata were asked for.
+fn mark_of(found: &fs::Metadata) -> Mark {
+    Mark::new(
+        (found.dev(), found.ino()),
+        found.len(),
+        (found.mtime(), found.mtime_nsec()),
+        (found.ctime(), found.ctime_nsec()),
+    )
 }
 
 /// What became of the objects of a batch.
@@ -130,14 +128,8 @@ fn contents_are(file: io::Result<File>, size: u64, digest: &Digest) -> Option<Se
     }
     let mut hasher = ContentHasher::new();
     let mut buffer = vec![0; PIECE];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => hasher.update(&buffer[..count]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return None,
-        }
-    }
+    let read = hasher.update_from(&mut file, &mut buffer, |_| ());
+    read.ok()?;
     let after = Seen::of(&file.metadata().ok()?);
     (hasher.finish() == *digest && before == after).then_some(after)
 }
@@ -349,7 +341,7 @@ impl Store {
         &self,
         object: &PendingObject,
         staged: &Path,
-        looked: &Looked,
+        looked: &Mark,
         name: &Path,
     ) -> Result<Option<Seen>, StoreError> {
         let root = self.beneath();
@@ -360,7 +352,7 @@ impl Store {
             StoreError::Damaged { what }
         };
         let before = finding(fs::metadata(staged))?;
-        let is_right = Looked::of(&before) == *looked
+        let is_right = mark_of(&before) == *looked
             || contents_are(File::open(staged), looked.size, &object.digest).is_some();
         if !is_right {
             return Err(damaged());
@@ -428,20 +420,13 @@ impl Store {
         let before = seen(&file).map_err(cannot("find", &path))?;
         let mut hasher = ContentHasher::new();
         let mut buffer = vec![0; PIECE];
-        loop {
-            match file.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(count) => {
-                    hasher.update(&buffer[..count]);
-                    piece(count as u64);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // A bad place on the disk is damage as well.
-                Err(error) if error.raw_os_error() == Some(libc::EIO) => {
-                    return Err(self.set_aside(digest, Some(&file)));
-                }
-                Err(error) => return Err(cannot("read", &path)(error)),
+        match hasher.update_from(&mut file, &mut buffer, |count| piece(count as u64)) {
+            Ok(()) => {}
+            // A bad place on the disk is damage as well.
+            Err(error) if error.raw_os_error() == Some(libc::EIO) => {
+                return Err(self.set_aside(digest, Some(&file)));
             }
+            Err(error) => return Err(cannot("read", &path)(error)),
         }
         // One that is written to meanwhile is not to be trusted, whatever was read.
         let after = seen(&file).map_err(cannot("find", &path))?;

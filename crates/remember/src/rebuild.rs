@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -591,14 +591,7 @@ fn read_object(root: &Root, digest: &Digest) -> io::Result<Option<Seen>> {
     let found = file.metadata()?;
     let mut hasher = ContentHasher::new();
     let mut buffer = vec![0; 1 << 18];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => hasher.update(&buffer[..count]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+    hasher.update_from(&mut file, &mut buffer, |_| ())?;
     // Contents are made durable before they get their name, so there is nothing to wait for.
     Ok((hasher.finish() == *digest).then(|| Seen::of(&found)))
 }

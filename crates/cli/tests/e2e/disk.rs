@@ -142,6 +142,28 @@ fn a_killed_run_goes_on_within_its_limit() {
     }
 }
 
+/// A run that has nothing to do keeps to its limit as well; what it uses stays, and that is told.
+#[test]
+fn a_run_that_reuses_everything_keeps_to_its_limit() {
+    let run = ["run", "flow.yaml", "--disk"];
+    let study = ["study", "run", "study.yaml", "--deliver", "file", "--disk"];
+    for command in [&run[..], &study] {
+        let place = Place::with_flow(FLOW);
+        place.write("study.yaml", STUDY);
+        place.headwater(&[command, &["100MB"]].concat()).ended(0);
+        assert!(object_bytes(&place) > LIMIT, "{command:?}");
+        let again = place.headwater(&[command, &[&LIMIT.to_string()]].concat());
+        let again = again.ended(0);
+        assert!(object_bytes(&place) <= LIMIT, "{command:?}");
+        assert!(!again.stderr.contains("--disk"), "{}", again.stderr);
+        let again = place.headwater(&[command, &["200000"]].concat()).ended(0);
+        again.says(&["more than the 200000 that --disk allows"]);
+        assert!(object_bytes(&place) >= 300_000, "{command:?}");
+        // It is there, and whole.
+        assert!(bytes_below(&place.last()) >= 300_000, "{command:?}");
+    }
+}
+
 /// Files that have the name of an object and no record are what a process left that was killed while it placed them.
 #[test]
 fn objects_that_no_record_names_make_room() {
@@ -391,6 +413,7 @@ operations:
     shell: |
       : {in.name}
       printf '\033[2J\033]0;owned\007 gone\r\n' >&2
+      printf 'exe\342\200\256txt.\342\201\246\342\200\217\330\234 said\n' >&2
       exit 1
     inputs: {name: text}
     outputs: {file: {type: file, path: made}}
@@ -401,10 +424,14 @@ operations:
     outputs: {text: {type: text, path: text}}
 "#,
     );
-    place.write("data.yaml", "inputs: {name: [\"a\\e[1mb\", plain]}\n");
+    place.write(
+        "data.yaml",
+        "inputs: {name: [\"a\\e[1mb\", \"turned\\u202eround\", plain]}\n",
+    );
     let ran = place.headwater(&["run", "flow.yaml", "--inputs", "data.yaml"]);
     let ran = ran.ended(1);
-    let acts = |sign: char| sign.is_control() && !matches!(sign, '\n' | '\t');
+    let turns = |sign: char| matches!(sign, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let acts = |sign: char| (sign.is_control() && !matches!(sign, '\n' | '\t')) || turns(sign);
     assert!(!ran.stderr.contains(acts), "{:?}", ran.stderr);
     assert!(!ran.stdout.contains(acts), "{:?}", ran.stdout);
     let folder = place.last();
@@ -415,6 +442,7 @@ operations:
     // A table of values has the values as they are.
     let table = read(&folder.join("outputs.csv"));
     assert!(table.contains("plain\u{1b}[31m"), "{table:?}");
+    assert!(table.contains("turned\u{202e}round"), "{table:?}");
     let failures = read(&folder.join("failures.txt"));
     assert!(
         failures.contains("\\u{1b}[2J\\u{1b}]0;owned\\u{7} gone"),
@@ -426,7 +454,10 @@ operations:
         .and_then(|line| line.split_once(':'))
         .expect("a folder");
     let said = fs::read(Path::new(kept.1.trim()).join(".stderr")).expect("a log");
-    assert_eq!(said, b"\x1b[2J\x1b]0;owned\x07 gone\r\n");
+    assert!(
+        said.starts_with(b"\x1b[2J\x1b]0;owned\x07 gone\r\n"),
+        "{said:?}"
+    );
 }
 
 /// Files that are delivered belong to the user: they have the modes of any new file, and can be changed without harm.

@@ -26,10 +26,7 @@ fn run(place: &Place, code: i32) -> Report {
 fn message(report: &Report) -> String {
     let failures = report.failures();
     assert_eq!(failures.len(), 1, "{failures:?}");
-    failures["work.tool"]["message"]
-        .as_str()
-        .expect("a message")
-        .to_owned()
+    report.message("work.tool")
 }
 
 const FAILS: &str = r#"    shell: |

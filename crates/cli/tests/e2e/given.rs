@@ -131,16 +131,6 @@ fn run(place: &Place, user: User, way: &str, arguments: &[&str]) -> (Option<i32>
 }
 
 #[track_caller]
-fn message(report: &Report, task: &str) -> String {
-    let failures = report.failures();
-    let failure = failures
-        .iter()
-        .find_map(|(name, failure)| (name.trim_end_matches("[0]") == task).then_some(failure))
-        .unwrap_or_else(|| panic!("no failure of {task} in {failures:?}"));
-    failure["message"].as_str().expect("a message").to_owned()
-}
-
-#[track_caller]
 fn is_sound(place: &Place) {
     place.headwater(&["products", "verify"]).ended(0);
 }
@@ -242,7 +232,7 @@ fn check_write(
     }
     assert_eq!(code, Some(1), "{case}");
     let said = "`from` changed while the task ran; inputs are only there to be read";
-    assert_eq!(message(&report, "second.bad"), said, "{case}");
+    assert_eq!(report.message("second.bad"), said, "{case}");
     // What was not remembered is made now, from what is right.
     let (code, report) = run(&place, user, way, &[]);
     assert_eq!(code, Some(0), "{case}");
@@ -284,12 +274,12 @@ fn where_there_are_no_namespaces_larger_files_are_copied() {
     }
 }
 
-/// One task that writes to the user's file.
-fn spoiling(kind: &str, name: &str) -> Place {
+/// One task that does this with the user's file or folder, which it finds at `{in.item}`.
+fn one_task(kind: &str, script: &[&str], stdin: &str) -> Place {
     let place = Place::with_flow(&format!(
         r#"
 headwater: 1
-workflow: spoiling
+workflow: one
 inputs: {{item: {kind}}}
 stages:
   only:
@@ -298,19 +288,28 @@ outputs: {{made: made}}
 operations:
   append:
     shell: |
-      set +e
-      (echo x >> {{in.item}}{name}) 2> /dev/null
-      (echo x >> "$(realpath {{in.item}}{name})") 2> /dev/null
-      (echo x >> /dev/stdin) 2> /dev/null
-      head -c 1 {{in.item}}{name} > {{out.made}}
-    stdin: "{}"
+      {}
+    stdin: "{stdin}"
     inputs: {{item: {kind}}}
     outputs: {{made: {{type: file, path: made.txt}}}}
 "#,
-        if kind == "file" { "{in.item}" } else { "" }
+        script.join("\n      ")
     ));
     place.write("data.yaml", "inputs: {item: raw}\n");
     place
+}
+
+/// One task that writes to the user's file in every way it knows, and goes on.
+fn spoiling(kind: &str, name: &str) -> Place {
+    let at = format!("{{in.item}}{name}");
+    let script = [
+        "set +e",
+        &format!("(echo x >> {at}) 2> /dev/null"),
+        &format!("(echo x >> \"$(realpath {at})\") 2> /dev/null"),
+        "(echo x >> /dev/stdin) 2> /dev/null",
+        &format!("head -c 1 {at} > {{out.made}}"),
+    ];
+    one_task(kind, &script, if kind == "file" { "{in.item}" } else { "" })
 }
 
 #[test]
@@ -325,7 +324,7 @@ fn a_task_that_writes_to_a_file_of_the_user_leaves_it_as_it_was() {
                     fs::set_permissions(&raw, fs::Permissions::from_mode(0o644)).expect("a mode");
                     let (code, report) = run(&place, user, way, &["--inputs", "data.yaml"]);
                     if way == "check" {
-                        let said = message(&report, "only.append");
+                        let said = report.message("only.append");
                         assert!(said.ends_with("inputs are only there to be read"), "{said}");
                         continue;
                     }
@@ -345,26 +344,12 @@ fn a_task_that_writes_to_a_file_of_the_user_leaves_it_as_it_was() {
 fn nor_does_the_script_that_runs_a_task_again_change_it() {
     for (name, at) in [("", "{in.item}"), ("/sub/x", "{in.item}/sub/x")] {
         let kind = if name.is_empty() { "file" } else { "directory" };
-        let place = Place::with_flow(&format!(
-            r#"
-headwater: 1
-workflow: again
-inputs: {{item: {kind}}}
-stages:
-  only:
-    tasks: [{{op: append, in: {{item: item}}, out: {{made: made}}}}]
-outputs: {{made: made}}
-operations:
-  append:
-    shell: |
-      echo x >> {at}
-      wc -c < {at} > {{out.made}}
-      exit 3
-    inputs: {{item: {kind}}}
-    outputs: {{made: {{type: file, path: made}}}}
-"#
-        ));
-        place.write("data.yaml", "inputs: {item: raw}\n");
+        let script = [
+            &*format!("echo x >> {at}"),
+            &format!("wc -c < {at} > {{out.made}}"),
+            "exit 3",
+        ];
+        let place = one_task(kind, &script, "");
         let raw = place.write(&format!("raw{name}"), &"a".repeat(LARGE));
         let report = place.run(&["--inputs", "data.yaml"], 1);
         let failures = report.failures();
@@ -376,7 +361,10 @@ operations:
             assert_eq!(again.status.code(), Some(3), "{again:?}");
             assert_eq!(read(&raw), "a".repeat(LARGE));
         }
-        let made: usize = read(&folder.join("made")).trim().parse().expect("a size");
+        let made: usize = read(&folder.join("made.txt"))
+            .trim()
+            .parse()
+            .expect("a size");
         assert!(made > LARGE, "its own copy is written to");
     }
 }
@@ -416,7 +404,7 @@ operations:
                 assert_eq!(place.read("lib/state"), state, "{case}");
                 if way == "check" {
                     assert_eq!(code, Some(1), "{case}");
-                    let said = message(&report, "only.count");
+                    let said = report.message("only.count");
                     let ends = [
                         "`lib/state`, which the operation uses, changed while the task ran; inputs are only there to \
                          be read",

@@ -61,7 +61,7 @@ pub(crate) fn is_gone(process: &str) -> bool {
     false
 }
 
-fn signal(child: &Child, signal: libc::c_int) {
+pub(crate) fn signal(child: &Child, signal: libc::c_int) {
     let process = libc::pid_t::try_from(child.id()).expect("a process number");
     // SAFETY: a plain system call; the child has not been waited for, so the number is its own.
     assert_eq!(unsafe { libc::kill(process, signal) }, 0);

@@ -315,6 +315,32 @@ fn what_the_machine_lacks_is_told_before_anything_runs() {
 }
 
 #[test]
+fn a_word_for_protection_that_means_nothing_is_refused() {
+    let place = good();
+    place.write(
+        "study.yaml",
+        "headwater: 1\nstudy: s\nworkflow: flow.yaml\n",
+    );
+    let ran = |word: &str, arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command.env("HEADWATER_PROTECT", word);
+        crate::place::Ran::from(command.output().expect("headwater can be started"))
+    };
+    let run = ["run", "flow.yaml", "--inputs", "data.yaml"];
+    for arguments in [&run[..], &["study", "run", "study.yaml"]] {
+        let refused = ran("mounts", arguments).ended(2);
+        refused.says(&[
+            "`HEADWATER_PROTECT` is `mounts`",
+            "`mount`, `copy`, `check`",
+        ]);
+    }
+    assert!(!place.path(".headwater").exists(), "nothing was run");
+    for word in ["", "mount", "copy", "check"] {
+        ran(word, &run).ended(0);
+    }
+}
+
+#[test]
 fn an_output_folder_with_something_in_it_is_left_alone() {
     let place = good();
     place.write("mine/letter.txt", "dear reader");

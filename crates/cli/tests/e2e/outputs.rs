@@ -5,7 +5,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::interrupt::signal;
 use crate::place::{Place, contents, delivered, read};
+use crate::protect::until;
 
 const LAYOUT: &str = r#"
 headwater: 1
@@ -484,12 +486,7 @@ fn two_commands_do_not_write_to_one_folder_at_once() {
     for first in [&run[..], &study] {
         let place = waiting();
         std::os::unix::fs::symlink("out", place.path("link")).expect("a link");
-        let mut child = place.start(&[first, &["out"]].concat());
-        while !place.side().join("ready").exists() {
-            let ended = child.try_wait().expect("it can be waited for");
-            assert!(ended.is_none(), "it ended early");
-            std::thread::sleep(std::time::Duration::from_millis(2));
-        }
+        let child = in_its_task(&place, &[first, &["out"]].concat());
         let refused = |command: &[&str], folder: &str| {
             place
                 .headwater(&[command, &[folder]].concat())
@@ -519,22 +516,63 @@ fn two_commands_do_not_write_to_one_folder_at_once() {
     }
 }
 
+/// Starts a command of `waiting`, and waits until its task runs.
+fn in_its_task(place: &Place, command: &[&str]) -> std::process::Child {
+    let mut child = place.start(command);
+    until(&mut child, || place.side().join("ready").exists());
+    child
+}
+
 #[test]
-fn a_command_that_was_killed_keeps_nobody_out() {
-    let place = waiting();
-    fs::create_dir(place.path("out")).expect("a folder");
+fn a_command_that_was_killed_goes_on_in_its_folder() {
     let run = ["run", "flow.yaml", "--inputs", "data.yaml", "-o", "out"];
-    let mut child = place.start(&run);
-    while !place.side().join("ready").exists() {
-        let ended = child.try_wait().expect("it can be waited for");
-        assert!(ended.is_none(), "it ended early");
-        std::thread::sleep(std::time::Duration::from_millis(2));
+    let study = ["study", "run", "study.yaml", "-o", "out"];
+    let ends = [libc::SIGKILL, libc::SIGINT];
+    let cases = ends.map(|end| [(end, &run[..]), (end, &study)]);
+    for (end, command) in cases.into_iter().flatten() {
+        let place = waiting();
+        let mut child = in_its_task(&place, command);
+        signal(&child, end);
+        child.wait().expect("it has ended");
+        assert!(place.path("out/trace.tsv").exists());
+        fs::write(place.side().join("go"), "").expect("a file");
+        // What somebody has put there since is not touched, and nor is the rest.
+        place.write("out/letter.txt", "dear reader");
+        let refused = place.headwater(command).ended(2);
+        refused.says(&["did not finish", "`letter.txt` is not from that", "-o"]);
+        assert_eq!(place.read("out/letter.txt"), "dear reader");
+        assert!(place.path("out/trace.tsv").exists());
+        fs::remove_file(place.path("out/letter.txt")).expect("a file");
+        place.headwater(command).ended(0);
+        assert!(!place.path("out/.unfinished").exists());
+        // It has finished: what it wrote is not written over.
+        let refused = place.headwater(command).ended(2);
+        refused.says(&["is not empty"]);
     }
-    child.kill().expect("it can be killed");
-    child.wait().expect("it has ended");
-    fs::remove_dir_all(place.path("out")).expect("a folder");
+}
+
+#[test]
+fn a_command_does_not_write_into_the_folder_of_another() {
+    let place = waiting();
+    std::os::unix::fs::symlink("out", place.path("link")).expect("a link");
+    let run = ["run", "flow.yaml", "--inputs", "data.yaml", "-o"];
+    let study = ["study", "run", "study.yaml", "-o"];
+    let child = in_its_task(&place, &[&run[..], &["out"]].concat());
+    for second in [&run[..], &study] {
+        for folder in ["out/inner", "link/deep/inner", "other/../out/inner"] {
+            let refused = place.headwater(&[second, &[folder]].concat()).ended(2);
+            refused.says(&["another command is writing to the folder", folder, "-o"]);
+        }
+    }
+    assert!(!place.path("out/inner").exists() && !place.path("out/deep").exists());
     fs::write(place.side().join("go"), "").expect("a file");
-    place.headwater(&run).ended(0);
+    // Beside it there is room for others.
+    place.headwater(&[&run[..], &["beside"]].concat()).ended(0);
+    let output = child.wait_with_output().expect("it can be waited for");
+    crate::place::Ran::from(output).ended(0);
+    // Nobody writes to it now, and folders in it are nobody's.
+    let inner = [&run[..], &["out/inner"]].concat();
+    place.headwater(&inner).ended(0);
 }
 
 #[test]

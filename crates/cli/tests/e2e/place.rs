@@ -198,6 +198,17 @@ impl Report {
         self
     }
 
+    /// Why a task failed; one that has a single instance by its name alone.
+    #[track_caller]
+    pub(crate) fn message(&self, task: &str) -> String {
+        let failures = self.failures();
+        let failure = failures
+            .iter()
+            .find_map(|(name, failure)| (name.trim_end_matches("[0]") == task).then_some(failure))
+            .unwrap_or_else(|| panic!("no failure of {task} in {failures:?}"));
+        failure["message"].as_str().expect("a message").to_owned()
+    }
+
     /// The files of an output, by index.
     #[track_caller]
     pub(crate) fn files(&self, output: &str) -> BTreeMap<String, PathBuf> {

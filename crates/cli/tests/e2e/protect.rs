@@ -20,7 +20,7 @@ fn start(place: &Place) -> Child {
 
 /// Waits until something is so while a run goes on.
 #[track_caller]
-fn until(child: &mut Child, so: impl Fn() -> bool) {
+pub(crate) fn until(child: &mut Child, so: impl Fn() -> bool) {
     while !so() {
         let ended = child.try_wait().expect("it can be waited for");
         assert!(ended.is_none(), "it ended early");
@@ -37,16 +37,6 @@ fn end(place: &Place, child: Child, code: i32) -> Report {
 }
 
 const GATE: &str = r#"touch "$TMPDIR/ready"; while ! test -e "$TMPDIR/go"; do sleep 0.01; done"#;
-
-#[track_caller]
-fn message(report: &Report, task: &str) -> String {
-    let failures = report.failures();
-    let failure = failures
-        .iter()
-        .find_map(|(name, failure)| (name.trim_end_matches("[0]") == task).then_some(failure))
-        .unwrap_or_else(|| panic!("no failure of {task} in {failures:?}"));
-    failure["message"].as_str().expect("a message").to_owned()
-}
 
 #[track_caller]
 fn folder(report: &Report, task: &str) -> String {
@@ -196,12 +186,12 @@ fn an_input_that_is_edited_during_a_run_fails_its_readers() {
         let report = end(&place, child, 1).counts(3, 1, 0, 2);
         let path = path.display();
         assert_eq!(
-            message(&report, "second.show"),
+            report.message("second.show"),
             format!("`{path}` changed since the run began"),
             "{input}"
         );
         assert_eq!(
-            message(&report, "third.wait"),
+            report.message("third.wait"),
             format!("`{path}` changed while the task ran; inputs are only there to be read"),
             "{input}"
         );
@@ -383,7 +373,7 @@ fn one_operation(body: &str) -> Place {
 #[track_caller]
 fn failure_of(place: &Place) -> String {
     let ran = place.headwater(&["run", "flow.yaml", "--inputs", "data.yaml", "--json"]);
-    message(&ran.ended(1).report(), "only.work")
+    ran.ended(1).report().message("only.work")
 }
 
 #[test]

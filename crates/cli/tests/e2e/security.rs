@@ -462,6 +462,38 @@ fn a_file_without_an_end_is_refused_with_the_limit() {
 }
 
 #[test]
+fn a_pipe_that_nobody_writes_to_is_refused() {
+    let place = reader();
+    let mkfifo = Command::new("mkfifo").arg(place.path("pipe")).status();
+    assert!(mkfifo.expect("mkfifo").success());
+    let study = "headwater: 1\nstudy: s\nworkflow: flow.yaml\nparameters: {p: }\nobjective: y\nmethod: {moat: {trajectories: 4}}\n";
+    place.write("data.study.yaml", &format!("{study}data: pipe\n"));
+    place.write(
+        "flow.study.yaml",
+        &study
+            .replace("flow.yaml", "pipe")
+            .replace("parameters", "inputs: {mine: mine.txt}\nparameters"),
+    );
+    let commands = [
+        &["check", "pipe"][..],
+        &["run", "flow.yaml", "--inputs", "pipe"],
+        &["study", "plan", "pipe"],
+        &["study", "plan", "data.study.yaml"],
+        &["check", "flow.study.yaml"],
+    ];
+    // Each of them has patience; they may have it at once.
+    let started: Vec<_> = commands
+        .iter()
+        .map(|command| place.start(command))
+        .collect();
+    for child in started {
+        let output = child.wait_with_output().expect("it can be waited for");
+        let refused = crate::place::Ran::from(output).ended(2);
+        refused.says(&["pipe` is a pipe that nobody writes to"]);
+    }
+}
+
+#[test]
 fn data_that_are_no_files_are_refused_where_they_stand() {
     let place = reader();
     let mkfifo = Command::new("mkfifo").arg(place.path("pipe")).status();

@@ -99,10 +99,22 @@ fn more_combinations_than_there_is_room_for_are_refused() {
             .stage("P(a, b, c) -> d")
             .iterate(iterate)
     };
-    let hint = "`cross` makes all combinations of its parts; `dot` pairs them by position";
+    let hint = "`cross` makes all combinations of its parts; `dot` pairs them by position; or divide the data between \
+                several runs, which share what is in the store";
     check_refusal(
         &flow("cross(a, b, c)"),
-        "stage `P` would run 1000000000 times; at most 268435456 are possible",
+        "stage `P` would run 1000000000 times; at most 4194304 are possible",
+        hint,
+    );
+    // The least that is too much: about 3 GB and no more would do.
+    let least = Flow::new()
+        .items("a", 5)
+        .items("b", 838_861)
+        .stage("P(a, b) -> d")
+        .iterate("cross(a, b)");
+    check_refusal(
+        &least,
+        "stage `P` would run 4194305 times; at most 4194304 are possible",
         hint,
     );
     let reads = flow("dot(a, b, c)").run_plainly().reads("P").len();

@@ -2,6 +2,8 @@
 //!
 //! Law: a text is never said to be narrower than the usual sans-serif fonts draw it, so what was made to fit does fit.
 
+use crate::text::acts;
+
 /// An upper bound of the width of a text in pixels, at a size of the font.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(advance).sum::<f64>() * size
@@ -57,9 +59,9 @@ pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
 pub(super) fn plain(text: &str) -> String {
     let shown = |sign: char| match sign {
         '\t' | '\n' | '\r' => ' ',
-        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
-        // These turn what follows them around, and would do so beyond the text.
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+        // Some of these turn what follows them around, and would do so beyond the text.
+        sign if acts(sign) => '\u{fffd}',
         other => other,
     };
     text.chars().map(shown).collect()

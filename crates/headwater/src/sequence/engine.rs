@@ -398,6 +398,7 @@ impl Engine {
     }
 
     fn run(&mut self) -> Result<(), Error> {
+        crate::limits::check_environment()?;
         let files: Option<Arc<dyn headwater_graph::ReadFile>> = match &self.remembering {
             Some(remembering) => Some(Arc::new(remembering.keeper.resting_fetcher())),
             None => None,

@@ -5,7 +5,6 @@
 //! of events and what was remembered leave no trace in them. A failed task costs the evaluations that need it.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -30,14 +29,15 @@ use super::recall::RecalledRound;
 use super::round::{Ended, Ground};
 use super::summary::{Extremes, StudyExample, StudyFacts, StudyItem, StudySummary};
 use super::{doubt, objective, write};
-use crate::deliver::link_last;
+use crate::deliver::{link_last, stem_of};
 use crate::keep::StoreKeeper;
+use crate::limits::check_environment;
 use crate::load::{CheckedFile, Loaded};
 use crate::progress::{Clock, RunFacts};
 use crate::report::FailedTask;
 use crate::results_folder::ResultsFolder;
 use crate::run::Places;
-use crate::trace::Trace;
+use crate::trace::{TRACE, Trace};
 use crate::{Error, Limits, StorePlace, budget, dag, notes};
 
 /// What study to run, and how.
@@ -165,6 +165,7 @@ pub fn run_study(
     stop: &Stop,
 ) -> Result<StudyRun, Error> {
     let began = Instant::now();
+    check_environment()?;
     let cores = request.limits.cores_here();
     let division = Division {
         reuse: request.reuse,
@@ -179,17 +180,14 @@ pub fn run_study(
     let images = objective::images(&parsed, libraries);
     let delivered = delivered(request, &parsed.workflow.wanted())?;
     let bound = study.bind(&parsed.workflow, libraries)?;
-    // One that was named may be named twice; held until everything is written.
-    let named = match &request.outputs {
-        Some(folder) => Some(ResultsFolder::take_empty(&current.join(folder))?),
-        None => None,
-    };
-    let store = crate::open_store(&request.store, current)?;
     let run = crate::identifier::new_run();
-    let folder = match &named {
-        Some(named) => named.path().to_owned(),
+    // Held until everything is written.
+    let results = ResultsFolder::take_empty(&match &request.outputs {
+        Some(folder) => current.join(folder),
         None => current.join("outputs").join(&run),
-    };
+    })?;
+    let folder = results.path().to_owned();
+    let store = crate::open_store(&request.store, current)?;
     let read_only = request.store.read_only;
     let StudyData {
         loaded,
@@ -205,8 +203,8 @@ pub fn run_study(
     if !read_only {
         crate::run::tidy_work(&store);
     }
-    fs::create_dir_all(&folder)
-        .map_err(|source| Error::io("cannot make folder", &folder, source))?;
+    results.claim([TRACE])?;
+    results.claim(write::NAMES)?;
     let trace = Mutex::new(trace(&folder)?);
     let record = RunRecord {
         id: run.clone(),
@@ -341,6 +339,12 @@ pub fn run_study(
         if is_noted {
             note(&store, &run, &subject, &open, &phases, current);
         }
+        let requested = rounds().flat_map(|round| round.enactment.requested());
+        let is_delivered =
+            |output: &Arc<str>| delivered.iter().any(|delivered| delivered.name == *output);
+        let files = requested.filter(|requested| is_delivered(&requested.output));
+        let tables = delivered.iter().map(|output| write::table_at(&output.name));
+        results.claim(files.map(stem_of).chain(tables))?;
         let (delivered, said) = write::delivered(&loaded.registry, &delivered, &phases, &folder)?;
         notes.extend(said);
         let facts = StudyFacts {
@@ -412,6 +416,10 @@ pub fn run_study(
     };
     ended(done.status(), counts);
     places.forget(done.summary.facts.failures.is_empty());
+    // What was stopped may go on in the same folder.
+    if !done.summary.facts.stopped {
+        results.finish();
+    }
     Ok(done)
 }
 
@@ -507,7 +515,7 @@ fn watched(data_set: &DataSet) -> Watched {
 }
 
 fn trace(folder: &Path) -> Result<Trace, Error> {
-    let path = folder.join("trace.tsv");
+    let path = folder.join(TRACE);
     Trace::create(&path).map_err(|source| Error::io("cannot write", &path, source))
 }
 

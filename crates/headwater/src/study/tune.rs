@@ -110,6 +110,7 @@ pub fn tune_study(
     heard: &(dyn Fn(&Arc<Operation>, Duration) + Send + Sync),
 ) -> Result<TuneReport, Error> {
     let began = Instant::now();
+    crate::limits::check_environment()?;
     if request.store.read_only {
         return Err(Error::usage(
             "a tuning run remembers what it measures, and the store is read-only",

@@ -21,6 +21,17 @@ use crate::{Error, page, whole};
 /// What a run leaves in the store, for whoever wants its report later.
 pub(crate) const SUMMARY: &str = "study.json";
 
+/// What `results` may write.
+pub(super) const NAMES: [&str; 7] = [
+    page::REPORT,
+    "results.json",
+    "samples.parquet",
+    "samples.csv",
+    "screen-samples.parquet",
+    "screen-samples.csv",
+    "failures.txt",
+];
+
 /// Writes `results.json`, the samples with their values, and `report.html`.
 pub(super) fn results(
     summary: &StudySummary,
@@ -159,16 +170,21 @@ pub(super) fn delivered(
     }
     for (name, mut values) in values {
         values.sort();
-        let folder = folder.join(&**name);
-        std::fs::create_dir_all(&folder)
-            .map_err(|source| Error::io("cannot make folder", &folder, source))?;
-        let path = folder.join("values.csv");
+        let path = folder.join(table_at(name));
+        let folder = path.parent().unwrap_or(folder);
+        std::fs::create_dir_all(folder)
+            .map_err(|source| Error::io("cannot make folder", folder, source))?;
         let mut bytes = Vec::new();
         tables::write_csv(&table_of(name, &values)?, &mut bytes)
             .map_err(|source| Error::io("cannot write", &path, source))?;
         whole::write(&path, &bytes)?;
     }
     Ok((folders.into_iter().collect(), notes))
+}
+
+/// Where the table of an output goes that is a value.
+pub(super) fn table_at(output: &str) -> String {
+    format!("{output}/values.csv")
 }
 
 /// Values by set, and by item where there are several.

@@ -5,8 +5,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 use crate::common::{Case, bytes, pending, record, run, staged};
-use headwater_graph::{Digest, Known, Objects, StoreError};
-use headwater_remember::{Looked, Mode, ObjectSource, Pending, PendingObject};
+use headwater_graph::{Digest, Known, Mark, Objects, StoreError};
+use headwater_remember::{Mode, ObjectSource, Pending, PendingObject};
 
 fn digest(number: u64) -> Digest {
     Digest::of(&bytes(number))
@@ -253,15 +253,14 @@ fn good_bytes_take_the_place_of_changed_ones() {
 }
 
 /// What a file looks like now.
-fn looked(path: &std::path::Path) -> Looked {
+fn looked(path: &std::path::Path) -> Mark {
     let found = fs::metadata(path).unwrap();
-    let nanoseconds = |seconds: i64, rest: i64| seconds * 1_000_000_000 + rest;
-    Looked {
-        size: found.len(),
-        inode: found.ino(),
-        modified: nanoseconds(found.mtime(), found.mtime_nsec()),
-        changed: nanoseconds(found.ctime(), found.ctime_nsec()),
-    }
+    Mark::new(
+        (found.dev(), found.ino()),
+        found.len(),
+        (found.mtime(), found.mtime_nsec()),
+        (found.ctime(), found.ctime_nsec()),
+    )
 }
 
 /// A product with a staged file that was digested just now.
