@@ -16,18 +16,22 @@ use std::sync::Arc;
 use headwater_enact::{Ancestry, Enactment, Requested, State};
 use headwater_execute::{Fetch, Fetched, Ports, copy_value};
 use headwater_graph::{
-    Collect, Context, Index, Kind, OperationError, Outputs, Part, Recipe, Registry, Source, TaskId,
-    Text, Value, encode,
+    Collect, Context, DirectoryEntry, Index, Kind, OperationError, Outputs, Part, Recipe, Registry,
+    Source, TaskId, Text, Value, encode,
 };
 
 use crate::Error;
 use crate::fetch::StoreFetcher;
 use crate::plan::Prepared;
 use crate::report::{Delivered, OutputItem};
+use crate::results_folder::ResultsFolder;
+use crate::whole;
 
 /// Writes outputs below a folder.
 pub(crate) struct Deliverer<'a> {
     folder: &'a Path,
+    /// Whoever has to know beforehand what is written.
+    results: Option<&'a ResultsFolder>,
     registry: &'a Registry,
     fetcher: &'a StoreFetcher,
     /// The task whose outputs were fetched last, and those outputs.
@@ -39,14 +43,24 @@ pub(crate) struct Deliverer<'a> {
 }
 
 impl<'a> Deliverer<'a> {
-    /// Writes below `folder`, with the formats of `registry`.
-    pub(crate) fn new(
-        folder: &'a Path,
+    /// Writes into the folder of results, with the formats of `registry`.
+    pub(crate) fn to(
+        results: &'a ResultsFolder,
         registry: &'a Registry,
         fetcher: &'a StoreFetcher,
     ) -> Deliverer<'a> {
         Deliverer {
-            folder,
+            results: Some(results),
+            folder: results.path(),
+            ..Deliverer::new(registry, fetcher)
+        }
+    }
+
+    /// Gives values, and writes nothing.
+    pub(crate) fn new(registry: &'a Registry, fetcher: &'a StoreFetcher) -> Deliverer<'a> {
+        Deliverer {
+            folder: Path::new(""),
+            results: None,
             registry,
             fetcher,
             last: None,
@@ -206,9 +220,28 @@ impl<'a> Deliverer<'a> {
             path.as_mut_os_string().push(".");
             path.as_mut_os_string().push(extension);
         }
+        self.claim(&path, None)?;
         make_parent(&path)?;
-        fs::copy(before, &path).map_err(|source| Error::io("cannot write", &path, source))?;
+        let bytes = fs::read(before).map_err(|source| Error::io("cannot read", before, source))?;
+        whole::write(&path, &bytes)?;
         Ok(Some(path))
+    }
+
+    /// Says that a file is going to be written, or a folder with these files.
+    fn claim(&self, path: &Path, files: Option<&[DirectoryEntry]>) -> Result<(), Error> {
+        let Some(results) = self.results else {
+            return Ok(());
+        };
+        let name = path.strip_prefix(self.folder).unwrap_or(path);
+        let name = name.to_string_lossy();
+        match files {
+            None => results.claim([&*name]),
+            Some(files) => {
+                let files = files.iter();
+                let files = files.map(|entry| format!("{name}/{}", entry.path));
+                results.claim(files.chain([format!("{name}/")]))
+            }
+        }
     }
 
     fn write_at(
@@ -226,13 +259,15 @@ impl<'a> Deliverer<'a> {
         match value {
             Value::File(_) => {
                 let path = named(extension);
+                self.claim(&path, None)?;
                 make_parent(&path)?;
                 copy_value(value, &path)
                     .map_err(|source| Error::io("cannot write", &path, source))?;
                 Ok(path)
             }
-            Value::Directory(_) => {
+            Value::Directory(directory) => {
                 let path = named(None);
+                self.claim(&path, Some(&directory.entries))?;
                 copy_value(value, &path)
                     .map_err(|source| Error::io("cannot write", &path, source))?;
                 Ok(path)
@@ -244,6 +279,7 @@ impl<'a> Deliverer<'a> {
                     self.write_at(output, &format!("{stem}/{position}"), item, extension)?;
                 }
                 let path = named(None);
+                self.claim(&path, Some(&[]))?;
                 fs::create_dir_all(&path)
                     .map_err(|source| Error::io("cannot make folder", &path, source))?;
                 Ok(path)
@@ -265,12 +301,9 @@ impl<'a> Deliverer<'a> {
                 let (bytes, extension) =
                     encoded.unwrap_or_else(|| (encode(other), "hwv".to_owned()));
                 let path = named(Some(&extension));
+                self.claim(&path, None)?;
                 make_parent(&path)?;
-                fs::write(&path, bytes).map_err(|source| {
-                    // Half a file under its name would be taken for a whole one.
-                    let _ = fs::remove_file(&path);
-                    Error::io("cannot write", &path, source)
-                })?;
+                whole::write(&path, &bytes)?;
                 Ok(path)
             }
         }
@@ -283,10 +316,6 @@ fn is_changed(error: &Error) -> bool {
 }
 
 /// Where what was asked for goes, without its extension.
-pub(crate) fn stem_of(requested: &Requested) -> String {
-    stem(&requested.output, &requested.index)
-}
-
 fn stem(output: &str, index: &Index) -> String {
     // An output that is called like a file of ours gets a folder of its own.
     let reserved = ["failures", "inputs", "outputs", "report", "trace"].contains(&output);
@@ -412,10 +441,10 @@ pub(crate) struct DeliveredAll {
 pub(crate) fn deliver(
     prepared: &Prepared,
     fetcher: &StoreFetcher,
-    folder: &Path,
+    results: &ResultsFolder,
 ) -> Result<DeliveredAll, Error> {
     let mut missing = Vec::new();
-    let mut deliverer = Deliverer::new(folder, &prepared.loaded.registry, fetcher);
+    let mut deliverer = Deliverer::to(results, &prepared.loaded.registry, fetcher);
     let wanted = prepared.loaded.workflow.wanted();
     let mut outputs: BTreeMap<Arc<str>, Vec<OutputItem>> = wanted
         .iter()

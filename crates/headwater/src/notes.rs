@@ -224,12 +224,19 @@ pub(crate) struct Recalled<'a> {
     pub(crate) outputs: &'a dyn Fn(&mut VisitOutput<'_>),
 }
 
-/// Writes the notes of a run, of its parts. What it noted before is replaced.
+/// A part of a run.
+pub(crate) enum Part<'a> {
+    /// One whose tasks are at hand.
+    Whole(Round<'a>),
+    /// One whose tasks are not.
+    Recalled(Recalled<'a>),
+}
+
+/// Writes the notes of a run, of its parts in order. What it noted before is replaced.
 pub(crate) fn write(
     store: &Store,
     run: &str,
-    rounds: &[Round<'_>],
-    recalled: &[Recalled<'_>],
+    parts: &[Part<'_>],
     current: &Path,
 ) -> io::Result<()> {
     let mut externals = BTreeMap::new();
@@ -237,24 +244,28 @@ pub(crate) fn write(
     let (mut shared, mut left) = (BTreeMap::new(), Vec::new());
     let mut outputs = Vec::new();
     let mut recipes = String::new();
-    for part in recalled {
-        (part.others)(&mut |other, address| drop(shared.insert(other, address)));
-        (part.outputs)(&mut |name, address| {
-            outputs.push((name, address));
-            outputs.len() < MOST_OUTPUTS
-        });
-        for task in part.given.ids() {
-            for (_, source) in part.given.inputs(task) {
-                collect(part.given, source, store, current, &mut externals);
+    for part in parts {
+        let Round {
+            enactment,
+            address,
+            others,
+        } = match part {
+            Part::Whole(round) => round,
+            Part::Recalled(part) => {
+                (part.others)(&mut |other, address| drop(shared.insert(other, address)));
+                (part.outputs)(&mut |name, address| {
+                    let is_noted = outputs.len() < MOST_OUTPUTS;
+                    outputs.extend(is_noted.then_some((name, address)));
+                    is_noted
+                });
+                for task in part.given.ids() {
+                    for (_, source) in part.given.inputs(task) {
+                        collect(part.given, source, store, current, &mut externals);
+                    }
+                }
+                continue;
             }
-        }
-    }
-    for Round {
-        enactment,
-        address,
-        others,
-    } in rounds
-    {
+        };
         others(&mut |other, task| {
             shared.insert(other, address(task));
         });

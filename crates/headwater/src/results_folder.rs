@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use crate::Error;
 
@@ -29,6 +30,8 @@ pub(crate) struct ResultsFolder {
     /// Those that were made for it, the innermost first.
     made: Vec<PathBuf>,
     lock: Option<File>,
+    /// Says which files are being written, once any is.
+    unfinished: Mutex<Option<File>>,
 }
 
 impl ResultsFolder {
@@ -90,6 +93,7 @@ impl ResultsFolder {
             path: path.to_owned(),
             made: Vec::new(),
             lock: None,
+            unfinished: Mutex::new(None),
         };
         // Whoever takes a folder that this one is in finds it empty before this one is made, and has locked it then; or
         // is kept out by these until it is not empty any more.
@@ -143,27 +147,37 @@ impl ResultsFolder {
         &self.path
     }
 
-    /// Says which files will be written, by their paths from here; an extension may be added to each, and one may
-    /// become a folder with more in it.
+    /// Says which files will be written, by their paths from here; a folder that may stay empty has a `/` at its end.
     pub(crate) fn claim<N: AsRef<str>>(
         &self,
         names: impl IntoIterator<Item = N>,
     ) -> Result<(), Error> {
         let path = self.path.join(UNFINISHED);
-        let write = || {
-            let mut options = File::options();
-            let mut file = options.create(true).append(true).open(&path)?;
-            let mut text = match file.metadata()?.len() {
-                0 => HEADER.to_owned(),
-                _ => String::new(),
-            };
-            for name in names {
+        let cannot = |source| Error::io("cannot write", &path, source);
+        let mut text = String::new();
+        for name in names {
+            // A name of two lines would claim two files. Without a claim such a file is in the way, and stays.
+            if !name.as_ref().contains('\n') {
                 text.push_str(name.as_ref());
                 text.push('\n');
             }
-            file.write_all(text.as_bytes())
+        }
+        let mut unfinished = self
+            .unfinished
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut file = match unfinished.take() {
+            Some(file) => file,
+            None => {
+                text.insert_str(0, HEADER);
+                let mut options = File::options();
+                options.create_new(true).append(true);
+                options.open(&path).map_err(cannot)?
+            }
         };
-        write().map_err(|source| Error::io("cannot write", &path, source))
+        file.write_all(text.as_bytes()).map_err(cannot)?;
+        *unfinished = Some(file);
+        Ok(())
     }
 
     /// Everything is written.
@@ -231,13 +245,14 @@ fn unfinished(folder: &Path) -> Option<BTreeSet<PathBuf>> {
     // What comes after the last end of a line was not written to its end, nor the file that it is about.
     let whole = names.rfind('\n').map_or("", |end| &names[..end]);
     let names = whole.lines().filter(|name| !name.is_empty());
-    Some(names.map(PathBuf::from).collect())
+    let names = names.map(PathBuf::from);
+    Some(names.filter(|name| name != Path::new(UNFINISHED)).collect())
 }
 
 /// What is in a folder, by paths from there.
 #[derive(Default)]
 struct Found {
-    /// Files, and folders with all that is in them, that were claimed.
+    /// Files that were claimed.
     claimed: Vec<PathBuf>,
     /// Folders that lead to those, the outer ones first.
     folders: Vec<PathBuf>,
@@ -259,7 +274,7 @@ fn found_below(folder: &Path, claims: &BTreeSet<PathBuf>) -> Result<Found, Error
                 let next = claims.range(name.clone()..).next();
                 next.is_some_and(|claim| claim.starts_with(&name))
             };
-            if is_claimed(&name, claims) {
+            if !is_folder && is_claimed(&name, claims) {
                 found.claimed.push(name);
             } else if is_folder && leads_on() {
                 found.folders.push(name.clone());
@@ -273,12 +288,11 @@ fn found_below(folder: &Path, claims: &BTreeSet<PathBuf>) -> Result<Found, Error
     Ok(found)
 }
 
-/// Whether this was said to be written: by its name, with an extension, or while it had a hidden name.
+/// Whether this was said to be written, by its name or while it had a hidden one.
 fn is_claimed(path: &Path, claims: &BTreeSet<PathBuf>) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
         return false;
     };
-    let dots = name.match_indices('.').map(|(at, _)| &name[..at]);
     // As `tables::replace_file` calls it: `.NAME-PROCESS-NUMBER`.
     let hidden = name.strip_prefix('.').and_then(|name| {
         let (name, number) = name.rsplit_once('-')?;
@@ -286,8 +300,9 @@ fn is_claimed(path: &Path, claims: &BTreeSet<PathBuf>) -> bool {
         let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         (is_number(number) && is_number(process)).then_some(name)
     });
-    dots.chain([name])
-        .chain(hidden)
+    [Some(name), hidden]
+        .into_iter()
+        .flatten()
         .any(|name| claims.contains(&path.with_file_name(name)))
 }
 
@@ -299,11 +314,7 @@ impl Found {
             how(&path).map_err(|source| Error::io("cannot remove", &path, source))
         };
         for name in &self.claimed {
-            let found = fs::symlink_metadata(folder.join(name));
-            match found.is_ok_and(|found| found.is_dir()) {
-                true => remove(name, |path| fs::remove_dir_all(path))?,
-                false => remove(name, |path| fs::remove_file(path))?,
-            }
+            remove(name, |path| fs::remove_file(path))?;
         }
         for name in self.folders.iter().rev() {
             remove(name, |path| fs::remove_dir(path))?;
@@ -374,16 +385,31 @@ mod tests {
         let leave = || {
             let taken = ResultsFolder::take_empty(&path).unwrap();
             taken.claim(["trace.tsv", "report.html"]).unwrap();
-            taken.claim(["y/0", "y/1", "z", "deep/a/b"]).unwrap();
+            let claimed = [
+                "y/0.tar.gz",
+                "y/1/5.png",
+                "z/any/thing",
+                "deep/a/b",
+                "none/",
+            ];
+            taken.claim(claimed).unwrap();
+            taken.claim(["two\nlines"]).unwrap();
             let written = ["trace.tsv", ".report.html-12-3", "y/0.tar.gz", "y/1/5.png"];
             written.into_iter().for_each(write);
             ["z/any/thing", "deep/a/b"].into_iter().for_each(write);
+            fs::create_dir_all(path.join("none")).unwrap();
         };
         leave();
         for other in [
             "letter",
             "y/letter.txt",
             "y/01.png",
+            "y/0.tar.gz.mine",
+            "trace.tsv.bak",
+            "z/any/other",
+            "none/mine",
+            "two",
+            "lines",
             ".trace.tsv-1-x",
             "deep/b",
         ] {

@@ -15,7 +15,7 @@ use headwater_execute::{CommandSettings, Pool, PoolError, Stop, Watched};
 use headwater_graph::{Index, Registry, TaskId};
 use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskState};
 
-use crate::deliver::{DeliveredAll, deliver, link_last, stem_of, table, values};
+use crate::deliver::{DeliveredAll, deliver, link_last, table, values};
 use crate::fetch::StoreFetcher;
 use crate::keep::StoreKeeper;
 use crate::limits::check_environment;
@@ -24,6 +24,7 @@ use crate::progress::{Clock, Listener, RunFacts, TraceRow, address_of};
 use crate::report::FailedTask;
 use crate::results_folder::ResultsFolder;
 use crate::trace::{TRACE, Trace};
+use crate::whole;
 use crate::{Error, Progress, RunReport, RunRequest};
 use crate::{budget, dag, notes, page, run_page};
 
@@ -152,7 +153,7 @@ pub fn run(
         "failures.txt",
         page::REPORT,
     ])?;
-    write(&folder.join("inputs.yaml"), prepared.saved.as_bytes())?;
+    whole::write(&folder.join("inputs.yaml"), prepared.saved.as_bytes())?;
     let fetcher = keeper.resting_fetcher();
     let executed = execute(&mut prepared, &mut keeper, progress, stop, &places, &folder);
     let kept = keeper.close();
@@ -226,7 +227,7 @@ fn note(store: &Store, run: &str, prepared: &Prepared, current: &Path) {
         address: &address,
         others: &|visit| enactment.for_each_other_address(visit),
     };
-    let _ = notes::write(store, run, &[round], &[], current);
+    let _ = notes::write(store, run, &[notes::Part::Whole(round)], current);
     let definition = |task| {
         let (stage, name) = enactment.definition(task)?;
         Some((stage, &**name))
@@ -357,10 +358,6 @@ pub(crate) fn end_run(
     }
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    fs::write(path, bytes).map_err(|source| Error::io("cannot write", path, source))
-}
-
 /// Runs everything that has to run. What ended it early, if anything did, comes with what was heard until
 /// then: whatever was finished is still delivered.
 fn execute(
@@ -410,20 +407,19 @@ fn finish(
     stop: &Stop,
 ) -> Result<RunReport, Error> {
     let folder = results.path().to_owned();
-    results.claim(prepared.enactment.requested().iter().map(stem_of))?;
     let failures = failures(prepared, listener);
     let DeliveredAll {
         outputs,
         missing,
         notes,
-    } = deliver(prepared, fetcher, &folder)?;
-    write(
+    } = deliver(prepared, fetcher, results)?;
+    whole::write(
         &folder.join("outputs.csv"),
         table(&outputs, &folder).as_bytes(),
     )?;
     if !failures.is_empty() {
         let all: Vec<String> = failures.iter().map(FailedTask::description).collect();
-        write(
+        whole::write(
             &folder.join("failures.txt"),
             (all.join("\n\n") + "\n").as_bytes(),
         )?;

@@ -536,19 +536,46 @@ fn a_command_that_was_killed_goes_on_in_its_folder() {
         child.wait().expect("it has ended");
         assert!(place.path("out/trace.tsv").exists());
         fs::write(place.side().join("go"), "").expect("a file");
-        // What somebody has put there since is not touched, and nor is the rest.
-        place.write("out/letter.txt", "dear reader");
-        let refused = place.headwater(command).ended(2);
-        refused.says(&["did not finish", "`letter.txt` is not from that", "-o"]);
-        assert_eq!(place.read("out/letter.txt"), "dear reader");
-        assert!(place.path("out/trace.tsv").exists());
-        fs::remove_file(place.path("out/letter.txt")).expect("a file");
+        // What somebody has put there since is not touched, and nor is the rest, whatever it is called.
+        for letter in [
+            "letter.txt",
+            "report.html.notes",
+            "failures.txt.d/letter",
+            "y.tar.gz",
+        ] {
+            let written = place.write(&format!("out/{letter}"), "dear reader");
+            let refused = place.headwater(command).ended(2);
+            let named = letter.split('/').next().expect("a name");
+            let named = format!("`{named}` is not from that");
+            refused.says(&["did not finish", &named, "-o"]);
+            assert_eq!(read(&written), "dear reader");
+            assert!(place.path("out/trace.tsv").exists());
+            fs::remove_file(&written).expect("a file");
+            let _ = fs::remove_dir(place.path("out/failures.txt.d"));
+        }
         place.headwater(command).ended(0);
         assert!(!place.path("out/.unfinished").exists());
         // It has finished: what it wrote is not written over.
         let refused = place.headwater(command).ended(2);
         refused.says(&["is not empty"]);
     }
+}
+
+/// Links that come into the folder while a command writes to it are replaced, not followed.
+#[test]
+fn nothing_is_written_through_a_link_in_the_folder() {
+    let place = waiting();
+    let own = place.write("own.txt", "dear reader");
+    let command = ["run", "flow.yaml", "--inputs", "data.yaml", "-o", "out"];
+    let child = in_its_task(&place, &command);
+    for name in ["outputs.csv", "report.html", "y", "y.txt"] {
+        std::os::unix::fs::symlink("../own.txt", place.path("out").join(name)).expect("a link");
+    }
+    fs::write(place.side().join("go"), "").expect("a file");
+    let output = child.wait_with_output().expect("it can be waited for");
+    crate::place::Ran::from(output).ended(0);
+    assert_eq!(read(&own), "dear reader");
+    assert!(place.path("out/outputs.csv").is_file() && !place.path("out/outputs.csv").is_symlink());
 }
 
 #[test]

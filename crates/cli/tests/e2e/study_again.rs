@@ -132,3 +132,17 @@ fn a_noted_study_of_other_tiles_is_another() {
     assert!(results(&first.folder()) != results(&second.folder()));
     assert_eq!(notes(&place).len(), 2);
 }
+
+#[test]
+fn what_a_noted_study_delivers_is_delivered_again() {
+    let place = large();
+    run(&place, "first");
+    let deliver = |folder: &str| {
+        let study = ["study", "run", "nuclei/study.yaml", "--json"];
+        let arguments = [&study[..], &["--deliver", "dice", "-o", folder]].concat();
+        let report = place.headwater(&arguments).ended(0).report();
+        assert_eq!(count(&report, "executed"), 0);
+        place.read(&format!("{folder}/dice/values.csv"))
+    };
+    assert_eq!(deliver("second"), deliver("third"));
+}

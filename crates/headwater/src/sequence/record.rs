@@ -81,7 +81,12 @@ impl Recording {
             address: &told,
             others: &|_| {},
         };
-        let _ = notes::write(store, &self.run, &[round], &[], engine.current());
+        let _ = notes::write(
+            store,
+            &self.run,
+            &[notes::Part::Whole(round)],
+            engine.current(),
+        );
         let failures: Vec<String> = engine.failed().map(|failed| failed.description()).collect();
         if !failures.is_empty() {
             let text = failures.join("\n\n") + "\n";

@@ -51,7 +51,7 @@ pub(super) fn references(
 
 /// The references whose values are all equal, as far as their bytes are there; from what the first round has made.
 pub(super) fn blank(open: &Open, ended: &Ended, registry: &Registry) -> Vec<MadeReference> {
-    let mut deliverer = Deliverer::new(std::path::Path::new(""), registry, &ended.fetcher);
+    let mut deliverer = Deliverer::new(registry, &ended.fetcher);
     let mut asked: HashMap<(&str, &Index), &Source> = HashMap::new();
     for requested in ended.enactment.requested() {
         if requested.output.starts_with(' ') {

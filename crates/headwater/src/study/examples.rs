@@ -194,11 +194,7 @@ pub(super) fn examples(
         )
     });
     let notes = notes.collect();
-    let mut deliverer = Deliverer::new(
-        std::path::Path::new(""),
-        site.ground.registry,
-        &ended.fetcher,
-    );
+    let mut deliverer = Deliverer::new(site.ground.registry, &ended.fetcher);
     let mut found: Vec<StudyExample> = chosen
         .iter()
         .zip(&rows)

@@ -61,13 +61,21 @@ pub(super) struct NotedRound {
 }
 
 impl NotedRound {
-    /// Whether a round has so many steps of an instance, items, sets and references.
+    /// Whether it is of so many steps of an instance and references, and has each evaluation of so many items and sets
+    /// once.
     pub(super) fn fits(&self, steps: usize, items: usize, sets: usize, references: usize) -> bool {
         let stands = |place: &Place| (place.step as usize) < steps;
         let is_cell = |cell: &NotedCell| (cell.item as usize) < items && (cell.set as usize) < sets;
+        let mut seen = vec![false; items * sets];
+        let is_new = |cell: &NotedCell| {
+            let place = cell.item as usize * sets + cell.set as usize;
+            !std::mem::replace(&mut seen[place], true)
+        };
         self.tasks.iter().all(|task| stands(&task.place))
             && self.shared.iter().all(|(place, _)| stands(place))
             && self.cells.iter().all(is_cell)
+            && self.cells.len() == items * sets
+            && self.cells.iter().all(is_new)
             && (self.references.iter()).all(|(made, ..)| (*made as usize) < references)
     }
 }

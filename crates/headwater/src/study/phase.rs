@@ -178,6 +178,8 @@ pub(super) struct Site<'a> {
     pub(super) baseline: &'a BTreeMap<Arc<str>, Scalar>,
     pub(super) ground: &'a Ground<'a>,
     pub(super) division: Division,
+    /// Whether outputs are to be written for every evaluation.
+    pub(super) delivers: bool,
 }
 
 /// A phase that is to be run.
@@ -215,6 +217,8 @@ pub(super) struct EndedPhase {
     pub(super) rounds: Vec<Ended>,
     /// Those of which everything was remembered, and known beforehand.
     pub(super) recalled: Vec<RecalledRound>,
+    /// Round by round, whether it was recalled.
+    pub(super) is_recalled: Vec<bool>,
     /// References that show nothing, where it is the first phase.
     pub(super) blank: Vec<MadeReference>,
     pub(super) forecast: Option<ForecastFacts>,
@@ -370,6 +374,7 @@ impl Site<'_> {
         });
         let mut rounds: Vec<Ended> = Vec::new();
         let mut recalled: Vec<RecalledRound> = Vec::new();
+        let mut is_recalled = Vec::new();
         let mut blank = Vec::new();
         let mut values: Values = vec![Vec::new(); items];
         let mut failed = Vec::new();
@@ -399,6 +404,7 @@ impl Site<'_> {
             );
             let known = keeper.as_deref();
             let known = known.and_then(|keeper| self.recall(&key, &instances, &round, keeper));
+            is_recalled.push(known.is_some());
             let stopped = match known {
                 Some(known) => {
                     if round.is_first {
@@ -494,6 +500,7 @@ impl Site<'_> {
             varied,
             rounds,
             recalled,
+            is_recalled,
             blank,
             forecast,
         })

@@ -111,6 +111,10 @@ impl Site<'_> {
         round: &Round,
         keeper: &StoreKeeper,
     ) -> Option<RecalledRound> {
+        // What is delivered is read from the tasks of a graph.
+        if self.delivers || !self.is_all_evaluations() {
+            return None;
+        }
         let workflow = &self.loaded.workflow;
         let mut noted = noted::find(self.ground.store, &workflow.name, key)?;
         let (steps, items) = (instances.tasks.len(), self.open.items.len());

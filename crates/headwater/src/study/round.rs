@@ -470,7 +470,7 @@ impl Ground<'_> {
         let known: Vec<&Cell> = cells.iter().filter(is_known).collect();
         let elsewhere = known.iter().map(|cell| &cell.source);
         let elsewhere = elsewhere.filter(|source| record(source).is_none());
-        let mut deliverer = Deliverer::new(Path::new(""), self.registry, fetcher);
+        let mut deliverer = Deliverer::new(self.registry, fetcher);
         let mut others = deliverer.values(enactment, elsewhere).into_iter();
         let mut heard = HashMap::with_capacity(known.len());
         for cell in known {
@@ -544,7 +544,7 @@ impl Ended {
             is_there && heard(cell).is_none()
         };
         let fetched = cells.iter().filter(is_there).map(|cell| &cell.source);
-        let mut deliverer = Deliverer::new(Path::new(""), registry, &self.fetcher);
+        let mut deliverer = Deliverer::new(registry, &self.fetcher);
         let mut fetched = deliverer.values(&self.enactment, fetched).into_iter();
         let mut value = |cell: &Cell| {
             let fetched = match is_there(&cell) {

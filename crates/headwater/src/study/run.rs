@@ -29,7 +29,7 @@ use super::recall::RecalledRound;
 use super::round::{Ended, Ground};
 use super::summary::{Extremes, StudyExample, StudyFacts, StudyItem, StudySummary};
 use super::{doubt, objective, write};
-use crate::deliver::{link_last, stem_of};
+use crate::deliver::link_last;
 use crate::keep::StoreKeeper;
 use crate::limits::check_environment;
 use crate::load::{CheckedFile, Loaded};
@@ -339,13 +339,8 @@ pub fn run_study(
         if is_noted {
             note(&store, &run, &subject, &open, &phases, current);
         }
-        let requested = rounds().flat_map(|round| round.enactment.requested());
-        let is_delivered =
-            |output: &Arc<str>| delivered.iter().any(|delivered| delivered.name == *output);
-        let files = requested.filter(|requested| is_delivered(&requested.output));
-        let tables = delivered.iter().map(|output| write::table_at(&output.name));
-        results.claim(files.map(stem_of).chain(tables))?;
-        let (delivered, said) = write::delivered(&loaded.registry, &delivered, &phases, &folder)?;
+        results.claim(delivered.iter().map(|output| write::table_at(&output.name)))?;
+        let (delivered, said) = write::delivered(&loaded.registry, &delivered, &phases, &results)?;
         notes.extend(said);
         let facts = StudyFacts {
             run: run.clone(),
@@ -585,6 +580,7 @@ fn evaluate(
         baseline,
         ground,
         division,
+        delivers: !delivered.is_empty(),
     };
     let (phases, unfit) = phases(&site, design, book, keeper.as_deref_mut())?;
     let blank = phases.first().map(|phase| phase.blank.clone());
@@ -684,14 +680,6 @@ fn note(
             (others, outputs)
         })
         .collect();
-    let known: Vec<notes::Recalled<'_>> = known
-        .iter()
-        .map(|(others, outputs)| notes::Recalled {
-            given: &open.graph,
-            others,
-            outputs,
-        })
-        .collect();
     let addresses: Vec<_> = rounds
         .iter()
         .map(|ended| |task: TaskId| ended.names.address(&ended.enactment, task))
@@ -705,16 +693,29 @@ fn note(
         .iter()
         .map(|ended| |visit: &mut notes::Visit<'_>| ended.names.for_each_other_address(visit))
         .collect();
-    let noted: Vec<notes::Round<'_>> = parts
-        .iter()
-        .zip(&others)
-        .map(|((enactment, address), others)| notes::Round {
+    let noted = parts.iter().zip(&others);
+    let mut noted = noted.map(|((enactment, address), others)| {
+        notes::Part::Whole(notes::Round {
             enactment,
             address: *address,
             others,
         })
+    });
+    let mut known = known.iter().map(|(others, outputs)| {
+        notes::Part::Recalled(notes::Recalled {
+            given: &open.graph,
+            others,
+            outputs,
+        })
+    });
+    let in_order = phases.iter().flat_map(|phase| &phase.is_recalled);
+    let in_order: Vec<notes::Part<'_>> = in_order
+        .filter_map(|is_recalled| match is_recalled {
+            true => known.next(),
+            false => noted.next(),
+        })
         .collect();
-    let _ = notes::write(store, run, &noted, &known, current);
+    let _ = notes::write(store, run, &in_order, current);
     let definitions: Vec<_> = rounds
         .iter()
         .map(|ended| {

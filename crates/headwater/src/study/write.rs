@@ -16,6 +16,7 @@ use super::summary::{StudySummary, TaskFacts};
 use super::{design, report, results};
 use crate::deliver::Deliverer;
 use crate::report::Delivered;
+use crate::results_folder::ResultsFolder;
 use crate::{Error, page, whole};
 
 /// What a run leaves in the store, for whoever wants its report later.
@@ -145,13 +146,14 @@ pub(super) fn delivered(
     registry: &Registry,
     outputs: &[OutputBinding],
     phases: &[EndedPhase],
-    folder: &Path,
+    results: &ResultsFolder,
 ) -> Result<(Vec<PathBuf>, Vec<String>), Error> {
+    let folder = results.path();
     let (mut folders, mut notes) = (BTreeSet::new(), Vec::new());
     let names: Vec<&Arc<str>> = outputs.iter().map(|output| &output.name).collect();
     let mut values: BTreeMap<&Arc<str>, Vec<(Index, Option<String>)>> = BTreeMap::new();
     for ended in phases.iter().flat_map(|phase| &phase.rounds) {
-        let mut deliverer = Deliverer::new(folder, registry, &ended.fetcher);
+        let mut deliverer = Deliverer::to(results, registry, &ended.fetcher);
         for requested in ended.enactment.requested() {
             let Some(name) = names.iter().find(|name| ***name == requested.output) else {
                 continue;
