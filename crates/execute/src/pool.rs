@@ -269,7 +269,8 @@ enum Ended {
     /// It ran.
     Ran {
         execution: Execution,
-        result: Result<Arc<Outputs>, Failure>,
+        /// Few tasks fail, and what became of each is moved about.
+        result: Result<Arc<Outputs>, Box<Failure>>,
         contents: Vec<Identity>,
         lease: Option<Lease>,
         /// Products that are not what was made.
@@ -280,7 +281,7 @@ enum Ended {
     /// Somebody else has done it.
     Found(TaskId, Vec<Identity>),
     /// A product that it reads is not what was made, and has to be made again first.
-    Spoiled(Execution, Vec<Spoiled>),
+    Spoiled(Box<(Execution, Vec<Spoiled>)>),
 }
 
 impl Pool {
@@ -707,7 +708,10 @@ impl<'a> Shared<'a> {
         };
         // Who reads a product now gets what those get who read it from the store.
         let result: Result<Outputs, Option<Failure>> =
-            result.map(|outputs| outputs.into_iter().map(Value::plain).collect());
+            result.map(|outputs| match outputs.iter().all(Value::is_plain) {
+                true => outputs,
+                false => outputs.into_iter().map(Value::plain).collect(),
+            });
         let elapsed = began.elapsed();
         if let Some(watch) = watch {
             usage.cpu = watch.stop(elapsed) + elsewhere;
@@ -726,8 +730,8 @@ impl<'a> Shared<'a> {
         }
         let result = match result {
             Ok(outputs) => Ok(outputs),
-            Err(Some(failure)) => Err(failure),
-            Err(None) => return Ended::Spoiled(execution, spoiled),
+            Err(Some(failure)) => Err(Box::new(failure)),
+            Err(None) => return Ended::Spoiled(Box::new((execution, spoiled))),
         };
         let contents = match &result {
             Ok(outputs) if self.compares => outputs.iter().map(Identity::of).collect(),
@@ -789,7 +793,8 @@ impl<'a> Shared<'a> {
                 lease,
                 spoiled,
             } => (execution, result, contents, lease, spoiled),
-            Ended::Spoiled(execution, spoiled) => {
+            Ended::Spoiled(put_back) => {
+                let (execution, spoiled) = *put_back;
                 let task = execution.task;
                 let times = state.session.spoiled.entry(task).or_default();
                 *times += 1;
@@ -801,7 +806,7 @@ impl<'a> Shared<'a> {
                 // Whoever changes it will do so again.
                 let message = spoiled.first().map(|spoiled| spoiled.message.clone());
                 let failure = Failure::new(FailureKind::Input, message.unwrap_or_default());
-                (execution, Err(failure), Vec::new(), None, spoiled)
+                (execution, Err(Box::new(failure)), Vec::new(), None, spoiled)
             }
             Ended::Busy(task) => return self.put_back(state, task, Outcome::Busy),
             Ended::Found(task, contents) => {

@@ -781,7 +781,8 @@ impl Value {
         }
     }
 
-    fn is_plain(&self) -> bool {
+    /// Whether [`plain`](Self::plain) would leave it as it is.
+    pub fn is_plain(&self) -> bool {
         match self {
             Value::Float(number) => is_plain(*number),
             Value::Region(region) => region.resolution.into_iter().all(is_plain),
