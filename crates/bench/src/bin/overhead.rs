@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater::graph::{
-    CommandTemplate, Context, Invocation, Kind, NewTask, Operation, OperationError, Outputs, Part,
-    Scalar, ScalarType, Signature, Source, TaskGraph, TaskId, Text, Type, Value,
+    CommandTemplate, Context, Digest, External, FileValue, Handle, Identity, Invocation, Kind,
+    NewTask, Operation, OperationError, Outputs, Part, Scalar, ScalarType, Signature, Source,
+    TaskGraph, TaskId, Text, Type, Value,
 };
 use headwater::{StorePlace, open_store, run_graph};
 use headwater_bench::{Bar, Claims, median, resident, timed};
@@ -16,6 +17,9 @@ use headwater_enact::{Action, Capacity, Enactment, NothingRemembered, Options, O
 
 const WORKERS: usize = 2;
 const CHAIN: usize = 4;
+
+/// How many commands are run that read a file.
+const READING: usize = 2_000;
 
 fn main() -> ExitCode {
     headwater::init();
@@ -46,9 +50,14 @@ fn main() -> ExitCode {
                 .and_then(|bytes| bytes.parse().ok())
                 .unwrap_or(0);
             let held = vec![1u8; ballast];
-            let rate = command_rate(10_000);
+            let rate = command_rate(10_000, None);
             println!("{rate}");
             drop(held);
+            return ExitCode::SUCCESS;
+        }
+        Some("--commands-reading") => {
+            let bytes = arguments.get(2).and_then(|bytes| bytes.parse().ok());
+            println!("{}", command_rate(READING, bytes));
             return ExitCode::SUCCESS;
         }
         _ => {}
@@ -230,15 +239,21 @@ fn scratch(name: &str) -> std::path::PathBuf {
 
 /// Runs this program again and reads the number that it prints.
 fn own_output(arguments: &[&str]) -> Option<f64> {
+    own_output_with(arguments, None)
+}
+
+/// The same, with inputs protected in a certain way.
+fn own_output_with(arguments: &[&str], protection: Option<&str>) -> Option<f64> {
     let program = std::env::current_exe().ok()?;
-    let output = std::process::Command::new(program)
+    let mut command = std::process::Command::new(program);
+    command
         .args(arguments)
-        .output()
-        .ok()?;
+        .envs(protection.map(|word| ("HEADWATER_PROTECT", word)));
+    let output = command.output().ok()?;
     String::from_utf8(output.stdout).ok()?.trim().parse().ok()
 }
 
-fn true_operation() -> Operation {
+fn true_operation(reads: bool) -> Operation {
     let literal = |text: &str| Text(vec![Part::Literal(text.into())]);
     let template = CommandTemplate {
         invocation: Invocation::Arguments(vec![literal("/bin/true")]),
@@ -253,16 +268,19 @@ fn true_operation() -> Operation {
         uses: Vec::new(),
         used_files: Vec::new(),
     };
-    let signature =
+    let mut signature =
         Signature::new("true", &template.version(None)).parameter("number", ScalarType::Int, None);
+    if reads {
+        signature = signature.input("file", Type::File);
+    }
     Operation {
         signature,
         kind: Kind::Command(Arc::new(template)),
     }
 }
 
-/// Commands per second, with remembering.
-fn command_rate(commands: usize) -> f64 {
+/// Commands per second, with remembering; each is given the same file of so many bytes, if any.
+fn command_rate(commands: usize, reads: Option<usize>) -> f64 {
     let folder = scratch(&format!("commands-{}", std::process::id()));
     let url = Some(folder.to_string_lossy().into_owned());
     let Ok(store) = open_store(
@@ -275,14 +293,32 @@ fn command_rate(commands: usize) -> f64 {
         return 0.0;
     };
     let mut graph = TaskGraph::new();
-    let operation = graph.operation(&Arc::new(true_operation()));
+    let operation = graph.operation(&Arc::new(true_operation(reads.is_some())));
     let mut wanted = Vec::new();
+    let path = folder.join("file");
+    let mut inputs = Vec::new();
+    if let Some(bytes) = reads {
+        let bytes = vec![7u8; bytes];
+        if std::fs::write(&path, &bytes).is_err() {
+            return 0.0;
+        }
+        let file = FileValue {
+            digest: Digest::of(&bytes),
+            size: bytes.len() as u64,
+            name: None,
+            executable: false,
+            handle: Handle::Path(path.as_path().into()),
+        };
+        let value = Value::File(Arc::new(file));
+        let identity = Identity::of(&value);
+        inputs.push((0, graph.external(External { identity, value })));
+    }
     for number in 0..commands {
         let parameters = [Scalar::Int(number as i64)];
         let new = NewTask {
             operation,
             parameters: &parameters,
-            inputs: &[],
+            inputs: &inputs,
             address: "",
         };
         wanted.extend(graph.add(&new).ok().map(|(task, _)| task));
@@ -371,6 +407,19 @@ fn commands(claims: &mut Claims) {
     claims.note(&format!(
         "commands per second: bare {bare:.0}, bare with folder and files {with_files:.0}, ours {ours:.0}, ours with 2 GB held {large:.0}"
     ));
+    for (bytes, size) in [("1024", "1 KiB"), ("2097152", "2 MiB")] {
+        // The best of each; in microseconds.
+        let rate = |word: Option<&str>| {
+            let rates =
+                (0..3).filter_map(|_| own_output_with(&["--commands-reading", bytes], word));
+            1e6 / rates.fold(0f64, f64::max)
+        };
+        let (protected, compared) = (rate(None), rate(Some("check")));
+        claims.note(&format!(
+            "protection of an input of {size}: {protected:.0} µs per command, {compared:.0} µs where it is only compared \
+             afterwards"
+        ));
+    }
     claims.claim(
         "10,000 commands against a loop that makes the same folders and files",
         ours / with_files,
