@@ -233,6 +233,8 @@ impl<'a> Deliverer<'a> {
             return Ok(());
         };
         let name = path.strip_prefix(self.folder).unwrap_or(path);
+        let within = name.parent().filter(|_| files.is_none()).unwrap_or(name);
+        results.refuse_links(within)?;
         let name = name.to_string_lossy();
         match files {
             None => results.claim([&*name]),

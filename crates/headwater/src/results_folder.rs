@@ -12,6 +12,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -180,6 +181,25 @@ impl ResultsFolder {
         Ok(())
     }
 
+    /// Refuses a folder of outputs, by its path from here, that is a link or lies behind one: what is written there would
+    /// be elsewhere.
+    pub(crate) fn refuse_links(&self, folder: &Path) -> Result<(), Error> {
+        let mut at = self.path.clone();
+        for part in folder.components() {
+            at.push(part);
+            if at.is_symlink() {
+                return Err(Error::usage(
+                    format!(
+                        "`{}` is a link, and outputs are to be written there",
+                        at.display()
+                    ),
+                    Some("take the link away, and give the command again".to_owned()),
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Everything is written.
     pub(crate) fn finish(&self) {
         let _ = fs::remove_file(self.path.join(UNFINISHED));
@@ -244,7 +264,8 @@ fn unfinished(folder: &Path) -> Option<BTreeSet<PathBuf>> {
     };
     // What comes after the last end of a line was not written to its end, nor the file that it is about.
     let whole = names.rfind('\n').map_or("", |end| &names[..end]);
-    let names = whole.lines().filter(|name| !name.is_empty());
+    // Any other letter may be part of a name, also one that ends a line elsewhere.
+    let names = whole.split('\n').filter(|name| !name.is_empty());
     let names = names.map(PathBuf::from);
     Some(names.filter(|name| name != Path::new(UNFINISHED)).collect())
 }
@@ -274,7 +295,7 @@ fn found_below(folder: &Path, claims: &BTreeSet<PathBuf>) -> Result<Found, Error
                 let next = claims.range(name.clone()..).next();
                 next.is_some_and(|claim| claim.starts_with(&name))
             };
-            if !is_folder && is_claimed(&name, claims) {
+            if !is_folder && is_claimed(&name, claims) && !is_claimed_folder(&name, claims) {
                 found.claimed.push(name);
             } else if is_folder && leads_on() {
                 found.folders.push(name.clone());
@@ -288,6 +309,12 @@ fn found_below(folder: &Path, claims: &BTreeSet<PathBuf>) -> Result<Found, Error
     Ok(found)
 }
 
+/// Whether this was said to become a folder: a file of that name is somebody else's.
+fn is_claimed_folder(path: &Path, claims: &BTreeSet<PathBuf>) -> bool {
+    let known = claims.get(path).map(|claim| claim.as_os_str().as_bytes());
+    known.is_some_and(|claim| claim.ends_with(b"/"))
+}
+
 /// Whether this was said to be written, by its name or while it had a hidden one.
 fn is_claimed(path: &Path, claims: &BTreeSet<PathBuf>) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
@@ -297,7 +324,8 @@ fn is_claimed(path: &Path, claims: &BTreeSet<PathBuf>) -> bool {
     let hidden = name.strip_prefix('.').and_then(|name| {
         let (name, number) = name.rsplit_once('-')?;
         let (name, process) = name.rsplit_once('-')?;
-        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_digit = |byte: u8| byte.is_ascii_digit();
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(is_digit);
         (is_number(number) && is_number(process)).then_some(name)
     });
     [Some(name), hidden]
@@ -393,7 +421,7 @@ mod tests {
                 "none/",
             ];
             taken.claim(claimed).unwrap();
-            taken.claim(["two\nlines"]).unwrap();
+            taken.claim(["two\nlines", "carriage\r"]).unwrap();
             let written = ["trace.tsv", ".report.html-12-3", "y/0.tar.gz", "y/1/5.png"];
             written.into_iter().for_each(write);
             ["z/any/thing", "deep/a/b"].into_iter().for_each(write);
@@ -408,6 +436,8 @@ mod tests {
             "trace.tsv.bak",
             "z/any/other",
             "none/mine",
+            ".trace.tsv--",
+            "carriage",
             "two",
             "lines",
             ".trace.tsv-1-x",
@@ -420,6 +450,12 @@ mod tests {
             assert!(path.join("trace.tsv").exists() && path.join("z/any/thing").exists());
             fs::remove_file(path.join(other)).unwrap();
         }
+        // Nor does a file that stands where a folder was to be.
+        fs::remove_dir(path.join("none")).unwrap();
+        write("none");
+        let message = ResultsFolder::take_empty(&path).unwrap_err().to_string();
+        assert!(message.ends_with("`none` is not from that"), "{message}");
+        fs::remove_file(path.join("none")).unwrap();
         // A link is no folder that leads on, wherever it leads to.
         fs::remove_dir_all(path.join("deep")).unwrap();
         std::os::unix::fs::symlink(scratch.path(), path.join("deep")).unwrap();
@@ -451,6 +487,21 @@ mod tests {
         drop(taken);
         let message = ResultsFolder::take_empty(&path).unwrap_err().to_string();
         assert!(message.ends_with("is not empty"), "{message}");
+    }
+
+    #[test]
+    fn outputs_are_not_written_behind_a_link() {
+        let scratch = tempfile::tempdir().unwrap();
+        let taken = ResultsFolder::take_empty(&scratch.path().join("out")).unwrap();
+        fs::create_dir(taken.path().join("y")).unwrap();
+        std::os::unix::fs::symlink(scratch.path(), taken.path().join("z")).unwrap();
+        for free in ["", "y", "y/deep", "new/deep"] {
+            taken.refuse_links(Path::new(free)).unwrap();
+        }
+        for behind in ["z", "z/deep", "z/out/y"] {
+            let error = taken.refuse_links(Path::new(behind)).unwrap_err();
+            assert!(error.to_string().contains("is a link"), "{error}");
+        }
     }
 
     #[test]

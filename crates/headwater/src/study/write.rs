@@ -172,6 +172,7 @@ pub(super) fn delivered(
     }
     for (name, mut values) in values {
         values.sort();
+        results.refuse_links(Path::new(&**name))?;
         let path = folder.join(table_at(name));
         let folder = path.parent().unwrap_or(folder);
         std::fs::create_dir_all(folder)
