@@ -6,8 +6,8 @@
 //! network file systems, nobody is refused. A folder that was made and not used is removed again.
 //!
 //! Before a command writes a file it says so in `.unfinished`, which goes when everything is written. So a folder that
-//! was left in the middle is known as such, and so is every file in it that the command wrote: these, and no others,
-//! may make room for the same command when it is given again.
+//! was left in the middle is known as such, and so are the names that the command was going to write: files of these
+//! names, and no others, make room for the same command when it is given again.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Row};
 /// Fewer recipes than this are looked up by the index, whatever the size of the table.
 const MANY: usize = 2_000;
 
-/// By so many bits more it is told whether a prefix may be in a list.
+/// How many bits more say whether a prefix may be in a list.
 const MORE_BITS: u32 = 3;
 
 /// How many rows of a pass cost what one look-up costs.
@@ -199,7 +199,7 @@ fn find_by_index<T>(
     Ok(asked.absent(&order))
 }
 
-/// So many rows of a pass are looked for together: each is looked for in memory that lies anywhere, and a processor
+/// How many rows of a pass are looked for together: each is looked for in memory that lies anywhere, and a processor
 /// fetches for many of them at once what it would else wait for one by one.
 const TOGETHER: usize = 256;
 
@@ -242,7 +242,7 @@ fn find_in_a_pass<T>(
             *near = with_prefix(near, *prefix);
         }
         let seen = near.iter().filter_map(|same| same.first());
-        // Reading one bit of each brings all of them.
+        // Reading a byte of each has the processor fetch all of them at once.
         let touched = seen.fold(0, |bits, (_, position)| {
             bits ^ asked.recipes[*position].0[0]
         });

@@ -425,7 +425,7 @@ pub(crate) fn from_row(row: &Row<'_>, offset: usize) -> rusqlite::Result<Option<
     }))
 }
 
-/// So many tasks are listed by one statement: a list may have a million.
+/// How many tasks one statement lists: a list may have a million.
 const TOGETHER: usize = 16;
 
 /// The statement that lists one task, and the one that lists [`TOGETHER`].

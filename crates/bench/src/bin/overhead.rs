@@ -279,7 +279,7 @@ fn true_operation(reads: bool) -> Operation {
     }
 }
 
-/// Commands per second, with remembering; each is given the same file of so many bytes, if any.
+/// Commands per second, with remembering; each is given the same file of that many bytes, if any.
 fn command_rate(commands: usize, reads: Option<usize>) -> f64 {
     let folder = scratch(&format!("commands-{}", std::process::id()));
     let url = Some(folder.to_string_lossy().into_owned());

@@ -21,7 +21,7 @@ use crate::dag::Tally;
 /// Rounds of fewer tasks are not noted.
 pub(super) const FEWEST_TASKS: usize = 10_000;
 
-/// So many runs are looked through for a note.
+/// How many runs are looked through for a note.
 const MOST_RUNS: usize = 256;
 
 /// What a note begins with. Any change of what is noted, or of how tasks are named or put in order, needs another.
@@ -61,8 +61,7 @@ pub(super) struct NotedRound {
 }
 
 impl NotedRound {
-    /// Whether it is of so many steps of an instance and references, and has each evaluation of so many items and sets
-    /// once.
+    /// Whether it fits a study with these numbers of steps, items, sets and references: it has each evaluation once.
     pub(super) fn fits(&self, steps: usize, items: usize, sets: usize, references: usize) -> bool {
         let stands = |place: &Place| (place.step as usize) < steps;
         let is_cell = |cell: &NotedCell| (cell.item as usize) < items && (cell.set as usize) < sets;
@@ -80,7 +79,7 @@ impl NotedRound {
     }
 }
 
-/// Digests what can be told as text.
+/// Digests text.
 struct Text(ContentHasher);
 
 impl std::fmt::Write for Text {

@@ -53,7 +53,7 @@ pub(crate) fn measure(
     Ok(())
 }
 
-/// Makes a tile of so many pixels on a side.
+/// Makes a square tile.
 pub(crate) fn tile(path: &Path, side: usize) -> Result<(), Box<dyn Error>> {
     let synth = Synth::new(side, side, 1, SynthOptions::default())?;
     let mut rows = PngRows::<_, Colour>::new(fs::File::create(path)?, side, side)?;
