@@ -361,7 +361,7 @@ impl CommandRunner {
         let output = |error: FolderError| Failure::new(FailureKind::Output, error.0);
         let result = match ended {
             Err(error) => Err(spawn_failure(&error)),
-            Ok(exit) => match exit_failure(&exit, attempt.timeout).or(changed) {
+            Ok(exit) => match with_cause(exit_failure(&exit, attempt.timeout), changed) {
                 Some(failure) => Err(failure),
                 None => unmounted
                     .and_then(|()| self.collect_all(folder, attempt, &fill))
@@ -703,6 +703,17 @@ fn exit_failure(exit: &Exit, timeout: Option<Duration>) -> Option<Failure> {
             )
         }
     })
+}
+
+/// How a program failed; what changed under it may be why.
+fn with_cause(failure: Option<Failure>, changed: Option<Failure>) -> Option<Failure> {
+    match (failure, changed) {
+        (Some(failure), Some(changed)) if failure.kind != FailureKind::Cancelled => Some(Failure {
+            message: format!("{}; and {}", failure.message, changed.message),
+            ..failure
+        }),
+        (failure, changed) => failure.or(changed),
+    }
 }
 
 /// The last lines of a file.

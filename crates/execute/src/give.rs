@@ -476,8 +476,8 @@ impl<'a> Giving<'a> {
                 continue;
             }
             let said = match linked.is_product {
-                true => changed(&format!("`{}`", linked.name)),
-                false => changed(&format!("`{}`, which the operation uses,", linked.name)),
+                true => changed_by_task(&format!("`{}`", linked.name)),
+                false => changed_by_task(&format!("`{}`, which the operation uses,", linked.name)),
             };
             if linked.is_product {
                 spoiled.push(Spoiled {
@@ -500,6 +500,13 @@ fn holds(linked: &Linked, shelter: Shelter) -> bool {
 /// That an input changed, in words.
 pub(crate) fn changed(what: &str) -> String {
     format!("{what} changed while the task ran; inputs are only there to be read")
+}
+
+/// The same of what only tasks can reach, and the one that ended need not be the one that wrote.
+fn changed_by_task(what: &str) -> String {
+    format!(
+        "{what} changed while the task ran: it was written to, by this task or another; inputs are only there to be read"
+    )
 }
 
 fn scalar_text(port: &str, value: &Value) -> Result<String, FolderError> {

@@ -1,7 +1,7 @@
 //! Writing outputs where the user finds them.
 //!
-//! Law: outputs are copies, so nothing that happens to the store touches them; nothing that was there before
-//! is overwritten, since every run has a folder of its own. `<output>/<index>.<extension>`, or
+//! Law: outputs are copies, so nothing that happens to the store touches them; nothing of others is overwritten: every
+//! run has a folder of its own, and what somebody puts there meanwhile is refused. `<output>/<index>.<extension>`, or
 //! `<output>.<extension>` for an output that is there once; the items of a list of files are in a folder of that
 //! name. A value of a library's type is written in the library's format where that has room for it, and encoded
 //! once however many outputs it is; else as `.hwv`, the engine's own encoding.
@@ -16,15 +16,15 @@ use std::sync::Arc;
 use headwater_enact::{Ancestry, Enactment, Requested, State};
 use headwater_execute::{Fetch, Fetched, Ports, copy_value};
 use headwater_graph::{
-    Collect, Context, DirectoryEntry, Index, Kind, OperationError, Outputs, Part, Recipe, Registry,
-    Source, TaskId, Text, Value, encode,
+    Collect, Context, Index, Kind, OperationError, Outputs, Part, Recipe, Registry, Source, TaskId,
+    Text, Value, encode,
 };
 
 use crate::Error;
 use crate::fetch::StoreFetcher;
 use crate::plan::Prepared;
 use crate::report::{Delivered, OutputItem};
-use crate::results_folder::ResultsFolder;
+use crate::results_folder::{Claim, ResultsFolder};
 use crate::whole;
 
 /// Writes outputs below a folder.
@@ -220,29 +220,28 @@ impl<'a> Deliverer<'a> {
             path.as_mut_os_string().push(".");
             path.as_mut_os_string().push(extension);
         }
-        self.claim(&path, None)?;
-        make_parent(&path)?;
         let bytes = fs::read(before).map_err(|source| Error::io("cannot read", before, source))?;
-        whole::write(&path, &bytes)?;
+        self.write(&path, &bytes)?;
         Ok(Some(path))
     }
 
-    /// Says that a file is going to be written, or a folder with these files.
-    fn claim(&self, path: &Path, files: Option<&[DirectoryEntry]>) -> Result<(), Error> {
-        let Some(results) = self.results else {
-            return Ok(());
-        };
-        let name = path.strip_prefix(self.folder).unwrap_or(path);
-        let within = name.parent().filter(|_| files.is_none()).unwrap_or(name);
-        results.refuse_links(within)?;
-        let name = name.to_string_lossy();
-        match files {
-            None => results.claim([&*name]),
-            Some(files) => {
-                let files = files.iter();
-                let files = files.map(|entry| format!("{name}/{}", entry.path));
-                results.claim(files.chain([format!("{name}/")]))
-            }
+    /// Where a file is, from the folder of results.
+    fn name(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(self.folder).unwrap_or(path).to_owned()
+    }
+
+    /// Says what is going to be written.
+    fn claim(&self, claims: impl IntoIterator<Item = Claim>) -> Result<(), Error> {
+        match self.results {
+            Some(results) => results.claim(claims),
+            None => Ok(()),
+        }
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+        match self.results {
+            Some(results) => results.write(self.name(path), bytes).map(drop),
+            None => whole::write(path, bytes),
         }
     }
 
@@ -261,7 +260,7 @@ impl<'a> Deliverer<'a> {
         match value {
             Value::File(_) => {
                 let path = named(extension);
-                self.claim(&path, None)?;
+                self.claim([Claim::File(self.name(&path))])?;
                 make_parent(&path)?;
                 copy_value(value, &path)
                     .map_err(|source| Error::io("cannot write", &path, source))?;
@@ -269,7 +268,10 @@ impl<'a> Deliverer<'a> {
             }
             Value::Directory(directory) => {
                 let path = named(None);
-                self.claim(&path, Some(&directory.entries))?;
+                let name = self.name(&path);
+                let files = directory.entries.iter();
+                let files = files.map(|entry| Claim::File(name.join(&*entry.path)));
+                self.claim(files.chain([Claim::Folder(name.clone())]))?;
                 copy_value(value, &path)
                     .map_err(|source| Error::io("cannot write", &path, source))?;
                 Ok(path)
@@ -281,7 +283,7 @@ impl<'a> Deliverer<'a> {
                     self.write_at(output, &format!("{stem}/{position}"), item, extension)?;
                 }
                 let path = named(None);
-                self.claim(&path, Some(&[]))?;
+                self.claim([Claim::Folder(self.name(&path))])?;
                 fs::create_dir_all(&path)
                     .map_err(|source| Error::io("cannot make folder", &path, source))?;
                 Ok(path)
@@ -303,9 +305,7 @@ impl<'a> Deliverer<'a> {
                 let (bytes, extension) =
                     encoded.unwrap_or_else(|| (encode(other), "hwv".to_owned()));
                 let path = named(Some(&extension));
-                self.claim(&path, None)?;
-                make_parent(&path)?;
-                whole::write(&path, &bytes)?;
+                self.write(&path, &bytes)?;
                 Ok(path)
             }
         }

@@ -5,24 +5,68 @@
 //! folder itself: it ends with the process, however that ends. Where the kernel cannot lock a folder, as on some
 //! network file systems, nobody is refused. A folder that was made and not used is removed again.
 //!
-//! Before a command writes a file it says so in `.unfinished`, which goes when everything is written. So a folder that
-//! was left in the middle is known as such, and so are the names that the command was going to write: files of these
-//! names, and no others, make room for the same command when it is given again.
+//! Nothing is written over, and nothing behind a link, also where somebody else puts files into the folder meanwhile.
+//! Right before a command writes a file it says so in `.unfinished`, which goes when everything is written. So a folder
+//! that was left in the middle is known as such, and so are the files that the command wrote: these, and no others, make
+//! room for the same command when it is given again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::Error;
+use crate::{Error, whole};
 
 /// The file that says which files are being written.
 const UNFINISHED: &str = ".unfinished";
 
-/// Its first line; what may be written follows, a line each.
+/// Its first line; what was claimed follows, a line each.
 const HEADER: &str = "headwater 1: the command that writes these files has not finished\n";
+
+/// What is going to be written, by its path from the folder.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Claim {
+    /// A file that grows in its place.
+    File(PathBuf),
+    /// A file that has a hidden name until it is whole, as `tables::replace_file` gives it.
+    Whole(PathBuf),
+    /// A folder, which may stay empty.
+    Folder(PathBuf),
+}
+
+impl Claim {
+    fn path(&self) -> &Path {
+        match self {
+            Claim::File(path) | Claim::Whole(path) | Claim::Folder(path) => path,
+        }
+    }
+
+    /// Its line in the list; none where that would be two lines. Without a claim such a file is in the way, and stays.
+    fn line(&self) -> Option<String> {
+        let kind = match self {
+            Claim::File(_) => "file",
+            Claim::Whole(_) => "whole",
+            Claim::Folder(_) => "folder",
+        };
+        let path = self.path().to_str().filter(|path| !path.contains('\n'))?;
+        Some(format!("{kind} {path}\n"))
+    }
+
+    fn of_line(line: &str) -> Option<Claim> {
+        let (kind, path) = line.split_once(' ')?;
+        let claim = match kind {
+            "file" => Claim::File,
+            "whole" => Claim::Whole,
+            "folder" => Claim::Folder,
+            _ => return None,
+        };
+        (!path.is_empty() && path != UNFINISHED).then(|| claim(PathBuf::from(path)))
+    }
+}
+
+/// What a command has claimed, by path.
+type Claims = BTreeMap<PathBuf, Claim>;
 
 /// A folder that this command may write to until this is dropped.
 #[derive(Debug)]
@@ -31,8 +75,16 @@ pub(crate) struct ResultsFolder {
     /// Those that were made for it, the innermost first.
     made: Vec<PathBuf>,
     lock: Option<File>,
-    /// Says which files are being written, once any is.
-    unfinished: Mutex<Option<File>>,
+    claimed: Mutex<Claimed>,
+}
+
+/// What this command writes.
+#[derive(Debug, Default)]
+struct Claimed {
+    /// The list of it, once there is any.
+    list: Option<File>,
+    /// What this command has written it may also replace.
+    known: HashSet<Claim>,
 }
 
 impl ResultsFolder {
@@ -94,7 +146,7 @@ impl ResultsFolder {
             path: path.to_owned(),
             made: Vec::new(),
             lock: None,
-            unfinished: Mutex::new(None),
+            claimed: Mutex::default(),
         };
         // Whoever takes a folder that this one is in finds it empty before this one is made, and has locked it then; or
         // is kept out by these until it is not empty any more.
@@ -148,42 +200,74 @@ impl ResultsFolder {
         &self.path
     }
 
-    /// Says which files will be written, by their paths from here; a folder that may stay empty has a `/` at its end.
-    pub(crate) fn claim<N: AsRef<str>>(
-        &self,
-        names: impl IntoIterator<Item = N>,
-    ) -> Result<(), Error> {
+    /// Says what is written next. What is there already, and not from this command, is refused, and so is what lies
+    /// behind a link: it would be written elsewhere.
+    pub(crate) fn claim(&self, claims: impl IntoIterator<Item = Claim>) -> Result<(), Error> {
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = String::new();
+        let mut looked_at = HashSet::new();
+        for claim in claims {
+            let path = claim.path();
+            let folder = match claim {
+                Claim::Folder(_) => Some(path),
+                Claim::File(_) | Claim::Whole(_) => path.parent(),
+            };
+            if let Some(folder) = folder.filter(|folder| !looked_at.contains(*folder)) {
+                self.refuse_links(folder)?;
+                looked_at.insert(folder.to_owned());
+            }
+            if claimed.known.contains(&claim) {
+                continue;
+            }
+            let there = fs::symlink_metadata(self.path.join(path));
+            let is_folder =
+                |found: &fs::Metadata| matches!(claim, Claim::Folder(_)) && found.is_dir();
+            if there.is_ok_and(|found| !is_folder(&found)) {
+                return Err(self.is_there(path));
+            }
+            text.extend(claim.line());
+            claimed.known.insert(claim);
+        }
         let path = self.path.join(UNFINISHED);
         let cannot = |source| Error::io("cannot write", &path, source);
-        let mut text = String::new();
-        for name in names {
-            // A name of two lines would claim two files. Without a claim such a file is in the way, and stays.
-            if !name.as_ref().contains('\n') {
-                text.push_str(name.as_ref());
-                text.push('\n');
-            }
+        if claimed.list.is_none() {
+            text.insert_str(0, HEADER);
+            let mut options = File::options();
+            let list = options.create_new(true).append(true).open(&path);
+            claimed.list = Some(list.map_err(cannot)?);
         }
-        let mut unfinished = self
-            .unfinished
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let mut file = match unfinished.take() {
-            Some(file) => file,
-            None => {
-                text.insert_str(0, HEADER);
-                let mut options = File::options();
-                options.create_new(true).append(true);
-                options.open(&path).map_err(cannot)?
-            }
-        };
-        file.write_all(text.as_bytes()).map_err(cannot)?;
-        *unfinished = Some(file);
-        Ok(())
+        let list = claimed.list.as_mut();
+        list.map_or(Ok(()), |list| list.write_all(text.as_bytes()))
+            .map_err(cannot)
     }
 
-    /// Refuses a folder of outputs, by its path from here, that is a link or lies behind one: what is written there would
-    /// be elsewhere.
-    pub(crate) fn refuse_links(&self, folder: &Path) -> Result<(), Error> {
+    /// Writes a file, whole, by its path from here, and tells where it is.
+    pub(crate) fn write(&self, name: impl Into<PathBuf>, bytes: &[u8]) -> Result<PathBuf, Error> {
+        let name = name.into();
+        let path = self.path.join(&name);
+        self.claim([Claim::Whole(name)])?;
+        let folder = path.parent().unwrap_or(&self.path);
+        fs::create_dir_all(folder)
+            .map_err(|source| Error::io("cannot make folder", folder, source))?;
+        whole::write(&path, bytes)?;
+        Ok(path)
+    }
+
+    fn is_there(&self, path: &Path) -> Error {
+        Error::usage(
+            format!(
+                "`{}` is there already, and the results are to be written there",
+                self.path.join(path).display()
+            ),
+            Some(
+                "move it elsewhere, and give the command again: what is remembered is not made again"
+                    .to_owned(),
+            ),
+        )
+    }
+
+    /// Refuses a folder, by its path from here, that is a link or lies behind one.
+    fn refuse_links(&self, folder: &Path) -> Result<(), Error> {
         let mut at = self.path.clone();
         for part in folder.components() {
             at.push(part);
@@ -252,7 +336,7 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// What a command that did not finish has said that it writes, if there was one.
-fn unfinished(folder: &Path) -> Option<BTreeSet<PathBuf>> {
+fn unfinished(folder: &Path) -> Option<Claims> {
     let path = folder.join(UNFINISHED);
     if !fs::symlink_metadata(&path).ok()?.is_file() {
         return None;
@@ -260,14 +344,17 @@ fn unfinished(folder: &Path) -> Option<BTreeSet<PathBuf>> {
     let text = fs::read_to_string(&path).ok()?;
     let Some(names) = text.strip_prefix(HEADER) else {
         // It was killed when it began to write this.
-        return HEADER.starts_with(&text).then(BTreeSet::new);
+        return HEADER.starts_with(&text).then(Claims::new);
     };
     // What comes after the last end of a line was not written to its end, nor the file that it is about.
     let whole = names.rfind('\n').map_or("", |end| &names[..end]);
     // Any other letter may be part of a name, also one that ends a line elsewhere.
-    let names = whole.split('\n').filter(|name| !name.is_empty());
-    let names = names.map(PathBuf::from);
-    Some(names.filter(|name| name != Path::new(UNFINISHED)).collect())
+    let claims = whole.split('\n').filter_map(Claim::of_line);
+    Some(
+        claims
+            .map(|claim| (claim.path().to_owned(), claim))
+            .collect(),
+    )
 }
 
 /// What is in a folder, by paths from there.
@@ -281,7 +368,7 @@ struct Found {
 }
 
 /// Looks through a folder. Links are not followed.
-fn found_below(folder: &Path, claims: &BTreeSet<PathBuf>) -> Result<Found, Error> {
+fn found_below(folder: &Path, claims: &Claims) -> Result<Found, Error> {
     let mut found = Found::default();
     let mut waiting = vec![PathBuf::new()];
     while let Some(inner) = waiting.pop() {
@@ -293,9 +380,9 @@ fn found_below(folder: &Path, claims: &BTreeSet<PathBuf>) -> Result<Found, Error
             let is_folder = entry.file_type().map_err(cannot)?.is_dir();
             let leads_on = || {
                 let next = claims.range(name.clone()..).next();
-                next.is_some_and(|claim| claim.starts_with(&name))
+                next.is_some_and(|(path, _)| path.starts_with(&name))
             };
-            if !is_folder && is_claimed(&name, claims) && !is_claimed_folder(&name, claims) {
+            if !is_folder && is_claimed(&name, claims) {
                 found.claimed.push(name);
             } else if is_folder && leads_on() {
                 found.folders.push(name.clone());
@@ -309,29 +396,27 @@ fn found_below(folder: &Path, claims: &BTreeSet<PathBuf>) -> Result<Found, Error
     Ok(found)
 }
 
-/// Whether this was said to become a folder: a file of that name is somebody else's.
-fn is_claimed_folder(path: &Path, claims: &BTreeSet<PathBuf>) -> bool {
-    let known = claims.get(path).map(|claim| claim.as_os_str().as_bytes());
-    known.is_some_and(|claim| claim.ends_with(b"/"))
+/// Whether this was said to be written as a file, by its name or while it had a hidden one.
+fn is_claimed(path: &Path, claims: &Claims) -> bool {
+    match claims.get(path) {
+        Some(Claim::File(_) | Claim::Whole(_)) => true,
+        // A file of that name is somebody else's.
+        Some(Claim::Folder(_)) => false,
+        None => {
+            let name = path.file_name().and_then(|name| name.to_str());
+            let shown = name.and_then(shown).map(|name| path.with_file_name(name));
+            let claim = shown.and_then(|path| claims.get(&path));
+            matches!(claim, Some(Claim::Whole(_)))
+        }
+    }
 }
 
-/// Whether this was said to be written, by its name or while it had a hidden one.
-fn is_claimed(path: &Path, claims: &BTreeSet<PathBuf>) -> bool {
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-        return false;
-    };
-    // As `tables::replace_file` calls it: `.NAME-PROCESS-NUMBER`.
-    let hidden = name.strip_prefix('.').and_then(|name| {
-        let (name, number) = name.rsplit_once('-')?;
-        let (name, process) = name.rsplit_once('-')?;
-        let is_digit = |byte: u8| byte.is_ascii_digit();
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(is_digit);
-        (is_number(number) && is_number(process)).then_some(name)
-    });
-    [Some(name), hidden]
-        .into_iter()
-        .flatten()
-        .any(|name| claims.contains(&path.with_file_name(name)))
+/// The name behind a hidden one: `.NAME-PROCESS-NUMBER`, as `tables::replace_file` has it.
+fn shown(hidden: &str) -> Option<&str> {
+    let (name, number) = hidden.strip_prefix('.')?.rsplit_once('-')?;
+    let (name, process) = name.rsplit_once('-')?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(number) && is_number(process)).then_some(name)
 }
 
 impl Found {
@@ -412,16 +497,15 @@ mod tests {
         };
         let leave = || {
             let taken = ResultsFolder::take_empty(&path).unwrap();
-            taken.claim(["trace.tsv", "report.html"]).unwrap();
-            let claimed = [
-                "y/0.tar.gz",
-                "y/1/5.png",
-                "z/any/thing",
-                "deep/a/b",
-                "none/",
-            ];
-            taken.claim(claimed).unwrap();
-            taken.claim(["two\nlines", "carriage\r"]).unwrap();
+            let claim = |names: &[&str], kind: fn(PathBuf) -> Claim| {
+                taken.claim(names.iter().map(|name| kind(PathBuf::from(name))))
+            };
+            claim(&["trace.tsv"], Claim::File).unwrap();
+            claim(&["report.html"], Claim::Whole).unwrap();
+            let claimed = ["y/0.tar.gz", "y/1/5.png", "z/any/thing", "deep/a/b"];
+            claim(&claimed, Claim::File).unwrap();
+            claim(&["none"], Claim::Folder).unwrap();
+            claim(&["two\nlines", "carriage\r"], Claim::File).unwrap();
             let written = ["trace.tsv", ".report.html-12-3", "y/0.tar.gz", "y/1/5.png"];
             written.into_iter().for_each(write);
             ["z/any/thing", "deep/a/b"].into_iter().for_each(write);
@@ -436,11 +520,12 @@ mod tests {
             "trace.tsv.bak",
             "z/any/other",
             "none/mine",
-            ".trace.tsv--",
             "carriage",
             "two",
             "lines",
-            ".trace.tsv-1-x",
+            ".report.html-1-x",
+            ".report.html--",
+            ".trace.tsv-1-2",
             "deep/b",
         ] {
             write(other);
@@ -465,11 +550,11 @@ mod tests {
         let taken = ResultsFolder::take_empty(&path).unwrap();
         assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
         // Nothing was written: nothing is left, and the folder was there before.
-        taken.claim(["trace.tsv"]).unwrap();
+        taken.claim([Claim::File("trace.tsv".into())]).unwrap();
         drop(taken);
         assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
         // Killed when the first words were written, and in the middle of a name.
-        for text in ["", "headwater 1: the", &format!("{HEADER}trace.ts")] {
+        for text in ["", "headwater 1: the", &format!("{HEADER}file trace.ts")] {
             fs::write(path.join(UNFINISHED), text).unwrap();
             drop(ResultsFolder::take_empty(&path).unwrap());
             assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
@@ -481,8 +566,7 @@ mod tests {
         // Finished is not unfinished.
         fs::remove_file(path.join(UNFINISHED)).unwrap();
         let taken = ResultsFolder::take_empty(&path).unwrap();
-        taken.claim(["trace.tsv"]).unwrap();
-        write("trace.tsv");
+        taken.write("trace.tsv", b"rows").unwrap();
         taken.finish();
         drop(taken);
         let message = ResultsFolder::take_empty(&path).unwrap_err().to_string();
@@ -495,13 +579,45 @@ mod tests {
         let taken = ResultsFolder::take_empty(&scratch.path().join("out")).unwrap();
         fs::create_dir(taken.path().join("y")).unwrap();
         std::os::unix::fs::symlink(scratch.path(), taken.path().join("z")).unwrap();
-        for free in ["", "y", "y/deep", "new/deep"] {
-            taken.refuse_links(Path::new(free)).unwrap();
+        for free in ["a", "y/a", "y/deep/a", "new/deep/a"] {
+            taken.write(free, b"").unwrap();
         }
-        for behind in ["z", "z/deep", "z/out/y"] {
-            let error = taken.refuse_links(Path::new(behind)).unwrap_err();
+        taken.claim([Claim::Folder("y/none".into())]).unwrap();
+        for behind in ["z/a", "z/deep/a", "z/out/y/b"] {
+            let error = taken.write(behind, b"").unwrap_err();
             assert!(error.to_string().contains("is a link"), "{error}");
         }
+        let error = taken.claim([Claim::Folder("z".into())]).unwrap_err();
+        assert!(error.to_string().contains("is a link"), "{error}");
+    }
+
+    /// Also what comes into the folder while the command goes on, and it outlives a kill of the command.
+    #[test]
+    fn what_somebody_else_puts_there_stays() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("out");
+        let taken = ResultsFolder::take_empty(&path).unwrap();
+        taken.write("mine", b"1").unwrap();
+        taken.write("mine", b"2").unwrap();
+        assert_eq!(fs::read(path.join("mine")).unwrap(), b"2");
+        fs::create_dir(path.join("folder")).unwrap();
+        fs::write(path.join("folder/theirs"), "3").unwrap();
+        std::os::unix::fs::symlink("nowhere", path.join("link")).unwrap();
+        let inner = Claim::File("folder/theirs".into());
+        taken.claim([Claim::Folder("folder".into())]).unwrap();
+        for claim in [
+            inner,
+            Claim::Whole("link".into()),
+            Claim::File("folder".into()),
+        ] {
+            let message = taken.claim([claim]).unwrap_err().to_string();
+            assert!(message.contains("is there already"), "{message}");
+        }
+        drop(taken);
+        let message = ResultsFolder::take_empty(&path).unwrap_err().to_string();
+        let named = "`folder/theirs` is not from that";
+        assert!(message.ends_with(named), "{message}");
+        assert_eq!(fs::read(path.join("folder/theirs")).unwrap(), b"3");
     }
 
     #[test]

@@ -23,8 +23,7 @@ use crate::plan::{Prepared, prepare, recompute_lost, recompute_lost_inputs};
 use crate::progress::{Clock, Listener, RunFacts, TraceRow, address_of};
 use crate::report::FailedTask;
 use crate::results_folder::ResultsFolder;
-use crate::trace::{TRACE, Trace};
-use crate::whole;
+use crate::trace::Trace;
 use crate::{Error, Progress, RunReport, RunRequest};
 use crate::{budget, dag, notes, page, run_page};
 
@@ -146,16 +145,12 @@ pub fn run(
         places.forget(true);
         return Err(error);
     }
-    results.claim([
-        "inputs.yaml",
-        TRACE,
-        "outputs.csv",
-        "failures.txt",
-        page::REPORT,
-    ])?;
-    whole::write(&folder.join("inputs.yaml"), prepared.saved.as_bytes())?;
     let fetcher = keeper.resting_fetcher();
-    let executed = execute(&mut prepared, &mut keeper, progress, stop, &places, &folder);
+    let inputs = results.write("inputs.yaml", prepared.saved.as_bytes());
+    let executed = inputs.and_then(|_| {
+        let (prepared, keeper) = (&mut prepared, &mut keeper);
+        execute(prepared, keeper, progress, stop, &places, &results)
+    });
     let kept = keeper.close();
     let kept = kept.map_err(|error| Error::Pool(PoolError::Keeper(error)));
     let ended = executed.and_then(|(listener, trouble)| {
@@ -180,7 +175,19 @@ pub fn run(
         end_run(&store, read_only, &run, RunStatus::Failed, counts);
     })?;
     report.seconds = began.elapsed().as_secs_f64();
-    tell(&prepared, request, &mut report, &listener, record.started);
+    let summary = run_page::summary(&prepared, request, &report, &listener, record.started);
+    if !read_only {
+        let kept = run_page::remember(&summary, &store, &run);
+        report
+            .notes
+            .extend(kept.err().map(|error| error.to_string()));
+    }
+    // A run does not fail for want of its report.
+    let page = run_page::run_report_html(&summary);
+    match results.write(page::REPORT, page.as_bytes()) {
+        Ok(path) => report.report = Some(path),
+        Err(error) => report.notes.push(format!("there is no report: {error}")),
+    }
     let status = report.status();
     end_run(&store, read_only, &report.run, status, report.counts);
     places.forget(report.failures.is_empty());
@@ -189,33 +196,6 @@ pub fn run(
         results.finish();
     }
     Ok(report)
-}
-
-/// Writes the report, and what it is made from into the store. A run does not fail for want of either.
-fn tell(
-    prepared: &Prepared,
-    request: &RunRequest,
-    report: &mut RunReport,
-    listener: &Listener,
-    started: i64,
-) {
-    let summary = run_page::summary(prepared, request, report, listener, started);
-    if !request.store.read_only {
-        let kept = run_page::remember(&summary, &prepared.store, &report.run);
-        let told = kept.err().map(|error| error.to_string());
-        report.notes.extend(told);
-    }
-    let path = report.folder.join(page::REPORT);
-    // The folder was empty; what a task put there by itself stays.
-    if path.exists() {
-        let note = format!("there is no report: `{}` is there already", path.display());
-        report.notes.push(note);
-        return;
-    }
-    match run_page::write_page(&summary, &path) {
-        Ok(()) => report.report = Some(path),
-        Err(error) => report.notes.push(format!("there is no report: {error}")),
-    }
 }
 
 /// Notes are for explanations; a run does not fail for want of one.
@@ -366,11 +346,9 @@ fn execute(
     progress: &Progress,
     stop: &Stop,
     places: &Places,
-    folder: &Path,
+    results: &ResultsFolder,
 ) -> Result<(Listener, Option<Error>), Error> {
-    let trace_path = folder.join(TRACE);
-    let trace = Trace::create(&trace_path)
-        .map_err(|source| Error::io("cannot write", &trace_path, source))?;
+    let trace = Trace::create(results)?;
     let stages = prepared.loaded.workflow.stages.iter();
     let listener = Listener {
         progress: progress.clone(),
@@ -413,16 +391,11 @@ fn finish(
         missing,
         notes,
     } = deliver(prepared, fetcher, results)?;
-    whole::write(
-        &folder.join("outputs.csv"),
-        table(&outputs, &folder).as_bytes(),
-    )?;
+    results.write("outputs.csv", table(&outputs, &folder).as_bytes())?;
     if !failures.is_empty() {
         let all: Vec<String> = failures.iter().map(FailedTask::description).collect();
-        whole::write(
-            &folder.join("failures.txt"),
-            (all.join("\n\n") + "\n").as_bytes(),
-        )?;
+        let all = all.join("\n\n") + "\n";
+        results.write("failures.txt", all.as_bytes())?;
     }
     if request.outputs.is_none() {
         link_last(&folder);
@@ -460,7 +433,8 @@ fn finish(
             .collect(),
         diagnostics: std::mem::take(&mut prepared.diagnostics),
         folder,
-        stopped: stop.is_stopping(),
+        // A wish to stop that came when everything was there has stopped nothing.
+        stopped: stop.is_stopping() && left > 0,
         report: None,
     })
 }

@@ -31,14 +31,14 @@ use maud::{Markup, html};
 
 pub(crate) use gather::{Given, summary};
 pub use keep::report_run;
-pub(crate) use keep::{Figures, figures, remember, write_page};
+pub(crate) use keep::{Figures, figures, remember};
 use summary::RunSummary;
 
 use crate::dag;
 use crate::page;
 
 /// The report of a run as one HTML file that can be read offline. Links lead to files beside it.
-fn run_report_html(summary: &RunSummary) -> String {
+pub(crate) fn run_report_html(summary: &RunSummary) -> String {
     let body = html! {
         (head::section(summary))
         main { "\n"

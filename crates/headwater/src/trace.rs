@@ -5,8 +5,10 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 use std::time::{Duration, Instant};
+
+use crate::Error;
+use crate::results_folder::{Claim, ResultsFolder};
 
 /// What it is called.
 pub(crate) const TRACE: &str = "trace.tsv";
@@ -26,15 +28,20 @@ pub(crate) struct Trace {
 
 impl Trace {
     /// A new file with its header.
-    pub(crate) fn create(path: &Path) -> io::Result<Trace> {
-        let mut trace = Trace {
-            out: BufWriter::new(File::create(path)?),
-            written: Instant::now(),
-            pause: PAUSE,
-        };
-        writeln!(trace.out, "{TRACE_HEADER}")?;
-        trace.out.flush()?;
-        Ok(trace)
+    pub(crate) fn create(results: &ResultsFolder) -> Result<Trace, Error> {
+        results.claim([Claim::File(TRACE.into())])?;
+        let path = results.path().join(TRACE);
+        let begun = File::create_new(&path).and_then(|file| {
+            let mut trace = Trace {
+                out: BufWriter::new(file),
+                written: Instant::now(),
+                pause: PAUSE,
+            };
+            writeln!(trace.out, "{TRACE_HEADER}")?;
+            trace.out.flush()?;
+            Ok(trace)
+        });
+        begun.map_err(|source| Error::io("cannot write", &path, source))
     }
 
     /// Adds a line, given without its end.
@@ -61,9 +68,10 @@ mod tests {
     #[test]
     fn the_header_is_there_at_once_and_lines_when_they_are_due() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("trace.tsv");
+        let results = ResultsFolder::take(folder.path()).unwrap();
+        let path = folder.path().join(TRACE);
         let read = || std::fs::read_to_string(&path).unwrap();
-        let mut trace = Trace::create(&path).unwrap();
+        let mut trace = Trace::create(&results).unwrap();
         assert_eq!(read(), format!("{TRACE_HEADER}\n"));
         trace.pause = Duration::MAX;
         trace.line("one").unwrap();

@@ -231,7 +231,8 @@ fn check_write(
         return;
     }
     assert_eq!(code, Some(1), "{case}");
-    let said = "`from` changed while the task ran; inputs are only there to be read";
+    let said = "`from` changed while the task ran: it was written to, by this task or another; inputs are only there \
+                to be read";
     assert_eq!(report.message("second.bad"), said, "{case}");
     // What was not remembered is made now, from what is right.
     let (code, report) = run(&place, user, way, &[]);
@@ -242,6 +243,18 @@ fn check_write(
         .into_iter()
         .find(|row| row["task"].starts_with("second.good"));
     assert_eq!(good.expect("a row")["state"], "reused", "{case}");
+}
+
+/// The program may have failed for what changed under it, so that is said too.
+#[test]
+fn a_program_that_fails_is_told_with_what_changed_under_it() {
+    let write = format!("{}; touch \"$TMPDIR/written\"; exit 3", WRITES[2].1);
+    let place = poison("file", "", 9, &write);
+    let (code, report) = run(&place, User::Own, "check", &[]);
+    assert_eq!(code, Some(1));
+    let said = report.message("second.bad");
+    let begins = "ended with exit code 3; and `from` changed while the task ran:";
+    assert!(said.starts_with(begins), "{said}");
 }
 
 #[test]
@@ -406,8 +419,8 @@ operations:
                     assert_eq!(code, Some(1), "{case}");
                     let said = report.message("only.count");
                     let ends = [
-                        "`lib/state`, which the operation uses, changed while the task ran; inputs are only there to \
-                         be read",
+                        "`lib/state`, which the operation uses, changed while the task ran: it was written to, by \
+                         this task or another; inputs are only there to be read",
                         "`lib/state`, which the operation uses, changed since the run began",
                     ];
                     assert!(ends.contains(&&*said), "{case}: {said}");

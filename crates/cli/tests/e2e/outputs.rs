@@ -561,21 +561,68 @@ fn a_command_that_was_killed_goes_on_in_its_folder() {
     }
 }
 
-/// Links that come into the folder while a command writes to it are replaced, not followed.
+/// What comes into the folder while a command goes on, a file or a link, is neither written over nor followed, and it is
+/// not taken for the command's own when that is given again.
 #[test]
-fn nothing_is_written_through_a_link_in_the_folder() {
-    let place = waiting();
-    let own = place.write("own.txt", "dear reader");
-    let command = ["run", "flow.yaml", "--inputs", "data.yaml", "-o", "out"];
-    let child = in_its_task(&place, &command);
-    for name in ["outputs.csv", "report.html", "y", "y.txt"] {
-        std::os::unix::fs::symlink("../own.txt", place.path("out").join(name)).expect("a link");
+fn what_comes_into_the_folder_during_a_run_stays() {
+    let run = ["run", "flow.yaml", "--inputs", "data.yaml", "-o", "out"];
+    let study = ["study", "run", "study.yaml", "-o", "out"];
+    let cases = [
+        (&run[..], "outputs.csv", false),
+        (&run, "outputs.csv", true),
+        (&study, "results.json", false),
+        (&study, "samples.csv", true),
+    ];
+    for (command, name, is_link) in cases {
+        let place = waiting();
+        let own = place.write("own.txt", "dear reader");
+        let child = in_its_task(&place, command);
+        let there = place.path("out").join(name);
+        match is_link {
+            true => std::os::unix::fs::symlink("../own.txt", &there).expect("a link"),
+            false => fs::write(&there, "dear reader").expect("a file"),
+        }
+        fs::write(place.side().join("go"), "").expect("a file");
+        let output = child.wait_with_output().expect("it can be waited for");
+        let said = format!("out/{name}` is there already");
+        crate::place::Ran::from(output)
+            .ended(2)
+            .says(&[&said, "give the command again"]);
+        assert_eq!(
+            (read(&own), read(&there)),
+            ("dear reader".to_owned(), "dear reader".to_owned())
+        );
+        let named = format!("`{name}` is not from that");
+        place.headwater(command).ended(2).says(&[&named]);
+        fs::remove_file(&there).expect("it is there");
+        let runs = place.headwater(&["runs", "ls"]).ended(0);
+        assert!(!runs.stdout.contains("running"), "{}", runs.stdout);
+        place.headwater(command).ended(0);
     }
+}
+
+/// Of the files that a killed command was going to write, those that it had not come to are somebody else's.
+#[test]
+fn a_killed_command_leaves_the_names_free_that_it_had_not_come_to() {
+    let command = ["run", "flow.yaml", "--inputs", "data.yaml", "-o", "out"];
+    let place = waiting();
+    let mut child = in_its_task(&place, &command);
+    signal(&child, libc::SIGKILL);
+    child.wait().expect("it has ended");
     fs::write(place.side().join("go"), "").expect("a file");
-    let output = child.wait_with_output().expect("it can be waited for");
-    crate::place::Ran::from(output).ended(0);
-    assert_eq!(read(&own), "dear reader");
-    assert!(place.path("out/outputs.csv").is_file() && !place.path("out/outputs.csv").is_symlink());
+    for name in [
+        "failures.txt",
+        "report.html",
+        "outputs.csv",
+        ".trace.tsv-1-2",
+    ] {
+        let written = place.write(&format!("out/{name}"), "dear reader");
+        let named = format!("`{name}` is not from that");
+        place.headwater(&command).ended(2).says(&[&named]);
+        assert_eq!(read(&written), "dear reader");
+        fs::remove_file(&written).expect("it is there");
+    }
+    place.headwater(&command).ended(0);
 }
 
 #[test]

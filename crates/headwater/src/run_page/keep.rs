@@ -14,11 +14,6 @@ use crate::{Error, page, whole};
 /// What a run leaves in the store, for whoever wants its report later.
 const SUMMARY: &str = "summary.json";
 
-/// Writes the page.
-pub(crate) fn write_page(summary: &RunSummary, path: &Path) -> Result<(), Error> {
-    whole::write(path, super::run_report_html(summary).as_bytes())
-}
-
 /// Keeps the summary in the folder of the run.
 pub(crate) fn remember(summary: &RunSummary, store: &Store, run: &str) -> Result<(), Error> {
     let text =
@@ -40,7 +35,7 @@ pub fn report_run(
     let folder = path.parent().unwrap_or(current);
     let _folder = ResultsFolder::visit(folder)?;
     summary.links = prefix(folder, &run.outputs);
-    write_page(&summary, &path)?;
+    whole::write(&path, super::run_report_html(&summary).as_bytes())?;
     Ok(path)
 }
 

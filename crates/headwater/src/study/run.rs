@@ -37,7 +37,7 @@ use crate::progress::{Clock, RunFacts};
 use crate::report::FailedTask;
 use crate::results_folder::ResultsFolder;
 use crate::run::Places;
-use crate::trace::{TRACE, Trace};
+use crate::trace::Trace;
 use crate::{Error, Limits, StorePlace, budget, dag, notes};
 
 /// What study to run, and how.
@@ -203,9 +203,7 @@ pub fn run_study(
     if !read_only {
         crate::run::tidy_work(&store);
     }
-    results.claim([TRACE])?;
-    results.claim(write::NAMES)?;
-    let trace = Mutex::new(trace(&folder)?);
+    let trace = Mutex::new(Trace::create(&results)?);
     let record = RunRecord {
         id: run.clone(),
         workflow: loaded.workflow.name.to_string(),
@@ -339,7 +337,6 @@ pub fn run_study(
         if is_noted {
             note(&store, &run, &subject, &open, &phases, current);
         }
-        results.claim(delivered.iter().map(|output| write::table_at(&output.name)))?;
         let (delivered, said) = write::delivered(&loaded.registry, &delivered, &phases, &results)?;
         notes.extend(said);
         let facts = StudyFacts {
@@ -379,7 +376,7 @@ pub fn run_study(
         };
         // A wish to stop that came when everything was there has stopped nothing.
         summary.facts.stopped = stop.is_stopping() && !summary.is_complete();
-        let mut files = write::results(&summary, &phases, &folder)?;
+        let mut files = write::results(&summary, &phases, &results)?;
         files.extend(delivered);
         if !read_only {
             write::remember(&summary, &store, &run)?;
@@ -507,11 +504,6 @@ fn watched(data_set: &DataSet) -> Watched {
     let items = data_set.columns.iter().flat_map(|column| &column.items);
     items.flatten().for_each(|item| watched.add(&item.value));
     watched
-}
-
-fn trace(folder: &Path) -> Result<Trace, Error> {
-    let path = folder.join(TRACE);
-    Trace::create(&path).map_err(|source| Error::io("cannot write", &path, source))
 }
 
 /// What a study is about.

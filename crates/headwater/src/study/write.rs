@@ -4,7 +4,7 @@
 //! tells how the run went, and so does `study.json`, from which the report can be made again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use headwater_graph::{Index, OutputBinding, Registry};
@@ -22,28 +22,16 @@ use crate::{Error, page, whole};
 /// What a run leaves in the store, for whoever wants its report later.
 pub(crate) const SUMMARY: &str = "study.json";
 
-/// What `results` may write.
-pub(super) const NAMES: [&str; 7] = [
-    page::REPORT,
-    "results.json",
-    "samples.parquet",
-    "samples.csv",
-    "screen-samples.parquet",
-    "screen-samples.csv",
-    "failures.txt",
-];
-
 /// Writes `results.json`, the samples with their values, and `report.html`.
 pub(super) fn results(
     summary: &StudySummary,
     phases: &[EndedPhase],
-    folder: &Path,
+    results: &ResultsFolder,
 ) -> Result<Vec<PathBuf>, Error> {
+    let folder = results.path();
     let mut files = Vec::new();
     let mut put = |name: String, bytes: &[u8]| {
-        let path = folder.join(name);
-        whole::write(&path, bytes)?;
-        files.push(path);
+        files.push(results.write(name, bytes)?);
         Ok::<(), Error>(())
     };
     put(
@@ -172,22 +160,13 @@ pub(super) fn delivered(
     }
     for (name, mut values) in values {
         values.sort();
-        results.refuse_links(Path::new(&**name))?;
-        let path = folder.join(table_at(name));
-        let folder = path.parent().unwrap_or(folder);
-        std::fs::create_dir_all(folder)
-            .map_err(|source| Error::io("cannot make folder", folder, source))?;
+        let table = format!("{name}/values.csv");
         let mut bytes = Vec::new();
         tables::write_csv(&table_of(name, &values)?, &mut bytes)
-            .map_err(|source| Error::io("cannot write", &path, source))?;
-        whole::write(&path, &bytes)?;
+            .map_err(|source| Error::io("cannot write", folder.join(&table), source))?;
+        results.write(table, &bytes)?;
     }
     Ok((folders.into_iter().collect(), notes))
-}
-
-/// Where the table of an output goes that is a value.
-pub(super) fn table_at(output: &str) -> String {
-    format!("{output}/values.csv")
 }
 
 /// Values by set, and by item where there are several.
