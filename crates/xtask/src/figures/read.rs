@@ -200,6 +200,8 @@ pub(crate) struct Figures {
     pub(super) date: String,
     /// The machine.
     pub(super) machine: String,
+    /// What else is to be known of how they were measured.
+    pub(super) note: Option<String>,
     /// By benchmark.
     pub(super) benches: Vec<Told>,
     /// The table of the README.
@@ -237,6 +239,7 @@ impl Figures {
             version: word("headwater")?,
             date: word("date")?,
             machine: word("machine")?,
+            note: word("note").ok(),
             table: TABLE.iter().map(line).collect(),
             jobs: jobs(peers),
             markdown: peers["markdown"].as_str().unwrap_or_default().to_owned(),

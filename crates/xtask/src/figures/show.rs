@@ -104,6 +104,9 @@ impl Figures {
             self.machine,
             claims().count()
         );
+        if let Some(note) = &self.note {
+            let _ = write!(text, " {note}");
+        }
         let _ = write!(text, " Headwater {}", self.version);
         if !compared.is_empty() {
             let _ = write!(text, " beside {}", compared.join(", "));

@@ -151,7 +151,7 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Table>, Box<dyn Error>> {
                 false => {
                     "ImageMagick uses all cores for one image, unless somebody tells it not to: headwater tells each \
                      program how many cores it has, snakemake, ray and the processes of dask do so for OpenMP, the \
-                     others do not. `--limit-threads` tells it in all of them"
+                     others do not. A flag of this benchmark tells it in all of them"
                 }
             }
             .to_owned(),

@@ -386,11 +386,13 @@ impl Study<'_> {
     }
 }
 
-/// The flags that set the number of trajectories.
-fn larger(trajectories: usize) -> [String; 2] {
+/// The flags that set the number of trajectories, and have effects divided as SALib divides them.
+fn larger(trajectories: usize) -> [String; 4] {
     [
         "--set".to_owned(),
         format!("method.moat.trajectories={trajectories}"),
+        "--set".to_owned(),
+        "method.moat.step=nominal".to_owned(),
     ]
 }
 
