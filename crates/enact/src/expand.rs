@@ -236,6 +236,8 @@ pub struct Expander {
     item_operation: Arc<Operation>,
     decoders: BTreeMap<Type, Arc<Operation>>,
     notes: Vec<String>,
+    /// Items of lists that could not become tasks.
+    unfit: Vec<ShapeError>,
     /// Items from outside that are not in the graph yet.
     arriving: Vec<(usize, crate::Column)>,
     /// Tasks whose outcome tolerant stages wait for.
@@ -292,6 +294,7 @@ impl Expander {
             item_operation: Arc::new(item_operation()),
             decoders: BTreeMap::new(),
             notes: Vec::new(),
+            unfit: Vec::new(),
             arriving: Vec::new(),
             awaited: HashMap::new(),
             let_go: Vec::new(),
@@ -329,6 +332,7 @@ impl Expander {
         self.feed_views(graph, &mut expansion);
         self.request_outputs(&mut expansion);
         expansion.notes.append(&mut self.notes);
+        expansion.errors.append(&mut self.unfit);
         expansion.let_go.append(&mut self.let_go);
         Ok(expansion)
     }

@@ -44,5 +44,5 @@ pub use expand::{Ancestry, Blueprint, BlueprintStage, Expander, Expansion, Reque
 pub use needs::PlanError;
 pub use options::{Backoff, Capacity, Options, Parallelism};
 pub use shape::ShapeError;
-pub use simulate::{Done, Simulated, Trace, World, diagram, simulate};
+pub use simulate::{Done, Simulated, SimulationError, Trace, World, diagram, simulate};
 pub use time::Time;

@@ -66,12 +66,28 @@ pub struct Trace {
     pub spills: usize,
 }
 
+/// Why a simulation does not come to its end.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SimulationError {
+    /// New tasks do not fit.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Something is left to do, nothing is under way, and nothing is due.
+    #[error("nothing can go on at {at:?}, and {left} tasks have not ended")]
+    Stuck {
+        /// When.
+        at: Time,
+        /// How many tasks have been planned and not ended.
+        left: usize,
+    },
+}
+
 /// Runs until everything has ended.
 pub fn simulate(
     enactment: &mut Enactment,
     world: &mut dyn World,
     recall: &mut dyn Recall,
-) -> Result<Trace, OpenError> {
+) -> Result<Trace, SimulationError> {
     let mut trace = Trace::default();
     let mut now = Time::default();
     let mut under_way: BinaryHeap<Reverse<(Time, u64)>> = BinaryHeap::new();
@@ -119,8 +135,9 @@ pub fn simulate(
             Action::Wait(until) => {
                 let next = under_way.peek().map(|Reverse((end, _))| *end);
                 let Some(moment) = next.into_iter().chain(until).min() else {
-                    // Nothing is under way and nothing is due: the coordinator would be stuck. It never is.
-                    return Ok(trace);
+                    let stages = enactment.coordinator().stage_progress();
+                    let left = stages.iter().map(|stage| stage.unsettled).sum();
+                    return Err(SimulationError::Stuck { at: now, left });
                 };
                 now = now.max(moment);
                 while let Some(Reverse((end, number))) = under_way.peek().copied() {

@@ -7,6 +7,7 @@
 use headwater_graph::{External, Identity, NewTask, Scalar, Source, TaskGraph, Value};
 
 use super::{Expander, Expansion, Item, Place};
+use crate::ShapeError;
 
 impl Expander {
     /// Unfolds the lists that are known; of the others, watches the tasks that make them.
@@ -93,7 +94,15 @@ impl Expander {
                     };
                     match graph.add(&new) {
                         Ok((task, _)) => Source::Product { task, port: 0 },
-                        Err(_) => continue,
+                        Err(reason) => {
+                            let path = path.join(&[position as u32]);
+                            self.unfit.push(ShapeError::Task {
+                                address: format!("{}[{path}]", self.data[base].name),
+                                reason: reason.to_string(),
+                            });
+                            self.data[view].holes.push(Some(path));
+                            continue;
+                        }
                     }
                 }
             };

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use headwater_enact::{Action, Backoff, NothingRemembered, Options, Outcome, State, Time};
+use headwater_enact::{
+    Action, Backoff, NothingRemembered, Options, Outcome, State, Time, simulate,
+};
 
 use crate::support::{Flow, Play, SECOND, cores, success};
 
@@ -264,5 +266,20 @@ fn a_task_of_a_later_round_names_the_failure_behind_it() {
     assert_eq!(
         ran.enactment.coordinator().cause(named("T[1-0]")),
         Some(named("P[0]"))
+    );
+}
+
+/// A task that somebody started and forgot keeps everything waiting: that is no end.
+#[test]
+fn a_simulation_that_cannot_go_on_says_so() {
+    let flow = Flow::new().items("a", 2).stage("P(a) -> b");
+    let mut enactment = flow.opened(&cores(1));
+    let started = enactment.next(Time::default());
+    assert!(matches!(started, Action::Start(_)), "{started:?}");
+    let mut play = Play::default();
+    let stuck = simulate(&mut enactment, &mut play, &mut NothingRemembered).unwrap_err();
+    assert_eq!(
+        stuck.to_string(),
+        "nothing can go on at Time(0), and 2 tasks have not ended"
     );
 }
