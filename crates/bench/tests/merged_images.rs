@@ -20,8 +20,8 @@ use headwater_merge::{
     Buckets, Compact, CostBalanced, Merge, Naive, Occurrence, Rtma, Sets, Sharing, SmartCut,
     Stages, Step, Template, Tree, Trtma, Weight, Word,
 };
-use headwater_study::sample::moat::{self, Levels, Moat, StepLength, Walk};
-use headwater_study::{Domain, Space};
+use headwater_sensitivity::sample::moat::{self, Levels, Moat, StepLength, Walk};
+use headwater_sensitivity::{Domain, Space};
 
 /// Pixels on a side of the tile, and where it begins in the image.
 const SIDE: usize = 160;
@@ -138,7 +138,7 @@ impl Study {
         let space = Space {
             parameters: parameters
                 .iter()
-                .map(|parameter| headwater_study::Parameter {
+                .map(|parameter| headwater_sensitivity::Parameter {
                     name: Arc::clone(&parameter.name),
                     domain: domain(parameter),
                 })

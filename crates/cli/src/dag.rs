@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use headwater::dag::{DiagramDetail, DiagramFormat};
+use headwater::dag::{DiagramDetail, DiagramFormat, diagram_format, write_diagram};
 use headwater::graph::Registry;
 use headwater::{DiagramRequest, Error};
 
@@ -26,7 +26,7 @@ pub(crate) fn dag(options: &Dag, common: &Common, libraries: &Registry) -> Resul
         .filter(|path| path.as_os_str() != "-");
     let format = match (asked, output) {
         (Some(format), _) => format,
-        (None, Some(path)) => DiagramFormat::of(path)?,
+        (None, Some(path)) => diagram_format(path)?,
         (None, None) => DiagramFormat::Mermaid,
     };
     let request = DiagramRequest {
@@ -43,7 +43,7 @@ pub(crate) fn dag(options: &Dag, common: &Common, libraries: &Registry) -> Resul
     };
     let diagram = headwater::diagram(&request, libraries, &current)?;
     if let Some(path) = output {
-        format.write(&diagram, &current.join(path))?;
+        write_diagram(&diagram, format, &current.join(path))?;
         show::talk(&format!("wrote {}", show::path(path)));
     }
     if common.json {

@@ -22,12 +22,6 @@ mod runs;
 mod show;
 mod signals;
 mod study;
-#[cfg(test)]
-mod study_cases;
-mod study_json;
-mod study_live;
-mod study_run;
-mod study_show;
 mod watching;
 
 use std::process::ExitCode;

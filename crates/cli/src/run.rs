@@ -1,12 +1,11 @@
 //! `headwater run`.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use headwater::graph::{Diagnostic, Recipe, Registry, Value};
-use headwater::runs::{Delivered, FailedTask, OutputItem, Parallelism, RunStatus};
+use headwater::runs::{Delivered, FailedTask, OutputItem, Parallelism, RunStatus, alike};
 use headwater::{DryRun, Error, RunReport, RunRequest, StorePlace};
 use serde_json::{Map, json};
 
@@ -300,14 +299,14 @@ fn tell_report(report: &RunReport) {
     }
     report.notes.iter().for_each(|note| show::note(note));
     let kinds = alike(&report.failures);
-    for (failed, more) in kinds.iter().take(5) {
-        show_failure(failed);
-        if *more > 0 {
-            let tasks = show::count(*more, "more task");
+    for kind in kinds.iter().take(5) {
+        show_failure(kind[0]);
+        if kind.len() > 1 {
+            let tasks = show::count(kind.len() - 1, "more task");
             show::talk(&format!("  … and {tasks} failed alike"));
         }
     }
-    let told: usize = kinds.iter().take(5).map(|(_, more)| more + 1).sum();
+    let told: usize = kinds.iter().take(5).map(Vec::len).sum();
     let untold = report.failures.len() - told;
     let all = report.folder.join("failures.txt");
     if untold > 0 {
@@ -412,30 +411,6 @@ fn output_line(name: &str, items: &[OutputItem], report: &RunReport) -> String {
             }
         },
     }
-}
-
-/// Failures of one task definition with the same message and the same last words: the first of each kind, and how
-/// many more there are. The folder of a task is not what its words are about.
-fn alike(failures: &[FailedTask]) -> Vec<(&FailedTask, usize)> {
-    let mut kinds: Vec<(&FailedTask, usize)> = Vec::new();
-    let mut places = HashMap::new();
-    for failed in failures {
-        let definition = failed.address.split('[').next().unwrap_or_default();
-        let folder = failed.failure.folder.as_ref();
-        let folder = folder.map(|folder| folder.display().to_string());
-        let said = match folder.filter(|folder| !folder.is_empty()) {
-            Some(folder) => failed.failure.stderr.replace(&folder, ""),
-            None => failed.failure.stderr.clone(),
-        };
-        let place = *places
-            .entry((definition, &failed.failure.message, said))
-            .or_insert(kinds.len());
-        match kinds.get_mut(place) {
-            Some((_, more)) => *more += 1,
-            None => kinds.push((failed, 0)),
-        }
-    }
-    kinds
 }
 
 pub(crate) fn show_failure(failed: &FailedTask) {

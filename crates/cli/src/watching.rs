@@ -10,7 +10,8 @@ use headwater::{Error, Progress, Stop, StudyProgress};
 
 use crate::arguments::watching::{ProgressKind, Watching};
 use crate::metrics::Metrics;
-use crate::{progress, show, signals, study_live};
+use crate::study::live;
+use crate::{progress, show, signals};
 
 /// How far some work is.
 pub(crate) trait Watched: Clone + Send + Sync + Default + 'static {
@@ -56,7 +57,7 @@ impl Watched for StudyProgress {
     }
 
     fn show(&self, kind: ProgressKind) -> Option<JoinHandle<()>> {
-        study_live::show(self, kind)
+        live::show(self, kind)
     }
 }
 

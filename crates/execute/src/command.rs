@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use headwater_graph::text::shell_quote;
 use headwater_graph::{
     Collect, CommandTemplate, Outputs, Placeholder, Scalar, Signature, Text, Threads, Value,
 };
@@ -28,7 +29,7 @@ use crate::held::speaks_of_files;
 use crate::pool::{Failure, FailureKind, Usage};
 use crate::proof::Shelter;
 use crate::protect::{Allowance, Protection};
-use crate::render::{Fill, Filled, shell_quote};
+use crate::render::{Fill, Filled};
 use crate::spawn::{Cancel, Exit, ExitStatusKind, Request, SpawnError, Spawner};
 use crate::watch::{Spoiled, Trouble, Watched};
 

@@ -61,5 +61,4 @@ pub use pool::{
 };
 pub use proof::Proven;
 pub use protect::check_protection;
-pub use render::shell_quote;
 pub use watch::Watched;

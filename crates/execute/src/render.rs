@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use headwater_graph::text::shell_quote;
 use headwater_graph::{Invocation, Part, Placeholder, Text};
 
 /// What the placeholders of one task stand for.
@@ -125,16 +126,6 @@ impl Fill {
                 ]
             }
         }
-    }
-}
-
-/// `text` as one word of a shell script.
-pub fn shell_quote(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 

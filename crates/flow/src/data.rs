@@ -3,11 +3,13 @@
 //! Law: a data file says values, not what they are for. Whether a text is a path or a pattern is up to the
 //! input it is bound to, and whoever opens files expands it.
 
+pub(crate) mod csv;
+pub(crate) mod write;
+
 use std::sync::Arc;
 
 use headwater_graph::{Diagnostic, Registry, Scalar, Span};
 
-use crate::csv;
 use crate::formats::{DATA, DATA_SHAPE};
 use crate::leaf::{self, Scope};
 use crate::parse::parse;

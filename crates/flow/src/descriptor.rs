@@ -16,12 +16,12 @@ use crate::formats::{
 };
 use crate::leaf;
 use crate::name::NameRule;
-use crate::operation::OperationPlaces;
-use crate::places::Places;
 use crate::report::Report;
 use crate::shape::Fields;
 use crate::suggest::Suggester;
 use crate::tree::{Node, shorten};
+use crate::workflow::operation::OperationPlaces;
+use crate::workflow::places::Places;
 use crate::workflow::{WorkflowFile, whole};
 
 /// The version of all placeholders; they never run, so it never changes.

@@ -14,14 +14,14 @@
 //! | `tree`, `parse`, `syntax` | nodes with spans, from the events of the YAML parser; its errors in plain words |
 //! | `shape`, `leaf`, `formats` | what may be written where; `formats` is the grammar of all files |
 //! | `validate`, `schema` | the two readers of shapes: one checks trees, one prints JSON Schema |
-//! | `workflow`, `stage`, `parameter`, `operation`, `template` | the parts of a workflow file |
-//! | `programs` | files of operations alone |
+//! | `workflow` and its folder | workflow files and their parts |
+//! | `workflow/programs` | files of operations alone |
 //! | `study` | study files, settings that change them, and what they mean for their workflow |
 //! | `descriptor` | stage descriptors: JSON that others write, read as a workflow of one stage |
 //! | `starter` | files to start from: a workflow, a study, a study of a workflow that is there, a Rust library of operations |
-//! | `places` | from problems of a workflow to places in its file |
-//! | `data`, `data_write` | data files |
-//! | `csv` | data files as CSV, and [`TextTable`]: tables of anything |
+//! | `workflow/places` | from problems of a workflow to places in its file |
+//! | `data` | data files, and writing them |
+//! | `data/csv` | data files as CSV, and [`TextTable`]: tables of anything |
 //! | `name`, `scalar`, `quantity`, `suggest` | names, single values, times and sizes, what may have been meant |
 //! | `report`, `render` | diagnostics while reading, and as text |
 //!
@@ -30,9 +30,7 @@
 //! **Invariant:** any text can be given to any reader; none panics, and none stops at the first mistake.
 //! Nothing here opens a file: patterns and paths are handed on as they are written.
 
-mod csv;
 mod data;
-mod data_write;
 mod descriptor;
 mod distinct;
 mod example;
@@ -41,40 +39,29 @@ mod leaf;
 #[doc(hidden)]
 pub mod mutate;
 mod name;
-mod operation;
-mod parameter;
 mod parse;
-mod places;
-mod programs;
 mod quantity;
 mod quoting;
 mod render;
 mod report;
 mod scalar;
 mod schema;
-#[cfg(test)]
-mod schema_tests;
 mod shape;
 mod source;
-mod stage;
 mod starter;
 mod study;
 mod suggest;
 mod syntax;
-mod template;
 mod tree;
 mod validate;
 mod workflow;
 
-pub use csv::{TextTable, read_table};
+pub use data::csv::{TextTable, read_table};
+pub use data::write::write_data;
 pub use data::{
     DataColumn, DataFile, DataFormat, DataRow, DataShape, DataValue, Datum, DatumValue,
     ParameterSetting, is_data, read_data,
 };
-pub use data_write::write_data;
-pub use operation::OperationPlaces;
-pub use parameter::{SettingError, fit_parameter, read_scalar_setting};
-pub use programs::{is_programs, read_programs};
 pub use render::render;
 pub use report::Read;
 pub use schema::{
@@ -91,4 +78,7 @@ pub use study::{
     is_study, read_study, read_study_with, resolve,
 };
 pub use suggest::suggestion;
+pub use workflow::operation::OperationPlaces;
+pub use workflow::parameter::{SettingError, fit_parameter, read_scalar_setting};
+pub use workflow::programs::{is_programs, read_programs};
 pub use workflow::{WorkflowFile, read_descriptor, read_workflow};

@@ -3,6 +3,9 @@
 //! Law: a schema is printed from the [`Shape`] that the reader uses. It accepts every file that the reader
 //! accepts; the reader finds more, since it knows what the names mean.
 
+#[cfg(test)]
+mod tests;
+
 use serde_json::{Map, Value, json};
 
 use crate::formats::{DATA_SHAPE, DESCRIPTOR_SHAPE, PROGRAMS_SHAPE, STUDY_SHAPE, WORKFLOW_SHAPE};

@@ -17,7 +17,6 @@ use headwater_graph::{Diagnostic, Registry, Scalar, Span};
 use crate::data::{DataShape, DataValue, LIST_OF_INPUTS, rows, value};
 use crate::formats::{MOAT, OVERRIDE, REFERENCE, REFERENCE_SHAPE, STUDY, STUDY_SHAPE, VBD};
 use crate::leaf::{self, Scope};
-use crate::parameter::range_ends;
 use crate::parse::parse;
 use crate::report::{Read, Report};
 use crate::scalar::shown;
@@ -25,6 +24,7 @@ use crate::shape::{Fields, Table};
 use crate::source::Source;
 use crate::tree::Node;
 use crate::validate::validate;
+use crate::workflow::parameter::range_ends;
 
 pub use method::{Levels, Method, MoatMethod, Sampler, StepLength, VbdMethod, Walk};
 pub use resolve::{Domain, MOST_SET_VALUES, MOST_SETS, ResolvedStudy, StudiedParameter, resolve};

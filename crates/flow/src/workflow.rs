@@ -4,6 +4,13 @@
 //! format first, then the meaning of its parts, then the workflow as a whole; each step goes on after the
 //! mistakes of the one before.
 
+pub(crate) mod operation;
+pub(crate) mod parameter;
+pub(crate) mod places;
+pub(crate) mod programs;
+mod stage;
+pub(crate) mod template;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,16 +23,16 @@ use crate::data::data_field;
 use crate::descriptor::{descriptor, is_descriptor};
 use crate::formats::{DESCRIPTOR_SHAPE, IDENTITY_WORDS, INPUT, WORKFLOW, WORKFLOW_SHAPE};
 use crate::leaf::{self, Scope};
-use crate::operation::{OperationPlaces, Operations, operations};
-use crate::parameter::parameters;
 use crate::parse::parse;
-use crate::places::Places;
 use crate::report::{Read, Report};
 use crate::shape::Fields;
 use crate::source::Source;
-use crate::stage::stages;
 use crate::tree::{Node, Tree};
 use crate::validate::validate;
+use crate::workflow::operation::{OperationPlaces, Operations, operations};
+use crate::workflow::parameter::parameters;
+use crate::workflow::places::Places;
+use crate::workflow::stage::stages;
 
 /// What a workflow file says.
 #[derive(Debug, Clone)]

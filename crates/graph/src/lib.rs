@@ -37,6 +37,7 @@ mod recipe;
 mod registry;
 mod store;
 mod strategy;
+pub mod text;
 mod value;
 mod workflow;
 

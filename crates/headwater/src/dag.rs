@@ -1,61 +1,30 @@
 //! Graphs as pictures: a workflow, a study's workflow, or what a run did.
 //!
+//! What is drawn and how stands in `headwater_draw`; here is what it takes files and stores for.
+//!
 //! | file | what |
 //! | --- | --- |
-//! | `model` | [`Diagram`]: what is drawn, as plain data |
-//! | `workflow` | a workflow as a diagram |
-//! | `sequence` | a sequence of calls as a diagram |
-//! | `record` | what a run notes, and the diagram of that |
-//! | `face` | what stands on a node, and how much room it takes |
-//! | `text` | how wide texts are |
-//! | `ranks` | which row a node stands in |
-//! | `layered` | rows put in order and into place |
-//! | `layout` | stages and tasks together: the picture |
-//! | `labels` | what stands beside arrows |
-//! | `svg`, `dot`, `mermaid` | a diagram as text |
-//! | `format` | which of them, and into which file |
+//! | `write` | a diagram as a file |
 //!
 //! Law: drawing executes nothing, asks no other program and writes to no store.
 
-mod dot;
-mod face;
-mod format;
-mod labels;
-mod layered;
-mod layout;
-mod mermaid;
-mod model;
-mod ranks;
-mod record;
-mod sequence;
-pub(crate) mod svg;
-#[cfg(test)]
-mod tests;
-mod text;
-mod workflow;
+mod write;
 
 use std::path::{Path, PathBuf};
 
+use headwater_draw::workflow_diagram;
+pub use headwater_draw::{
+    Diagram, DiagramCounts, DiagramEdge, DiagramEnd, DiagramFormat, DiagramGroup, DiagramNode,
+    EdgeKind, NodeKind,
+};
+pub use headwater_engine::diagram::DiagramDetail;
+use headwater_engine::diagram::run_diagram;
+use headwater_engine::{Error, StorePlace};
 use headwater_graph::Registry;
 use headwater_remember::{FoundRun, RunRecord, Store};
+use headwater_study::Studied;
 
-use crate::study::Studied;
-use crate::{Error, StorePlace};
-
-pub(crate) use dot::diagram_dot;
-pub use format::DiagramFormat;
-pub(crate) use mermaid::diagram_mermaid;
-pub use model::{
-    Diagram, DiagramCounts, DiagramEdge, DiagramEnd, DiagramGroup, DiagramNode, EdgeKind, NodeKind,
-};
-pub use record::DiagramDetail;
-pub(crate) use record::{FEW, FEW_PAIRS, Part, Tally, note, note_sequence, run_diagram, tally};
-pub(crate) use sequence::{
-    SequenceCall, SequenceEdge, SequenceItem, grouped_sequence_diagram, sequence_diagram,
-};
-pub(crate) use svg::diagram_svg;
-pub(crate) use svg::inline;
-pub(crate) use workflow::workflow_diagram;
+pub use write::{diagram_format, write_diagram};
 
 /// What is to be drawn.
 #[derive(Debug, Clone, Default)]
@@ -95,7 +64,7 @@ pub fn diagram(
         read_only: true,
         ..request.store.clone()
     };
-    let store = crate::open_store(&place, current)?;
+    let store = headwater_engine::open_store(&place, current)?;
     if store.find_run(&text)? == FoundRun::None {
         if path.is_dir() {
             return match run_of_folder(&store, &path)? {
@@ -111,7 +80,7 @@ pub fn diagram(
             ),
         ));
     }
-    let record = crate::runs::find_run(&store, &text)?;
+    let record = headwater_engine::runs::find_run(&store, &text)?;
     run_diagram(&store, &record, request.detail)
 }
 
@@ -131,7 +100,7 @@ fn file_diagram(
     detail: DiagramDetail,
     libraries: &Registry,
 ) -> Result<Diagram, Error> {
-    let text = crate::given::read_text(path)?;
+    let text = headwater_engine::given::read_text(path)?;
     let of_runs = match detail {
         DiagramDetail::Each => Some(("single tasks", "--each")),
         DiagramDetail::Unreduced => Some(("sequences of calls", "--unreduced")),
@@ -147,14 +116,14 @@ fn file_diagram(
         ));
     }
     if !headwater_flow::is_study(&text) {
-        let parsed = crate::load::parse(path, libraries)?;
+        let parsed = headwater_engine::load::parse(path, libraries)?;
         return Ok(workflow_diagram(&parsed.workflow, &[]));
     }
     let Studied {
         name,
         workflow,
         varied,
-    } = crate::study::studied(path, libraries)?;
+    } = headwater_study::studied(path, libraries)?;
     let mut diagram = workflow_diagram(&workflow, &varied);
     diagram.title = format!("{name}: {}", diagram.title);
     let parameters = match varied.len() {

@@ -7,7 +7,7 @@
 //! | file | noun |
 //! | --- | --- |
 //! | `source` | what a port read, from text to a tree |
-//! | `own` | [`OwnRecords`]: what a recipe computes, also where another product stands for it |
+//! | `own` | `OwnRecords`: what a recipe computes, also where another product stands for it |
 //! | `change` | [`Change`]: the differences between two records |
 //! | `causes` | [`Cause`]: from a product upstream to what changed first |
 //! | `stale` | [`Stale`]: products that do not fit what they were made from |
@@ -25,12 +25,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use headwater_engine::notes::Lost;
+use headwater_engine::runs::{find_run, runs_before};
+use headwater_engine::{Error, notes};
 use headwater_graph::{ProductRecord, Recipe, Records, StoreError};
 use headwater_remember::{FoundRun, RunRecord, RunStatus, RunTask, Store, TaskState, VersionParts};
 
-pub use crate::notes::Lost;
-use crate::runs::{find_run, runs_before};
-use crate::{Error, notes};
 pub use causes::Cause;
 use causes::{Causes, Found, Memory};
 use change::distance;
@@ -389,7 +389,7 @@ fn task_of(
     tasks: &[RunTask],
     text: &str,
 ) -> Result<RunTask, Error> {
-    let is_study = store.has_run_file(&run.id, crate::study::SUMMARY);
+    let is_study = store.has_run_file(&run.id, headwater_study::SUMMARY);
     let error = match find_task(run, tasks, text, is_study) {
         Ok(task) => return Ok(task),
         Err(error) => error,
@@ -772,12 +772,12 @@ impl Question<'_> {
         // Sequences of calls have no folder of outputs.
         let (all, text) = match self.run.outputs.as_os_str().is_empty() {
             true => (
-                self.store.run_folder(&self.run.id).join(FAILURES),
-                self.store.run_file(&self.run.id, FAILURES),
+                self.store.run_folder(&self.run.id).join(notes::FAILURES),
+                self.store.run_file(&self.run.id, notes::FAILURES),
             ),
             false => {
-                let all = self.run.outputs.join(FAILURES);
-                let text = crate::given::read_noted(&all);
+                let all = self.run.outputs.join(notes::FAILURES);
+                let text = headwater_engine::given::read_noted(&all);
                 (all, Ok(text))
             }
         };
@@ -793,9 +793,6 @@ impl Question<'_> {
 fn definition(address: &str) -> &str {
     address.split_once('[').map_or(address, |(name, _)| name)
 }
-
-/// Where runs say what went wrong.
-pub(crate) const FAILURES: &str = "failures.txt";
 
 /// What `failures.txt` says about a task.
 fn description(text: &str, address: &str) -> Option<String> {

@@ -9,7 +9,7 @@
 //! | [`plan_study`], [`tune_study`], [`run_study`], [`report_study`] | [`StudyPlanRequest`], [`TuneRequest`], [`StudyRunRequest`], [`StudyReportRequest`] | [`StudyPlan`], [`TuneReport`], [`StudyRun`], [`StudySummary`](study::StudySummary) |
 //! | [`run_graph`]: tasks that a program has put together | a [`TaskGraph`](graph::TaskGraph) | [`NativeRun`] |
 //! | a [`Sequence`] of calls | calls of a program, one after another | [`SequenceReport`](sequence::SequenceReport) |
-//! | [`open_store`] and ask | [`StorePlace`] | [`Store`]; then [`explain`], [`diff_runs`], and the functions of [`runs`] and [`products`] |
+//! | [`open_store`] and ask | [`StorePlace`] | [`Store`]; then [`explain()`], [`diff_runs`], and the functions of [`runs`] and [`products`] |
 //! | [`diagram`]: a workflow or a run as a picture | [`DiagramRequest`] | [`Diagram`] |
 //!
 //! The parts of what they give are in the modules. A program that runs commands calls [`init`] first in its `main`.
@@ -75,69 +75,34 @@
 //!
 //! # For those who change it
 //!
-//! This crate is the only place that wires the phases together, in the order of the way of the data:
+//! This crate is thin. What every run has in common is in `headwater_engine`, studies are in `headwater_study`, calls of
+//! a program in `headwater_sequence`, and what is told of all of them in `headwater_report`; here are the verbs that use
+//! several of these.
 //!
-//! ```text
-//! file ─load→ Workflow ─data→ DataSet ─expand→ TaskGraph ─run (enact + execute)→ events ─keep→ products ─deliver→ files
-//! ```
-//!
-//! | file | step |
+//! | file | verb |
 //! | --- | --- |
-//! | `load` | reads a workflow file, and finds out the versions of its programs |
-//! | `data` | reads the data of a run: globs, tables, single values |
-//! | `place` | where the store is |
-//! | `keep`, `fetch`, `thrift`, `room` | give products to the store and take them back; which bytes are worth their place, and what makes room |
-//! | `logs` | what programs said |
-//! | `limits`, `budget` | what a run may take; how a limit on memory is shared out |
-//! | `report` | what is asked of a run, and what it comes to |
+//! | `check` | checks files of all kinds |
 //! | `plan` | from a request to a planned run; dry runs |
-//! | `run` | one run, from plan to report |
-//! | `run_page`, `page` | the report of a run as a page; what all pages have in common |
-//! | `progress`, `metrics` | how far a run is, for people and for Prometheus |
-//! | `trace` | the file of the trace |
-//! | `deliver` | writes outputs where the user finds them |
+//! | `run` | one run of a workflow, from plan to report |
+//! | `report` | what is asked of a run, and what it comes to |
+//! | `run_page` | the report of a run: gathered when it ends, and made again later |
+//! | `metrics` | how far a run is, for Prometheus |
 //! | `starter` | writes files to start from: a workflow, a study, a library of operations |
-//! | `notes` | what a run notes for those who ask later |
-//! | `identifier`, `temporary`, `whole`, `text` | names of runs, folders that go with what they are for, files that are whole or not there, text for people |
 //!
-//! The public modules are steps too, and say so themselves.
+//! The public modules are verbs too, and say so themselves.
 
-mod budget;
+mod check;
 pub mod dag;
-mod data;
-mod deliver;
-mod error;
 pub mod explain;
-mod fetch;
-mod given;
-mod identifier;
-mod keep;
-mod limits;
-mod load;
-mod logs;
 mod metrics;
-pub mod native;
-mod notes;
-mod page;
-mod place;
 mod plan;
 pub mod products;
-pub mod progress;
 mod report;
-mod results_folder;
-mod room;
 mod run;
 mod run_page;
 pub mod runs;
-pub mod sequence;
 mod starter;
-pub mod study;
-mod temporary;
 pub mod text;
-mod thrift;
-mod trace;
-mod uses;
-mod whole;
 
 /// The files that people write: files to start from, what checking one has shown, and the schema of each kind, for
 /// editors.
@@ -146,26 +111,60 @@ pub mod files {
         data_schema, descriptor_schema, operations_schema, study_schema, workflow_schema,
     };
 
-    pub use crate::load::{Checked, CheckedFile};
     pub use crate::starter::{
         NewOperations, new_operations, new_study, new_study_of, new_workflow,
     };
+    pub use headwater_engine::load::{Checked, CheckedFile};
 }
+
+/// Studies: what parameters do, planned, run and answered.
+pub mod study {
+    pub use headwater_report::study::{
+        CoursePoint, EFFECT, EffectStep, ExampleImage, Extreme, Extremes, FailedEvaluation,
+        FixedValue, ForecastFacts, Indices, ItemAnswer, LeftOut, MoatRow, NOMINAL_EFFECT,
+        PhaseKind, PhaseSummary, PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem,
+        StudyParameter, StudySummary, TaskFacts, Timeline, UNORDERED_EFFECT, VbdPair, VbdRow,
+        VbdRows, study_report_html, study_results_json,
+    };
+    pub use headwater_study::{
+        AlgorithmPlan, Bucketing, CostSource, Forecast, LaterPhase, LiveAnswer, ReferencePlan,
+        Reuse, ReusePlan, StudyPlan, StudyPlanRequest, StudyProgress, StudyReportRequest,
+        StudyReuse, StudyRun, StudyRunRequest, StudySnapshot, StudyStagePlan, TuneReport,
+        TuneRequest, TunedOperation, plan_study, report_study, run_study, tune_study,
+    };
+}
+
+/// Running a graph of native operations, without files: for programs that build their own graphs.
+pub mod native {
+    pub use headwater_engine::native::{
+        Backoff, Capacity, NativeRun, Options, Parallelism, run_graph, run_graph_with,
+    };
+}
+
+/// How far a run is.
+pub mod progress {
+    pub use headwater_engine::progress::{
+        MemorySnapshot, News, Progress, RunFacts, Snapshot, StageSnapshot,
+    };
+
+    pub use crate::metrics::{run_metrics, study_metrics};
+}
+
+pub use headwater_engine::{Error, Limits, StorePlace, open_store};
+pub use headwater_execute::Stop;
+pub use headwater_flow::render;
+/// Calls of a program, one after another, run as tasks.
+pub use headwater_sequence as sequence;
 
 /// Operations, values, tasks: what a library of operations is written with.
 pub use headwater_graph as graph;
-
-pub use error::Error;
-pub use headwater_flow::render;
-pub use limits::Limits;
-pub use load::check_file;
-pub use place::{StorePlace, open_store};
-
-pub use headwater_execute::Stop;
 pub use headwater_remember::Store;
+
+pub use check::check_file;
 pub use plan::{DryRun, dry_run};
+
 #[doc(inline)]
-pub use progress::Progress;
+pub use headwater_engine::Progress;
 pub use report::{RunReport, RunRequest};
 pub use run::run;
 

@@ -7,10 +7,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use headwater_engine::progress::{MemorySnapshot, RunFacts, Snapshot, StageSnapshot};
 use headwater_remember::RunStatus;
-
-use crate::progress::{MemorySnapshot, RunFacts, Snapshot, StageSnapshot};
-use crate::study::StudySnapshot;
+use headwater_study::StudySnapshot;
 
 /// The states that are told of a run as a whole.
 const STATUSES: [RunStatus; 4] = [

@@ -3,24 +3,24 @@
 //! Law: planning executes no task and writes nothing to the store; everything that can be wrong with the
 //! files, the data or the machine is found here.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_enact::{Enactment, Expander, OpenError, Options, State};
-use headwater_execute::{Keeper, Ports, Watched};
-use headwater_graph::{
-    Diagnostic, ProductRecord, Recipe, Records, Registry, StoredOutput, TaskId, decode,
+use headwater_engine::keep::StoreKeeper;
+use headwater_engine::limits::machine_cores;
+use headwater_engine::load::Loaded;
+use headwater_engine::lost::{
+    read_products, recompute_lost, recompute_lost_inputs, wanted_products,
 };
+use headwater_engine::places::Places;
+use headwater_engine::{Error, StorePlace};
+use headwater_execute::{Keeper, Watched};
+use headwater_graph::{Diagnostic, Recipe, Records, Registry, StoredOutput, decode};
 use headwater_remember::Store;
 
-use crate::fetch::Presence;
-use crate::keep::StoreKeeper;
-use crate::limits::machine_cores;
-use crate::load::Loaded;
-use crate::run::Places;
+use crate::RunRequest;
 use crate::run_page::Given;
-use crate::{Error, RunRequest, StorePlace};
 
 /// What a stage would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,18 +84,18 @@ pub(crate) fn prepare(
     run: Option<&str>,
 ) -> Result<Prepared, Error> {
     // Mistakes in the files are told before a store is made.
-    let mut parsed = crate::load::parse(&request.flow, libraries)?;
+    let mut parsed = headwater_engine::load::parse(&request.flow, libraries)?;
     if run.is_some() {
         parsed.runnable()?;
     }
-    let data = crate::data::bind(
+    let data = headwater_engine::data::bind(
         &parsed.workflow,
         libraries,
         request.inputs.as_deref(),
         &request.settings,
     )?;
     parsed.forget_unread(data.table_inputs());
-    let store = crate::open_store(place, current)?;
+    let store = headwater_engine::open_store(place, current)?;
     let copies = run.map(|run| Places::new(&store, run, place.read_only).uses());
     let loaded = parsed.with_versions(libraries, &store, copies.as_deref())?;
     let data = data.identify(&store, machine_cores())?;
@@ -185,7 +185,7 @@ pub fn dry_run(
     closed.map_err(|error| Error::Pool(error.into()))?;
     let (restore, restore_bytes) = restored?;
     let enactment = &mut prepared.enactment;
-    let damage = crate::run::told_damage(prepared.store.take_damage());
+    let damage = headwater_engine::places::told_damage(prepared.store.take_damage());
     let notes = damage.chain(enactment.take_notes()).collect();
     let counts = enactment.counts();
     let workflow = &prepared.loaded.workflow;
@@ -302,102 +302,4 @@ fn bytes_of(output: &StoredOutput) -> u64 {
         value.for_each_file(&mut |file| files += file.size);
     }
     files.max(output.size)
-}
-
-/// Tasks, and the positions of those of their outputs that somebody needs.
-type Products = BTreeMap<TaskId, BTreeSet<u16>>;
-
-fn wanted_products(enactment: &Enactment) -> Products {
-    let mut products = Products::new();
-    for requested in enactment.requested() {
-        requested.source.for_each_product(&mut |task, port| {
-            products.entry(task).or_default().insert(port);
-        });
-    }
-    products
-}
-
-/// What the tasks that have to run read.
-fn read_products(enactment: &Enactment) -> Products {
-    let mut products = Products::new();
-    let graph = enactment.graph();
-    let to_run = |task: &TaskId| !enactment.coordinator().state(*task).is_settled();
-    for task in graph.ids().filter(to_run) {
-        for (_, source) in graph.inputs(task) {
-            source.for_each_product(&mut |input, port| {
-                products.entry(input).or_default().insert(port);
-            });
-        }
-    }
-    products
-}
-
-/// Wanted outputs that are remembered, but whose bytes are gone or damaged, have to be made again. Tells
-/// whether there were any.
-pub(crate) fn recompute_lost(
-    enactment: &mut Enactment,
-    keeper: &mut StoreKeeper,
-) -> Result<bool, Error> {
-    Ok(find_wanted(enactment, keeper)?.1)
-}
-
-/// Records of products by the tasks that they are of, in the order of these.
-pub(crate) type Found = Vec<(TaskId, Arc<ProductRecord>)>;
-
-/// The same; gives the records of those that are there besides.
-pub(crate) fn find_wanted(
-    enactment: &mut Enactment,
-    keeper: &mut StoreKeeper,
-) -> Result<(Found, bool), Error> {
-    let wanted = wanted_products(enactment);
-    let spoiled = keeper.take_spoiled();
-    forget_lost(enactment, keeper, wanted, true, spoiled)
-}
-
-/// The same for what the tasks that have to run read. A run finds out when it gets there; a plan says so
-/// beforehand.
-pub(crate) fn recompute_lost_inputs(
-    enactment: &mut Enactment,
-    keeper: &mut StoreKeeper,
-) -> Result<bool, Error> {
-    let read = read_products(enactment);
-    Ok(forget_lost(enactment, keeper, read, false, false)?.1)
-}
-
-fn forget_lost(
-    enactment: &mut Enactment,
-    keeper: &mut StoreKeeper,
-    products: Products,
-    by_name: bool,
-    spoiled: bool,
-) -> Result<(Found, bool), Error> {
-    // What was made in this run is there, unless somebody wrote to it.
-    let is_known = |task: &TaskId| match enactment.coordinator().state(*task) {
-        State::Known => true,
-        State::Done => spoiled,
-        _ => false,
-    };
-    let (tasks, wanted): (Vec<TaskId>, Vec<(Recipe, Ports)>) = products
-        .into_iter()
-        .filter(|(task, _)| is_known(task))
-        .map(|(task, ports)| {
-            let ports = Ports::These(ports.into_iter().collect());
-            (task, (enactment.stored_as(task), ports))
-        })
-        .unzip();
-    let present = keeper.eager_fetcher().present(&wanted, by_name);
-    let (mut found, mut any) = (Found::new(), false);
-    for (task, presence) in tasks.into_iter().zip(present) {
-        match presence {
-            Presence::Stored(record) => found.push((task, record)),
-            Presence::Stashed => {}
-            Presence::Gone => {
-                enactment
-                    .lost(task, keeper)
-                    .map_err(|error| Error::Open(vec![error]))?;
-                any = true;
-            }
-        }
-    }
-    Ok((found, any))
 }

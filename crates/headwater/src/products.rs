@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use headwater_engine::runs::find_run;
+use headwater_engine::{Error, logs, notes};
 use headwater_graph::{
     Digest, Objects, ProductRecord, Recipe, Records, Scalar, StoredOutput, Value, decode,
 };
@@ -14,8 +16,6 @@ pub use headwater_remember::Verified;
 use headwater_remember::{FoundProduct, ProductFilter, Store};
 
 use crate::explain::{Made, Named, OwnRecords, Source, made, task_anywhere};
-use crate::runs::find_run;
-use crate::{Error, logs, notes};
 
 /// Of a list that a port reads, so many items are named.
 const MOST_ITEMS: usize = 20;
@@ -254,7 +254,7 @@ pub fn show(store: &Store, text: &str) -> Result<Product, Error> {
 /// Reads all objects and records and compares them with what was written. What is damaged is set aside and made anew
 /// when a run needs it. `progress` is told how many bytes were read, and of how many.
 pub fn verify(store: &Store, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Verified, Error> {
-    let threads = crate::limits::machine_cores();
+    let threads = headwater_engine::limits::machine_cores();
     Ok(store.verify(threads, progress)?)
 }
 

@@ -3,29 +3,31 @@
 //! Law: giving the same request again continues where the last one stopped; a failed task stops only what
 //! needs it; whatever was finished is kept, however the run ends.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use headwater_enact::{Counts, Enactment, State};
-use headwater_execute::{CommandSettings, Pool, PoolError, Stop, Watched};
+use headwater_enact::{Counts, Enactment};
+use headwater_engine::deliver::{DeliveredAll, deliver, link_last, table, values};
+use headwater_engine::failed::FailedTask;
+use headwater_engine::fetch::StoreFetcher;
+use headwater_engine::keep::StoreKeeper;
+use headwater_engine::limits::check_environment;
+use headwater_engine::lost::{recompute_lost, recompute_lost_inputs};
+use headwater_engine::places::{Places, end_run, tidy_work, told_damage};
+use headwater_engine::progress::{Clock, Listener, RunFacts, TraceRow, address_of, fate};
+use headwater_engine::results_folder::ResultsFolder;
+use headwater_engine::trace::Trace;
+use headwater_engine::{Error, Progress, budget, diagram, notes};
+use headwater_execute::{Pool, PoolError, Stop};
 use headwater_graph::{Index, Registry, TaskId};
-use headwater_remember::{RunCounts, RunRecord, RunStatus, RunTask, Store, TaskState};
+use headwater_remember::{RunRecord, RunStatus, RunTask, Store};
+use headwater_report::page;
+use headwater_report::run::run_report_html;
 
-use crate::deliver::{DeliveredAll, deliver, link_last, table, values};
-use crate::fetch::StoreFetcher;
-use crate::keep::StoreKeeper;
-use crate::limits::check_environment;
-use crate::plan::{Prepared, prepare, recompute_lost, recompute_lost_inputs};
-use crate::progress::{Clock, Listener, RunFacts, TraceRow, address_of};
-use crate::report::FailedTask;
-use crate::results_folder::ResultsFolder;
-use crate::trace::Trace;
-use crate::{Error, Progress, RunReport, RunRequest};
-use crate::{budget, dag, notes, page, run_page};
+use crate::plan::{Prepared, prepare};
+use crate::{RunReport, RunRequest, run_page};
 
 /// Runs `request` until everything has ended or `stop` is asked for.
 ///
@@ -80,7 +82,7 @@ pub fn run(
 ) -> Result<RunReport, Error> {
     let began = Instant::now();
     check_environment()?;
-    let run = crate::identifier::new_run();
+    let run = headwater_engine::identifier::new_run();
     let mut prepared = prepare(request, libraries, &request.store, current, Some(&run))?;
     let store = Arc::clone(&prepared.store);
     if !request.store.read_only {
@@ -117,7 +119,7 @@ pub fn run(
         id: run.clone(),
         workflow: prepared.loaded.workflow.name.to_string(),
         file: std::path::absolute(&request.flow).unwrap_or_else(|_| request.flow.clone()),
-        started: crate::identifier::now(),
+        started: headwater_engine::identifier::now(),
         tasks: prepared.enactment.counts().tasks as u64,
         outputs: folder.clone(),
         command: request.command.clone(),
@@ -183,7 +185,7 @@ pub fn run(
             .extend(kept.err().map(|error| error.to_string()));
     }
     // A run does not fail for want of its report.
-    let page = run_page::run_report_html(&summary);
+    let page = run_report_html(&summary);
     match results.write(page::REPORT, page.as_bytes()) {
         Ok(path) => report.report = Some(path),
         Err(error) => report.notes.push(format!("there is no report: {error}")),
@@ -212,130 +214,12 @@ fn note(store: &Store, run: &str, prepared: &Prepared, current: &Path) {
         let (stage, name) = enactment.definition(task)?;
         Some((stage, &**name))
     };
-    let part = dag::Part {
+    let part = diagram::Part {
         enactment,
         definition: &definition,
         address: &address,
     };
-    let _ = dag::note(store, run, &prepared.loaded.workflow, &[], &[part], &[]);
-}
-
-/// Folders of failed tasks are kept for so many runs that failed or were stopped.
-const RUNS_KEPT: usize = 10;
-
-/// The runs, of all from the latest to the first, whose work folders are kept.
-fn with_work(runs: &[RunRecord]) -> BTreeSet<&str> {
-    let going_on = runs.iter().filter(|run| run.status == RunStatus::Running);
-    let failed = runs
-        .iter()
-        .filter(|run| matches!(run.status, RunStatus::Failed | RunStatus::Cancelled));
-    let kept = going_on.chain(failed.take(RUNS_KEPT));
-    kept.map(|run| &*run.id).collect()
-}
-
-/// Removes the work folders of runs that nobody will look into any more.
-pub(crate) fn tidy_work(store: &Store) {
-    // All of it before the runs are read: a run is listed before its folder is made, not after.
-    let folders = store.work_folders();
-    if folders.is_empty() {
-        return;
-    }
-    let Ok(runs) = store.runs(usize::MAX >> 1) else {
-        return;
-    };
-    let kept = with_work(&runs);
-    for name in folders {
-        if !kept.contains(&*name) {
-            let _ = store.remove_work_folder(&name);
-        }
-    }
-}
-
-/// Where the files of a run lie while it goes on: in the store, or elsewhere if that is read-only.
-pub(crate) struct Places {
-    work: PathBuf,
-    staging: PathBuf,
-    logs: PathBuf,
-    logged: Arc<AtomicU64>,
-    objects: PathBuf,
-    temporary: Option<PathBuf>,
-}
-
-impl Places {
-    pub(crate) fn new(store: &Store, run: &str, read_only: bool) -> Places {
-        let objects = store.root().join("objects");
-        if read_only {
-            let folder = crate::temporary::folder(run);
-            let place = |name: &str| folder.join(name);
-            return Places {
-                work: place("work"),
-                staging: place("staging"),
-                logs: place("logs"),
-                logged: Arc::default(),
-                objects,
-                temporary: Some(folder),
-            };
-        }
-        Places {
-            work: store.work_folder(run),
-            staging: store.staging_folder(run),
-            logs: store.run_folder(run).join("logs"),
-            logged: store.logged(),
-            objects,
-            temporary: None,
-        }
-    }
-
-    /// Removes what lies outside of the store, unless there are folders of failed tasks to be looked at.
-    pub(crate) fn forget(&self, nothing_failed: bool) {
-        if let Some(temporary) = self.temporary.as_ref().filter(|_| nothing_failed) {
-            let _ = fs::remove_dir_all(temporary);
-        }
-    }
-
-    /// What programs are started with.
-    pub(crate) fn commands(&self, watched: Arc<Watched>) -> CommandSettings {
-        CommandSettings {
-            work: self.work.clone(),
-            staging: self.staging.join("files"),
-            logs: self.logs.clone(),
-            logged: Arc::clone(&self.logged),
-            environment: headwater_execute::inherited_environment(),
-            temporary: self.staging.clone(),
-            watched,
-            sheltered: vec![self.objects.clone(), self.staging.clone()],
-        }
-    }
-
-    /// Where outputs are written out to when memory is short.
-    pub(crate) fn spilled(&self) -> PathBuf {
-        self.staging.join("spilled")
-    }
-
-    /// Copies of the files that programs use.
-    pub(crate) fn uses(&self) -> PathBuf {
-        self.staging.join("uses")
-    }
-}
-
-pub(crate) fn end_run(
-    store: &Store,
-    read_only: bool,
-    run: &str,
-    status: RunStatus,
-    counts: Counts,
-) {
-    if !read_only {
-        let counts = RunCounts {
-            tasks: counts.tasks as u64,
-            executed: counts.executed as u64,
-            reused: counts.reused() as u64,
-            failed: counts.failed as u64,
-        };
-        // The products are safe already; a list of runs that is out of date is shown as interrupted.
-        let _ = store.end_run(run, status, counts);
-        let _ = store.remove_staging(run);
-    }
+    let _ = diagram::note(store, run, &prepared.loaded.workflow, &[], &[part], &[]);
 }
 
 /// Runs everything that has to run. What ended it early, if anything did, comes with what was heard until
@@ -390,7 +274,13 @@ fn finish(
         outputs,
         missing,
         notes,
-    } = deliver(prepared, fetcher, results)?;
+    } = deliver(
+        &prepared.enactment,
+        &prepared.loaded,
+        &prepared.current,
+        fetcher,
+        results,
+    )?;
     results.write("outputs.csv", table(&outputs, &folder).as_bytes())?;
     if !failures.is_empty() {
         let all: Vec<String> = failures.iter().map(FailedTask::description).collect();
@@ -445,13 +335,6 @@ fn left(counts: &Counts) -> usize {
     counts.tasks.saturating_sub(counts.reused() + ended)
 }
 
-/// What was found damaged, in words. Nothing else has to be done about it.
-pub(crate) fn told_damage(damage: Vec<String>) -> impl Iterator<Item = String> {
-    damage
-        .into_iter()
-        .map(|what| format!("damaged in the store: {what}"))
-}
-
 fn failures(prepared: &Prepared, listener: &Listener) -> Vec<FailedTask> {
     let mut blocked: BTreeMap<TaskId, usize> = BTreeMap::new();
     let enactment = &prepared.enactment;
@@ -491,23 +374,6 @@ fn origin(enactment: &Enactment, task: TaskId) -> Vec<(Arc<str>, Index)> {
             Some(reader) => task = reader,
             None => return Vec::new(),
         }
-    }
-}
-
-/// What became of a task; `None` if nothing did, or it is a helper of the engine. These are no part of any figure; one
-/// that failed is told among the failures.
-pub(crate) fn fate(enactment: &Enactment, task: TaskId) -> Option<TaskState> {
-    let implicit = enactment.graph().operation_at(task).signature.implicit;
-    let coordinator = enactment.coordinator();
-    match coordinator.state(task) {
-        _ if implicit => None,
-        State::Done if coordinator.is_restored(task) => Some(TaskState::Restored),
-        State::Done => Some(TaskState::Executed),
-        State::Known if coordinator.is_cut_off(task) => Some(TaskState::CutOff),
-        State::Known | State::Idle => Some(TaskState::Reused),
-        State::Failed => Some(TaskState::Failed),
-        State::Blocked => Some(TaskState::Blocked),
-        _ => None,
     }
 }
 
@@ -577,37 +443,4 @@ fn record_tasks(
         prepared.store.put_run_tasks(run, &rows)?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Runs that went well do not push out the folders of those that failed.
-    #[test]
-    fn work_folders_stay_until_ten_later_runs_have_failed() {
-        let run = |number: usize, status| RunRecord {
-            id: number.to_string(),
-            workflow: String::new(),
-            file: PathBuf::new(),
-            started: 0,
-            ended: None,
-            status,
-            tasks: 0,
-            executed: 0,
-            reused: 0,
-            failed: 0,
-            outputs: PathBuf::new(),
-            command: Vec::new(),
-        };
-        let mut runs: Vec<RunRecord> = (0..30).map(|n| run(n, RunStatus::Done)).collect();
-        runs.push(run(30, RunStatus::Failed));
-        runs.push(run(31, RunStatus::Interrupted));
-        runs.push(run(32, RunStatus::Running));
-        assert_eq!(with_work(&runs), BTreeSet::from(["30", "32"]));
-        let later = (40..50).map(|n| run(n, RunStatus::Cancelled));
-        runs.splice(0..0, later);
-        let kept = with_work(&runs);
-        assert!(!kept.contains("30") && kept.contains("49"), "{kept:?}");
-    }
 }

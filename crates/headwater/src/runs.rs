@@ -26,18 +26,21 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 pub use headwater_enact::{Counts, Parallelism};
+pub use headwater_engine::deliver::{Delivered, OutputItem};
+pub use headwater_engine::failed::{FailedTask, alike};
+pub use headwater_engine::notes::study_of_run;
+pub use headwater_engine::runs::find_run;
 pub use headwater_execute::{Failure, FailureKind};
-use headwater_remember::{FoundRun, Store};
+use headwater_remember::Store;
 pub use headwater_remember::{RunRecord, RunStatus, RunTask, TaskState};
+use headwater_report::page;
+use headwater_report::study::TaskFacts;
+use headwater_study::study_figures;
 
-use crate::Error;
-pub use crate::notes::study_of_run;
-use crate::page;
 pub use crate::plan::StagePlan;
-pub use crate::report::{Delivered, FailedTask, OutputItem};
+use crate::run_page;
+use crate::run_page::Figures;
 pub use crate::run_page::report_run;
-use crate::run_page::{self, Figures};
-use crate::study::{TaskFacts, study_figures};
 
 /// What became of the tasks of a stage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -90,51 +93,6 @@ const FILES: [(&str, &str); 6] = [
     ("trace", "trace.tsv"),
     ("failures", "failures.txt"),
 ];
-
-/// The runs of the same workflow that began before this one, the last one first.
-pub(crate) fn runs_before(store: &Store, run: &RunRecord) -> Result<Vec<RunRecord>, Error> {
-    let runs = store.runs(usize::MAX)?;
-    let earlier = runs.into_iter().skip_while(|other| other.id != run.id);
-    Ok(earlier
-        .skip(1)
-        .filter(|other| other.workflow == run.workflow)
-        .collect())
-}
-
-/// The run that a person means: `last`, an id, or the beginning of one; with `~1` the one before it of the same
-/// workflow, and so on.
-pub fn find_run(store: &Store, text: &str) -> Result<RunRecord, Error> {
-    if let Some((base, back)) = text.rsplit_once('~')
-        && let Ok(back @ 1..) = back.parse::<usize>()
-    {
-        let run = find_run(store, base)?;
-        let earlier = runs_before(store, &run)?.into_iter().nth(back - 1);
-        return earlier.ok_or_else(|| {
-            let place = match back {
-                1 => "the first",
-                _ => "one of the first",
-            };
-            let (id, workflow) = (&run.id, &run.workflow);
-            Error::usage(
-                format!(
-                    "there is no run `{text}`: `{id}` is {place} of workflow `{workflow}` here"
-                ),
-                "`headwater runs ls` lists them".to_owned(),
-            )
-        });
-    }
-    match store.find_run(text)? {
-        FoundRun::One(run) => Ok(*run),
-        FoundRun::None => Err(Error::usage(
-            format!("there is no run `{text}`"),
-            "`headwater runs ls` lists them".to_owned(),
-        )),
-        FoundRun::Several(names) => Err(Error::usage(
-            format!("`{text}` could be any of {}", names.join(", ")),
-            "give more of its name".to_owned(),
-        )),
-    }
-}
 
 /// Looks at a run and its tasks; `slowest` says how many of the slowest ones are named.
 pub fn overview(store: &Store, run: &RunRecord, tasks: &[RunTask], slowest: usize) -> RunOverview {
@@ -204,7 +162,7 @@ impl RunOverview {
 /// The parts of `failures.txt`: each begins at the margin, and what belongs to it is set in.
 fn failures(path: &Path) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    let text = crate::given::read_noted(path);
+    let text = headwater_engine::given::read_noted(path);
     for line in String::from_utf8_lossy(&text).lines() {
         let begins = line.starts_with("task `");
         match found.last_mut() {

@@ -7,18 +7,15 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Component, Path, PathBuf};
 
+use headwater_engine::Error;
+use headwater_engine::given::read_text;
 use headwater_flow::{
     Dependency, StarterError, StarterFile, starter_name, starter_study, starter_workflow,
 };
 use headwater_graph::Registry;
 
-use crate::Error;
-use crate::given::read_text;
-
-impl From<StarterError> for Error {
-    fn from(error: StarterError) -> Error {
-        Error::usage(error.to_string(), Some(error.hint()))
-    }
+fn wrong(error: StarterError) -> Error {
+    Error::usage(error.to_string(), Some(error.hint()))
 }
 
 /// Writes a workflow that runs as it is, and its data, into a folder, which is made where there is none. What was
@@ -34,13 +31,13 @@ impl From<StarterError> for Error {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn new_workflow(name: &str, folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    write(folder, &starter_workflow(name)?)
+    write(folder, &starter_workflow(name).map_err(wrong)?)
 }
 
 /// Writes a study that runs as it is, and the small workflow that it studies. What was written: the study, and its
 /// workflow.
 pub fn new_study(name: &str, folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    write(folder, &starter_study(name)?)
+    write(folder, &starter_study(name).map_err(wrong)?)
 }
 
 /// Writes a study of a workflow that is there, with its inputs, its parameters and one of its outputs. What the study
@@ -67,7 +64,7 @@ pub fn new_study_of(
         });
     };
     let name = match name {
-        Some(name) => starter_name(name)?.to_owned(),
+        Some(name) => starter_name(name).map_err(wrong)?.to_owned(),
         None => format!("{}-study", file.workflow.name),
     };
     let path = relative(workflow, folder)?;
@@ -77,7 +74,7 @@ pub fn new_study_of(
             Some("a study file has to name it; give the file another name".to_owned()),
         ));
     };
-    let text = headwater_flow::study_of(&name, path, &file, libraries)?;
+    let text = headwater_flow::study_of(&name, path, &file, libraries).map_err(wrong)?;
     let path = format!("{name}.yaml");
     write(folder, &[StarterFile { path, text }])
 }

@@ -39,7 +39,7 @@ pub(crate) fn wait_for(file: &File, lock: impl Fn(&File) -> io::Result<()>) -> i
 }
 
 /// Makes the names in a folder durable.
-pub(crate) fn sync_names(folder: &Path) -> io::Result<()> {
+pub fn sync_names(folder: &Path) -> io::Result<()> {
     File::open(folder).and_then(|opened| opened.sync_all())
 }
 

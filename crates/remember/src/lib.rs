@@ -51,7 +51,6 @@
 //! | `connections`, `schema` | connections to one file, what their errors mean, tables and the format number |
 //! | `journal`, `rebuild` | the journal, and making the records again from it |
 //! | `beneath` | the folder, and everything in it by names that never lead out of it |
-//! | [`tables`] | tables of samples and results: CSV, Parquet, Dakota |
 //! | `disk` | the few system calls that the standard library does not have |
 //!
 //! **Invariants:** a record is visible only when its objects are durable. Nothing is acknowledged before the commit
@@ -83,7 +82,6 @@ mod run_files;
 mod runs;
 mod schema;
 mod store;
-pub mod tables;
 mod verify;
 mod worth;
 mod writer;
@@ -91,6 +89,7 @@ mod writer;
 pub use aliases::Alias;
 pub use collect::Collected;
 pub use directory::named_directory;
+pub use disk::sync_names;
 pub use keep::{ObjectSource, Pending, PendingObject};
 pub use leases::{Lease, Leases};
 pub use queries::{FoundProduct, ProductFilter, VersionParts};

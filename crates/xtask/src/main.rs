@@ -4,7 +4,7 @@
 //! and `cargo xtask help` lists every one of them. The tool depends on no crate of the product, so it builds and
 //! answers even while those do not compile.
 //!
-//! Read first: [`tidy`] for the rules of the source tree, [`test`] for what has to pass.
+//! Read first: [`tidy`] for the rules of the source tree, [`mod@test`] for what has to pass.
 
 mod bench;
 mod code;

@@ -44,6 +44,18 @@ const CHECKS: &[(&[&str], &str)] = &[
         ],
         "mend each warning, or put `#[expect(…, reason = \"…\")]` on it",
     ),
+    (
+        // The command is called as the library is, and has no pages for others.
+        &[
+            "doc",
+            "--workspace",
+            "--exclude",
+            "headwater-cli",
+            "--no-deps",
+            "--locked",
+        ],
+        "mend the link that it names: what the page is about may have moved",
+    ),
 ];
 
 /// Runs the command.

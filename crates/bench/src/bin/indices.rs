@@ -8,9 +8,9 @@ use std::process::{Command, ExitCode, Stdio};
 
 use headwater_bench::python::{SALIB, scratch};
 use headwater_bench::{Bar, Claims, exit_code, median, timed};
-use headwater_study::analyze::{Bootstrap, VbdIndices, vbd};
-use headwater_study::functions::SobolG;
-use headwater_study::sample::{self, Sampler, Vbd, VbdDesign};
+use headwater_sensitivity::analyze::{Bootstrap, VbdIndices, vbd};
+use headwater_sensitivity::functions::SobolG;
+use headwater_sensitivity::sample::{self, Sampler, Vbd, VbdDesign};
 use serde_json::Value;
 
 /// Reads a file of outputs; prints seconds of each run, indices and intervals.

@@ -5,7 +5,7 @@ use std::fs;
 use crate::place::{Place, read};
 
 #[expect(dead_code, reason = "attributes are looked at where pages are made")]
-#[path = "../../../headwater/src/page/markup.rs"]
+#[path = "../../../report/tests/support/markup.rs"]
 mod markup;
 
 const FLOW: &str = r#"

@@ -475,3 +475,28 @@ fn the_first_failure_ends_a_study_that_is_to_fail_fast() {
     let told = place.told("log").len();
     assert_eq!(told, count(&report, "executed") + 1);
 }
+
+#[test]
+fn what_is_tried_again_and_succeeds_is_not_announced_as_failing() {
+    let command = "mine=\"$TMPDIR/\"{param.a}-{param.b}; if ! test -e \"$mine\"; then touch \"$mine\"; exit 3; fi; echo 1 > {out.y}";
+    let place = odd(command, "{moat: {trajectories: 10}}");
+    let command = ["study", "run", "study.yaml", "--retries", "1"];
+    let told = place.headwater(&command).ended(0).stderr;
+    assert!(told.contains("it is tried again"), "{told}");
+    assert!(told.contains("more tasks are tried again"), "{told}");
+    assert!(!told.contains("more tasks fail"), "{told}");
+}
+
+/// The folder of a task is not what its words are about.
+#[test]
+fn equal_failures_are_told_once_though_each_names_its_folder() {
+    let place = odd(
+        "echo \"no luck in $PWD\" >&2; exit 3",
+        "{moat: {trajectories: 4}}",
+    );
+    let report = run(&place, &[], 1);
+    let page = fs::read_to_string(report.folder().join("report.html")).expect("a report");
+    let told = page.matches("it said:").count();
+    let alike = page.matches("failed for the same reason").count();
+    assert_eq!((told, alike), (1, 1), "{page}");
+}

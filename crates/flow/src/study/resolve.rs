@@ -16,10 +16,10 @@ use super::{
 };
 use crate::data::{DataValue, DatumValue};
 use crate::distinct::Distinct;
-use crate::parameter::fit_parameter;
 use crate::report::{Read, Report};
 use crate::scalar::{Plain, plain, rounded, shown};
 use crate::suggest::Suggester;
+use crate::workflow::parameter::fit_parameter;
 
 /// The most sets that a design may have: 2²². To plan one takes some 300 bytes, and to run it a few times as much, so
 /// that the largest design takes gigabytes and not all the memory there is.

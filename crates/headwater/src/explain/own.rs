@@ -6,11 +6,12 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use headwater_engine::details::Details;
+use headwater_engine::notes;
 use headwater_graph::{ProductRecord, Recipe, Records, StoreError};
 use headwater_remember::{Alias, Store};
 
 use super::causes::Found;
-use crate::notes::{self, Details};
 
 /// Looks up what recipes compute; reads the notes of each run once.
 pub(crate) struct OwnRecords<'a> {

@@ -5,14 +5,14 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use headwater_engine::Error;
+use headwater_engine::runs::find_run;
 use headwater_graph::Recipe;
 use headwater_remember::{RunTask, Store};
 
 use super::causes::{Cause, Causes, Memory};
 use super::stale::{Extent, Stale, stale};
 use super::{Remembered, tasks_of};
-use crate::Error;
-use crate::runs::find_run;
 
 /// Tasks that differ for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]

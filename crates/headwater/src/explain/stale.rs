@@ -9,13 +9,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use headwater_engine::fetch::identity;
+use headwater_engine::{Error, notes};
 use headwater_graph::{Identity, ProductRecord, Recipe, RecipeBuilder, Records};
 use headwater_remember::Store;
 
 use super::causes::Found;
 use super::{Made, OwnRecords, Source, made};
-use crate::fetch::identity;
-use crate::{Error, notes};
 
 /// At most so many products are looked at.
 const MOST: usize = 20_000;

@@ -8,23 +8,24 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
+use headwater_draw::{Diagram, DiagramCounts, NodeKind, workflow_diagram};
 use headwater_enact::Enactment;
-use headwater_execute::shell_quote;
+use headwater_engine::data::RunData;
+use headwater_engine::deliver::{Delivered, OutputItem};
+use headwater_engine::failed::{FailedTask, named};
+use headwater_engine::progress::fate;
+use headwater_engine::progress::{Listener, Ran, address_of};
+use headwater_graph::text::cut;
+use headwater_graph::text::shell_quote;
 use headwater_graph::{Recipe, Scalar, TaskId, Value, Workflow};
 use headwater_remember::TaskState;
-
-use super::lanes::{self, Span};
-use super::summary::{
+use headwater_report::run::lanes::{self, Span};
+use headwater_report::run::{
     RunBar, RunEnd, RunExecution, RunFailure, RunInput, RunOutput, RunOutputItem, RunParameter,
     RunSummary, RunTaskRow, RunTimeline, RunTotals,
 };
-use crate::dag::{self, Diagram, DiagramCounts, NodeKind};
-use crate::data::RunData;
-use crate::page::text::cut;
+
 use crate::plan::Prepared;
-use crate::progress::{Listener, Ran, address_of};
-use crate::report::{Delivered, FailedTask, OutputItem, named};
-use crate::run::fate;
 use crate::{RunReport, RunRequest};
 
 /// So many failures are told in full.
@@ -272,7 +273,7 @@ impl Rows {
 
     /// The workflow, with what became of its tasks.
     fn graph(&self, workflow: &Workflow) -> Diagram {
-        let mut diagram = dag::workflow_diagram(workflow, &[]);
+        let mut diagram = workflow_diagram(workflow, &[]);
         let rows: HashMap<String, &RunTaskRow> =
             self.rows.iter().map(|row| (row.name(), row)).collect();
         for node in &mut diagram.nodes {

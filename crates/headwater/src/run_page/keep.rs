@@ -4,12 +4,13 @@
 
 use std::path::{Path, PathBuf};
 
+use headwater_engine::results_folder::ResultsFolder;
+use headwater_engine::{Error, whole};
 use headwater_remember::{RunRecord, Store};
+use headwater_report::page;
+use headwater_report::run::{RunSummary, run_report_html};
 
 use super::gather::link;
-use super::summary::RunSummary;
-use crate::results_folder::ResultsFolder;
-use crate::{Error, page, whole};
 
 /// What a run leaves in the store, for whoever wants its report later.
 const SUMMARY: &str = "summary.json";
@@ -31,11 +32,11 @@ pub fn report_run(
     current: &Path,
 ) -> Result<PathBuf, Error> {
     let mut summary = remembered(store, run)?;
-    let path = page::destination(output, &run.outputs, current)?;
+    let path = whole::again(page::REPORT, output, &run.outputs, current, page::is_page)?;
     let folder = path.parent().unwrap_or(current);
     let _folder = ResultsFolder::visit(folder)?;
     summary.links = prefix(folder, &run.outputs);
-    whole::write(&path, super::run_report_html(&summary).as_bytes())?;
+    whole::write(&path, run_report_html(&summary).as_bytes())?;
     Ok(path)
 }
 

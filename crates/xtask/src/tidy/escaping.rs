@@ -12,9 +12,9 @@ const REFUSED: [&str; 2] = ["PreEscaped", "render_to"];
 
 /// The files and folders that may name them.
 const FREE: [&str; 3] = [
-    "crates/headwater/src/page.rs",
-    "crates/headwater/src/page/",
-    "crates/headwater/src/dag/svg.rs",
+    "crates/report/src/page.rs",
+    "crates/report/src/page/",
+    "crates/draw/src/svg.rs",
 ];
 
 /// The places elsewhere that name one of them.
@@ -28,7 +28,7 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Problem> {
                     &file.path,
                     token.line,
                     format!("`{}` outside of `page`", token.text),
-                    "write the markup in `html!`, or add a function that makes it to `crates/headwater/src/page`",
+                    "write the markup in `html!`, or add a function that makes it to `crates/report/src/page`",
                 ));
             }
         }
@@ -49,26 +49,26 @@ mod tests {
     #[test]
     fn ways_around_escaping_are_found() {
         source(
-            "crates/headwater/src/study/report.rs",
+            "crates/report/src/study.rs",
             "use maud::{Markup, PreEscaped};\nfn f(x: &str) -> Markup { maud::PreEscaped(x.to_owned()) }",
             &[
-                "crates/headwater/src/study/report.rs:1: `PreEscaped` outside of `page`; write the markup in `html!`",
-                "crates/headwater/src/study/report.rs:2: `PreEscaped` outside of `page`",
+                "crates/report/src/study.rs:1: `PreEscaped` outside of `page`; write the markup in `html!`",
+                "crates/report/src/study.rs:2: `PreEscaped` outside of `page`",
             ],
         );
         source(
-            "crates/headwater/src/pages.rs",
+            "crates/report/src/pages.rs",
             "impl Render for A {\n    fn render_to(&self, page: &mut String) {}\n}",
-            &["crates/headwater/src/pages.rs:2: `render_to` outside of `page`"],
+            &["crates/report/src/pages.rs:2: `render_to` outside of `page`"],
         );
     }
 
     #[test]
     fn pages_and_pictures_keep_their_own() {
         for path in [
-            "crates/headwater/src/page.rs",
-            "crates/headwater/src/page/svg.rs",
-            "crates/headwater/src/dag/svg.rs",
+            "crates/report/src/page.rs",
+            "crates/report/src/page/svg.rs",
+            "crates/draw/src/svg.rs",
         ] {
             source(path, "style { (PreEscaped(STYLE)) }", &[]);
         }
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn comments_texts_and_markup_are_free() {
         source(
-            "crates/headwater/src/study/report.rs",
+            "crates/report/src/study.rs",
             "// PreEscaped\nfn f() -> Markup { html! { p { \"PreEscaped\" (self.render()) } } }",
             &[],
         );

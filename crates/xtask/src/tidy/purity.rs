@@ -9,8 +9,18 @@ use crate::code::{Token, tokens};
 use crate::workspace::{SourceFile, Workspace};
 
 /// The pure crates.
-pub(super) const PURE: [&str; 7] = [
-    "graph", "flow", "derive", "merge", "place", "enact", "study",
+pub(super) const PURE: [&str; 11] = [
+    "graph",
+    "flow",
+    "import",
+    "derive",
+    "merge",
+    "place",
+    "enact",
+    "sensitivity",
+    "minimise",
+    "draw",
+    "stream",
 ];
 
 /// The modules of `std` that they must not name.

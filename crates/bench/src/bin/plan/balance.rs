@@ -9,7 +9,7 @@ use headwater_bench::{Bar, Claims};
 use headwater_merge::{
     Buckets, Compact, CostBalanced, Merge, Rtma, Sharing, Stages, Tree, Trtma, Weight, makespan_of,
 };
-use headwater_study::sample::moat::{self, Levels, Moat, StepLength, Walk};
+use headwater_sensitivity::sample::moat::{self, Levels, Moat, StepLength, Walk};
 
 use crate::workflow;
 

@@ -6,9 +6,9 @@ use std::error::Error;
 
 use headwater_bench::{Bar, Claims};
 use headwater_merge::{Compact, Tree};
-use headwater_study::sample::moat::{self, Levels, Moat, StepLength, Walk};
-use headwater_study::sample::vbd::{self, Sampler, Vbd};
-use headwater_study::{Points, Space};
+use headwater_sensitivity::sample::moat::{self, Levels, Moat, StepLength, Walk};
+use headwater_sensitivity::sample::vbd::{self, Sampler, Vbd};
+use headwater_sensitivity::{Points, Space};
 
 use crate::workflow;
 

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 
 use headwater_bench::{Bar, Claims, median, processor_seconds, resident};
 use headwater_merge::{Compact, CostBalanced, Merge, Tree};
-use headwater_study::sample::moat::{self, Levels, Moat, StepLength, Walk};
+use headwater_sensitivity::sample::moat::{self, Levels, Moat, StepLength, Walk};
 
 use crate::workflow;
 

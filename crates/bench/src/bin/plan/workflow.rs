@@ -10,7 +10,7 @@ use headwater_merge::{
     Compact, Occurrence, Sets, Sharing, Stages, Step, Template, Weight,
     Word::{self, Fixed, Node, Value},
 };
-use headwater_study::{Domain, Parameter, Points, Space};
+use headwater_sensitivity::{Domain, Parameter, Points, Space};
 
 /// What t1 to t7 cost.
 pub(crate) const COSTS: [u64; 7] = [1_203, 2_090, 692, 349, 802, 3_959, 905];

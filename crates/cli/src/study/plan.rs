@@ -1,0 +1,613 @@
+//! `headwater study plan` and `headwater tune`.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater::files::CheckedFile;
+use headwater::graph::{Operation, Registry};
+use headwater::runs::RunStatus;
+use headwater::study::{AlgorithmPlan, CostSource, Reuse, ReusePlan};
+use headwater::{Error, Progress, Stop, StudyPlan, StudyPlanRequest, TuneReport, TuneRequest};
+use serde_json::{Map, Value, json};
+
+use crate::arguments::Common;
+use crate::arguments::study::{self as arguments, ReuseKind, StudyCommand};
+use crate::run::{self, current_folder, place, tell_new_store};
+use crate::watching::watched;
+use crate::{check, show};
+
+pub(crate) fn study(
+    command: &StudyCommand,
+    common: &Common,
+    libraries: &Registry,
+) -> Result<ExitCode, Error> {
+    let options = match command {
+        StudyCommand::Plan(options) => options,
+        StudyCommand::Run(options) => return super::run::run(options, common, libraries),
+        StudyCommand::Report(options) => return super::run::report(options, common),
+    };
+    let plan = headwater::plan_study(&request(options, common), libraries, &current_folder()?)?;
+    if common.json {
+        show::line(&as_json(&plan).to_string());
+    } else {
+        show_plan(&plan);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn request(options: &arguments::StudyPlan, common: &Common) -> StudyPlanRequest {
+    let number = |number: Option<u32>| number.map(|number| number as usize);
+    StudyPlanRequest {
+        study: options.study.file.clone(),
+        settings: options.study.set.clone(),
+        store: place(common),
+        workers: number(options.workers),
+        reuse: match options.reuse {
+            ReuseKind::Graph => Reuse::Graph,
+            ReuseKind::Chain => Reuse::Chain,
+            ReuseKind::Stage => Reuse::Stage,
+        },
+        compare: options.compare,
+        paper: options.paper,
+        max_bucket_size: number(options.bucket_size),
+        max_buckets: number(options.max_buckets),
+        memory: options.bucket_memory,
+        output: options.output.clone(),
+    }
+}
+
+fn reuse_name(reuse: Reuse) -> &'static str {
+    match reuse {
+        Reuse::Stage => "stage",
+        Reuse::Chain => "chain",
+        Reuse::Graph => "graph",
+    }
+}
+
+/// Whether costs are times.
+fn measured(plan: &StudyPlan) -> bool {
+    plan.costs != CostSource::Counts
+}
+
+/// A cost: seconds where costs are times, else a number of tasks.
+fn cost(plan: &StudyPlan, cost: u64) -> Value {
+    match measured(plan) {
+        true => json!(cost as f64 / 1e9),
+        false => json!(cost),
+    }
+}
+
+fn algorithm(plan: &StudyPlan, found: &AlgorithmPlan) -> Value {
+    json!({
+        "tasks": found.tasks,
+        "reuse_percent": found.reuse_percent,
+        "reuse_percent_of_time": found.reuse_percent_of_time,
+        "buckets": found.buckets,
+        "largest_bucket": found.largest_bucket,
+        "largest_bucket_cost": cost(plan, found.largest_cost),
+        "largest_bucket_bytes": found.largest_bytes,
+        "makespan_estimate": cost(plan, found.makespan),
+        "lower_bound": cost(plan, found.lower_bound),
+    })
+}
+
+fn as_json(plan: &StudyPlan) -> Value {
+    let chosen = &plan.chosen;
+    let reuse = |found: &ReusePlan| {
+        let figures = json!({
+            "tasks": found.tasks,
+            "percent": found.percent,
+            "percent_of_time": found.percent_of_time,
+            "percent_of_all_sets": found.percent_of_all,
+        });
+        (reuse_name(found.reuse).to_owned(), figures)
+    };
+    let stages: Vec<Value> = plan
+        .stages
+        .iter()
+        .map(|stage| {
+            json!({
+                "stage": *stage.name,
+                "tasks_per_instance": stage.tasks_per_instance,
+                "instances": stage.instances,
+                "instances_merged": stage.distinct,
+                "tasks": stage.tasks,
+                "tasks_merged": stage.tasks_merged,
+            })
+        })
+        .collect();
+    let key = |name: &str| name.to_lowercase().replace(' ', "-");
+    let algorithms = plan.algorithms.iter();
+    let algorithms = algorithms.map(|found| (key(found.name), algorithm(plan, found)));
+    let algorithms: Map<String, Value> = algorithms.collect();
+    let mut object = json!({
+        "study": *plan.study,
+        "workflow": *plan.workflow,
+        "method": plan.method,
+        "objective": *plan.objective,
+        "parameters": texts(&plan.parameters),
+        "sets": plan.sets,
+        "items": plan.items,
+        "instances": plan.instances,
+        "stage_instances": plan.stage_instances,
+        "stage_instances_merged": plan.stage_instances_merged,
+        "tasks": plan.tasks,
+        "tasks_merged": plan.tasks_merged,
+        "reuse": reuse_name(plan.reuse),
+        "reuse_percent": plan.reuse_percent,
+        "sharing": plan.reuses.iter().map(reuse).collect::<Map<String, Value>>(),
+        "saved_percent": plan.saved_percent,
+        "saved_percent_of_time": plan.saved_percent_of_time,
+        "reused": plan.remembered,
+        "to_execute": plan.to_execute,
+        "equal_when_cut": plan.equal_when_cut,
+        "references": {"items": plan.reference.items, "tasks": plan.reference.tasks},
+        "stages": stages,
+        "costs": costs_json(&plan.costs),
+        "cost_unit": if measured(plan) { "seconds" } else { "tasks" },
+        "workers": plan.workers,
+        "algorithm": chosen.name,
+        "buckets": chosen.buckets,
+        "largest_bucket": chosen.largest_bucket,
+        "largest_bucket_cost": cost(plan, chosen.largest_cost),
+        "largest_bucket_bytes": chosen.largest_bytes,
+        "makespan_estimate": cost(plan, chosen.makespan),
+        "lower_bound": cost(plan, chosen.lower_bound),
+        "forecast": plan.forecast.map(|forecast| json!({
+            "seconds": forecast.seconds,
+            "work_seconds": forecast.work_seconds,
+            "memory_bytes": forecast.memory,
+            "disk_bytes": forecast.disk,
+        })),
+        "open": texts(&plan.open),
+        "written": plan.written,
+        "notes": plan.notes,
+        "diagnostics": said(&plan.said),
+    });
+    object["later"] = json!(plan.later.as_ref().map(|later| json!({
+        "method": later.method,
+        "parameters": later.parameters,
+        "sets": later.sets,
+        "tasks_at_most": later.tasks_at_most,
+    })));
+    object["algorithms"] = json!((!algorithms.is_empty()).then_some(algorithms));
+    object["algorithms_left_out"] = json!(plan.left_out);
+    object
+}
+
+/// What the readers of files said.
+pub(crate) fn said(files: &[CheckedFile]) -> Vec<Value> {
+    let all = files.iter();
+    all.flat_map(|file| check::describe_all(&file.file, &file.diagnostics))
+        .collect()
+}
+
+fn texts(names: &[Arc<str>]) -> Vec<&str> {
+    names.iter().map(|name| &**name).collect()
+}
+
+fn costs_json(costs: &CostSource) -> Value {
+    match costs {
+        CostSource::Counts => json!({"from": "counts"}),
+        CostSource::Remembered {
+            executions,
+            run,
+            tuning,
+            unknown,
+        } => json!({
+            "from": if *tuning { "tuning" } else { "products" },
+            "executions": executions, "run": run.as_deref(), "unknown": texts(unknown),
+        }),
+    }
+}
+
+fn percent(value: f64) -> String {
+    format!("{value:.1} %")
+}
+
+/// A cost for people.
+fn shown(plan: &StudyPlan, cost: u64) -> String {
+    match measured(plan) {
+        true => show::duration(cost as f64 / 1e9),
+        false => show::count(cost as usize, "task"),
+    }
+}
+
+fn show_plan(plan: &StudyPlan) {
+    for file in &plan.said {
+        show::diagnostics(&file.file, &file.text, &file.diagnostics);
+    }
+    for note in &plan.notes {
+        show::talk(&format!("note: {note}"));
+    }
+    show::prose(&format!(
+        "study {}: workflow {}, objective {}",
+        plan.study, plan.workflow, plan.objective
+    ));
+    show::prose(&format!("  {}", plan.method));
+    let sets = match (plan.items, plan.instances) {
+        (Some(1), _) => String::new(),
+        (Some(items), Some(instances)) => format!(
+            " x {} = {}",
+            show::count(items, "item"),
+            show::count(instances, "instance")
+        ),
+        _ => ", for items that are not known before something has run".to_owned(),
+    };
+    show::prose(&format!(
+        "  {}: {}{sets}",
+        show::count(plan.parameters.len(), "parameter"),
+        show::count(plan.sets, "parameter set"),
+    ));
+    show::prose(&format!("  varied: {}", texts(&plan.parameters).join(", ")));
+    if !plan.fixed.is_empty() {
+        let fixed: Vec<String> = plan
+            .fixed
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect();
+        show::prose(&format!("  fixed: {}", fixed.join(", ")));
+    }
+    show::prose("");
+    show_stages(plan);
+    show::prose("");
+    show_reuse(plan);
+    show::prose("");
+    show_work(plan);
+    if !plan.algorithms.is_empty() {
+        show::prose("");
+        show_algorithms(plan);
+    }
+    if let Some(later) = &plan.later {
+        show::prose("");
+        show::prose(&format!(
+            "afterwards: {}, {} of {} each, at most {}; which ones is known when the screening is done",
+            later.method,
+            show::count(later.sets, "parameter set"),
+            show::count(later.parameters, "parameter"),
+            show::count(later.tasks_at_most, "task"),
+        ));
+    }
+    for stage in &plan.open {
+        show::prose(&format!(
+            "more may come in stage {stage} when something has run"
+        ));
+    }
+    for path in &plan.written {
+        show::talk(&format!("wrote {}", show::path(path)));
+    }
+}
+
+fn show_stages(plan: &StudyPlan) {
+    let cells = |cells: [String; 5]| cells.to_vec();
+    let mut rows = vec![cells(
+        ["stage", "instances", "that differ", "tasks", "left"].map(str::to_owned),
+    )];
+    for stage in &plan.stages {
+        rows.push(cells([
+            stage.name.to_string(),
+            show::grouped(stage.instances),
+            show::grouped(stage.distinct),
+            show::grouped(stage.tasks),
+            show::grouped(stage.tasks_merged),
+        ]));
+    }
+    rows.push(cells([
+        "all".to_owned(),
+        show::grouped(plan.stage_instances),
+        show::grouped(plan.stage_instances_merged),
+        show::grouped(plan.tasks),
+        show::grouped(plan.tasks_merged),
+    ]));
+    for line in show::columns(&rows, &[1, 2, 3, 4]) {
+        show::prose(&format!("  {line}"));
+    }
+    let time = match measured(plan) {
+        true => format!(" and {} of the time", percent(plan.saved_percent_of_time)),
+        false => String::new(),
+    };
+    show::prose(&format!(
+        "  merging saves {} of the tasks{time}",
+        percent(plan.saved_percent)
+    ));
+}
+
+/// What is shared within stages of several tasks.
+fn show_reuse(plan: &StudyPlan) {
+    let several = plan
+        .stages
+        .iter()
+        .filter(|stage| stage.tasks_per_instance > 1);
+    let names: Vec<&str> = several.map(|stage| &*stage.name).collect();
+    if names.is_empty() {
+        show::prose("no stage has several tasks: whole stages are all that can be shared");
+        return;
+    }
+    show::prose(&format!(
+        "within {}, instances that differ as a whole still share",
+        names.join(", ")
+    ));
+    let time = |found: &ReusePlan| match measured(plan) {
+        true => format!(", {} of their time", percent(found.percent_of_time)),
+        false => String::new(),
+    };
+    for found in &plan.reuses {
+        let what = match found.reuse {
+            Reuse::Stage => "nothing",
+            Reuse::Chain => "as chains",
+            Reuse::Graph => "as a graph",
+        };
+        let asked = match found.reuse == plan.reuse {
+            true => "  <- this plan",
+            false => "",
+        };
+        show::prose(&format!(
+            "  {what:<10}  {:>7} of their tasks{}; counted over all instances {}{asked}",
+            percent(found.percent),
+            time(found),
+            percent(found.percent_of_all),
+        ));
+    }
+    if plan.reuse == Reuse::Stage {
+        show::prose("  this plan shares whole stages only (--reuse stage)");
+    }
+}
+
+fn show_work(plan: &StudyPlan) {
+    let reference = match plan.reference.tasks {
+        0 => String::new(),
+        tasks => format!(
+            ", {} of them for {} at the default parameters",
+            show::grouped(tasks),
+            show::count(plan.reference.items, "reference")
+        ),
+    };
+    let same = match plan.equal_when_cut {
+        0 => String::new(),
+        tasks => format!(
+            "; {} of those above are the same once numbers are cut to whole ones",
+            show::grouped(tasks)
+        ),
+    };
+    show::prose(&format!(
+        "to do on one machine, where everything is shared: {}{reference}{same}; {} remembered",
+        show::count(plan.to_execute, "task"),
+        show::grouped(plan.remembered),
+    ));
+    let chosen = &plan.chosen;
+    let workers = show::count(plan.workers, "worker");
+    if chosen.buckets == 0 {
+        show::prose(&format!(
+            "on {workers}: no stage has several tasks, so each task is a unit of its own"
+        ));
+    } else {
+        let cost = match measured(plan) {
+            true => format!(", {}", shown(plan, chosen.largest_cost)),
+            false => String::new(),
+        };
+        show::prose(&format!(
+            "on {workers}: {} in {} ({}) and what is in none, the largest of {}{cost}",
+            show::count(chosen.tasks, "task"),
+            show::count(chosen.buckets, "bucket"),
+            chosen.name,
+            show::count(chosen.largest_bucket, "task"),
+        ));
+    }
+    show::prose(&format!(
+        "  done after {} (with this sharing not before {})",
+        shown(plan, chosen.makespan),
+        shown(plan, chosen.lower_bound)
+    ));
+    if let Some(forecast) = &plan.forecast {
+        let first = match plan.later {
+            Some(_) => " of the first phase",
+            None => "",
+        };
+        show::prose(&format!(
+            "  forecast{first}: {} of work, {} of memory on all workers together, at most {} of products",
+            show::duration(forecast.work_seconds),
+            show::size(forecast.memory),
+            show::size(forecast.disk),
+        ));
+    }
+    match &plan.costs {
+        CostSource::Counts if !plan.can_run => show::prose(
+            "  costs: every task counts as one; a stage descriptor can be planned, and not run to measure them",
+        ),
+        CostSource::Counts => show::prose(
+            "  costs: every task counts as one; `headwater tune STUDY` runs one instance to measure them",
+        ),
+        CostSource::Remembered {
+            executions,
+            run,
+            tuning,
+            unknown,
+        } => {
+            let from = match (run, tuning) {
+                (Some(run), true) => format!("the tuning run {run}"),
+                (Some(run), false) => format!("run {run}"),
+                (None, _) => "earlier runs".to_owned(),
+            };
+            show::prose(&format!(
+                "  costs: measured in {} of {from}, whatever the size of their inputs was",
+                show::count(*executions, "execution"),
+            ));
+            if !unknown.is_empty() {
+                show::prose(&format!(
+                    "  never executed, and counted as the average: {}",
+                    unknown.join(", ")
+                ));
+            }
+        }
+    }
+}
+
+fn show_algorithms(plan: &StudyPlan) {
+    let header = [
+        "algorithm",
+        "buckets",
+        "tasks",
+        "reuse",
+        "of time",
+        "largest",
+        "done after",
+        "of bound",
+    ];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    for found in &plan.algorithms {
+        rows.push(vec![
+            found.name.to_owned(),
+            show::grouped(found.buckets),
+            show::grouped(found.tasks),
+            percent(found.reuse_percent),
+            percent(found.reuse_percent_of_time),
+            shown(plan, found.largest_cost),
+            shown(plan, found.makespan),
+            match found.lower_bound {
+                0 => "-".to_owned(),
+                bound => format!("{:.2}x", found.makespan as f64 / bound as f64),
+            },
+        ]);
+    }
+    if !measured(plan) {
+        // Without times it would say the same twice.
+        rows.iter_mut().for_each(|row| drop(row.remove(4)));
+    }
+    for line in show::columns(&rows, &[1, 2, 3, 4, 5, 6, 7]) {
+        show::prose(&format!("  {line}"));
+    }
+    for name in &plan.left_out {
+        show::prose(&format!(
+            "  {name} is left out: it would take too long for so many stages"
+        ));
+    }
+}
+
+pub(crate) fn tune(
+    options: &arguments::Tune,
+    common: &Common,
+    libraries: &Registry,
+) -> Result<ExitCode, Error> {
+    let (request, current) = (tune_request(options, common), current_folder()?);
+    tell_new_store(&options.study.file, common, &current);
+    let work = |progress: &Progress, stop: &Stop| {
+        let heard = |operation: &Arc<Operation>, elapsed: Duration| {
+            if !operation.signature.implicit {
+                let took = show::duration(elapsed.as_secs_f64());
+                progress.tell(&format!("{}: {took}", operation.signature.name));
+            }
+        };
+        headwater::tune_study(&request, libraries, &current, progress, stop, &heard)
+    };
+    let (report, status) = watched(&options.watching, common.json, work, TuneReport::status)?;
+    for failed in &report.failures {
+        if show::events() {
+            let (task, message) = (&failed.address, &failed.failure.message);
+            show::event(
+                &json!({"event": "failed", "task": task, "message": message, "again": false}),
+            );
+        } else if !common.json {
+            run::show_failure(failed);
+        }
+    }
+    if common.json {
+        show::line(&tuned_json(&report).to_string());
+    } else {
+        show_tuned(&report);
+    }
+    let code = show::settled(u8::from(status != RunStatus::Done));
+    if show::events() {
+        let mut object = tuned_json(&report);
+        for name in ["operations", "failures", "stopped"] {
+            object.as_object_mut().map(|object| object.remove(name));
+        }
+        object["event"] = json!("end");
+        object["exit"] = json!(code);
+        show::event(&object);
+    }
+    Ok(ExitCode::from(code))
+}
+
+fn tune_request(options: &arguments::Tune, common: &Common) -> TuneRequest {
+    TuneRequest {
+        study: options.study.file.clone(),
+        settings: options.study.set.clone(),
+        store: place(common),
+    }
+}
+
+fn tuned_json(report: &TuneReport) -> Value {
+    let operations: Vec<Value> = report
+        .operations
+        .iter()
+        .map(|tuned| {
+            json!({
+                "operation": *tuned.operation,
+                "executions": tuned.executions,
+                "seconds": tuned.seconds,
+                "bytes": tuned.bytes,
+            })
+        })
+        .collect();
+    let failures: Vec<Value> = report.failures.iter().map(run::failure).collect();
+    let counts = &report.counts;
+    json!({
+        "run": report.run,
+        "status": report.status().name(),
+        "tasks": counts.tasks,
+        "executed": counts.executed,
+        "reused": counts.reused(),
+        "cut_off": counts.cut_off,
+        "failed": counts.failed,
+        "blocked": counts.blocked,
+        "left": left(report),
+        "operations": operations,
+        "failures": failures,
+        "stopped": report.stopped,
+    })
+}
+
+/// Tasks that it did not come to.
+fn left(report: &TuneReport) -> usize {
+    let counts = &report.counts;
+    let done = counts.executed + counts.reused() + counts.cut_off;
+    let others = counts.failed + counts.blocked;
+    counts.tasks.saturating_sub(done + others)
+}
+
+fn show_tuned(report: &TuneReport) {
+    let header = ["operation", "takes", "makes", "executions"];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    for tuned in &report.operations {
+        rows.push(vec![
+            tuned.operation.to_string(),
+            show::duration(tuned.seconds),
+            show::size(tuned.bytes),
+            show::grouped(tuned.executions),
+        ]);
+    }
+    for line in show::columns(&rows, &[1, 2, 3]) {
+        show::line(&format!("  {line}"));
+    }
+    let counts = &report.counts;
+    let mut parts = vec![
+        format!("{} executed", show::count(counts.executed, "task")),
+        format!("{} reused", show::grouped(counts.reused())),
+    ];
+    for (count, words) in [
+        (counts.cut_off, "cut off (same contents as before)"),
+        (counts.failed, "failed"),
+        (counts.blocked, "not run because of that"),
+        (left(report), "not come to"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{} {words}", show::grouped(count)));
+        }
+    }
+    show::line(&format!(
+        "run {}, the default parameters and the first item of each input: {}",
+        report.run,
+        parts.join(", ")
+    ));
+}

@@ -1,0 +1,139 @@
+//! `headwater study run` and `headwater study report`.
+//!
+//! Law: the exit code is 0 if every evaluation has a value, and 1 if some have none or the run was stopped.
+
+use std::process::ExitCode;
+
+use headwater::graph::Registry;
+use headwater::runs::RunStatus;
+use headwater::study::{Bucketing, StudyReuse};
+use headwater::{Error, StudyReportRequest, StudyRun, StudyRunRequest};
+use serde_json::json;
+
+use crate::arguments::Common;
+use crate::arguments::study::{self, BucketKind, RunReuse, StudyReport};
+use crate::run::{current_folder, place, tell_new_store};
+use crate::show;
+use crate::study::{json as study_json, show as study_show};
+use crate::watching::watched;
+
+pub(crate) fn run(
+    options: &study::StudyRun,
+    common: &Common,
+    libraries: &Registry,
+) -> Result<ExitCode, Error> {
+    let current = current_folder()?;
+    tell_new_store(&options.study.file, common, &current);
+    let request = request(options, common);
+    let (done, status) = watched(
+        &options.watching,
+        common.json,
+        |progress, stop| headwater::run_study(&request, libraries, &current, progress, stop),
+        StudyRun::status,
+    )?;
+    let code = u8::from(!done.succeeded());
+    if show::events() || !common.json {
+        for file in &done.said {
+            show::diagnostics(&file.file, &file.text, &file.diagnostics);
+        }
+    }
+    if common.json {
+        let mut object = study_json::summary_json(&done.summary, &done.folder);
+        object["status"] = json!(status.name());
+        object["errors"] = json!(done.errors);
+        object["diagnostics"] = json!(super::plan::said(&done.said));
+        show::line(&object.to_string());
+    } else {
+        let folder = done.folder.strip_prefix(&current).unwrap_or(&done.folder);
+        study_show::show_summary(&done.summary, folder);
+    }
+    if show::events() && common.json {
+        let notes = done.summary.doubts.iter();
+        let notes = notes.chain(&done.summary.facts.notes);
+        notes.for_each(|note| show::note(note));
+    }
+    if show::events() || !common.json {
+        done.errors.iter().for_each(|error| show::trouble(error));
+    }
+    let code = show::settled(code);
+    if show::events() {
+        tell_end(&done, status, code);
+    }
+    Ok(ExitCode::from(code))
+}
+
+/// The last event of a study.
+fn tell_end(done: &StudyRun, status: RunStatus, code: u8) {
+    let (facts, counts) = (&done.summary.facts, &done.counts);
+    show::event(&json!({
+        "event": "end",
+        "status": status.name(),
+        "exit": code,
+        "run": facts.run,
+        "folder": done.folder,
+        "seconds": (facts.seconds * 1e6).round() / 1e6,
+        "tasks": counts.tasks,
+        "executed": counts.executed,
+        "reused": counts.reused(),
+        "cut_off": counts.cut_off,
+        "failed": counts.failed,
+        "blocked": counts.blocked,
+        "left": study_show::total(facts, |task| task.left),
+    }));
+}
+
+fn request(options: &study::StudyRun, common: &Common) -> StudyRunRequest {
+    StudyRunRequest {
+        study: options.study.file.clone(),
+        settings: options.study.set.clone(),
+        store: place(common),
+        limits: options.work.limits(),
+        reuse: match options.reuse {
+            RunReuse::None => StudyReuse::None,
+            RunReuse::Stage => StudyReuse::Stage,
+            RunReuse::Chain => StudyReuse::Chain,
+            RunReuse::Graph => StudyReuse::Graph,
+            RunReuse::Content => StudyReuse::Content,
+        },
+        buckets: options.buckets.map(|kind| match kind {
+            BucketKind::Naive => Bucketing::Naive,
+            BucketKind::Rtma => Bucketing::Rtma,
+            BucketKind::Trtma => Bucketing::Trtma,
+            BucketKind::Cost => Bucketing::Cost,
+        }),
+        max_bucket_size: options.bucket_size.map(|most| most as usize),
+        max_buckets: options.max_buckets.map(|most| most as usize),
+        deliver: options.deliver.clone(),
+        outputs: options.output.clone(),
+        command: std::env::args().collect(),
+    }
+}
+
+pub(crate) fn report(options: &StudyReport, common: &Common) -> Result<ExitCode, Error> {
+    let current = current_folder()?;
+    let request = StudyReportRequest {
+        study: options.study.clone(),
+        store: place(common),
+        run: (options.run != "last").then(|| options.run.clone()),
+        output: options.output.clone(),
+    };
+    let (summary, path) = headwater::report_study(&request, &current)?;
+    if common.json {
+        let object = json!({"study": summary.study, "run": summary.facts.run, "report": path});
+        show::line(&object.to_string());
+    } else {
+        let path = path.strip_prefix(&current).unwrap_or(&path);
+        show::line(&format!(
+            "report of run {}: {}",
+            summary.facts.run,
+            path.display()
+        ));
+        let results = path.with_file_name("results.json");
+        if options.output.is_none() && !results.is_file() {
+            show::talk(
+                "the report alone: `headwater study run` writes the other files again, from what is remembered",
+            );
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

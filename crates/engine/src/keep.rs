@@ -1,0 +1,691 @@
+//! Between the engine and the store: products go in, products come back.
+//!
+//! Law: a product is looked up before its task runs and handed to the store when it has run; the engine
+//! never waits for a disk, except to bring something back that is no longer in memory.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
+
+use headwater_enact::Recall;
+use headwater_execute::{Execution, Fetch, Keeper, KeeperError, Lease, Made, Proven};
+use headwater_graph::{
+    Digest, FileValue, Handle, Identity, Outputs, Port, ProductRecord, Recipe, Records,
+    StoredOutput, TaskGraph, TaskId, Value, decode, encode, encoded_length, value_digest,
+};
+use headwater_remember::{Alias, Leases, ObjectSource, Pending, PendingObject, Store, Writer};
+
+use crate::details::details;
+use crate::fetch::StoreFetcher;
+use crate::lock::locked;
+use crate::notes::{self, Lost, LostProduct};
+use crate::room::Needs;
+use crate::stash::{Message, OnItsWay, Order, Stash};
+use crate::thrift::{Habits, Limit, Thrift};
+
+/// Values up to this size live in the record.
+const INLINE: u64 = 16 * 1024;
+/// So often a run makes products again that somebody wrote to.
+const MADE_AGAIN: u32 = 2;
+
+/// What is on its way to the store, and what became of it.
+#[derive(Debug, Default)]
+struct Backlog {
+    /// At most so many bytes of values wait to be looked at; the engine waits for the disk beyond that.
+    most: u64,
+    state: Mutex<BacklogState>,
+    room: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct BacklogState {
+    bytes: u64,
+    error: Option<String>,
+}
+
+impl Backlog {
+    /// Waits for room; an error if the store has stopped taking anything.
+    fn enter(&self, bytes: u64) -> Result<(), KeeperError> {
+        let mut state = locked(&self.state);
+        loop {
+            if let Some(error) = &state.error {
+                return Err(KeeperError(error.clone()));
+            }
+            if state.bytes == 0 || state.bytes.saturating_add(bytes) <= self.most {
+                state.bytes += bytes;
+                return Ok(());
+            }
+            state = self
+                .room
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn leave(&self, bytes: u64, error: Option<String>) {
+        let mut state = locked(&self.state);
+        state.bytes = state.bytes.saturating_sub(bytes);
+        if state.error.is_none() {
+            state.error = error;
+        }
+        self.room.notify_all();
+    }
+}
+
+fn memory(outputs: &Outputs) -> u64 {
+    outputs.iter().map(Value::memory).sum()
+}
+
+/// Keeps products in a store.
+pub struct StoreKeeper {
+    store: Arc<Store>,
+    backlog: Arc<Backlog>,
+    run: Arc<str>,
+    sender: Option<mpsc::SyncSender<Order>>,
+    thread: Option<JoinHandle<Result<(), String>>>,
+    read_only: bool,
+    leases: Option<Arc<Leases>>,
+    stash: Arc<Mutex<Stash>>,
+    habits: Arc<Habits>,
+    /// What the run needs, where disk is limited.
+    needs: Option<Arc<Mutex<Needs>>>,
+    /// The outputs, by operation.
+    ports: Vec<Option<Arc<[Port]>>>,
+    /// What was said to the last question about tasks: by task that was asked about, the nanoseconds of processor time
+    /// that making its product took.
+    processor_times: Vec<Option<u64>>,
+    /// That is the answer to the next question, too.
+    is_foreseen: bool,
+    time: i64,
+    /// How often products were made again because somebody wrote to them.
+    made_again: u32,
+}
+
+impl StoreKeeper {
+    /// Keeps the products of `run` in `store`, whose objects may take at most `disk` bytes.
+    pub fn new(store: Arc<Store>, run: &str, disk: Option<u64>) -> StoreKeeper {
+        StoreKeeper::within(store, run, disk, crate::budget::STORE)
+    }
+
+    /// As [`new`](Self::new); values on their way to the disk take at most `room` bytes of memory, or are alone.
+    pub fn within(store: Arc<Store>, run: &str, disk: Option<u64>, room: u64) -> StoreKeeper {
+        let read_only = store.mode() == headwater_remember::Mode::ReadOnly;
+        let (sender, receiver) = mpsc::sync_channel::<Order>(4096);
+        let own = Arc::clone(&store);
+        // Half is for what waits to be looked at, half for what is being written.
+        let backlog = Arc::new(Backlog {
+            most: room / 2,
+            ..Backlog::default()
+        });
+        let shared = Arc::clone(&backlog);
+        let stash = Arc::new(Mutex::new(Stash::default()));
+        let own_stash = Arc::clone(&stash);
+        let habits = Arc::new(Habits::default());
+        let own_habits = Arc::clone(&habits);
+        let needs = (disk.is_some() && !read_only).then(|| {
+            let staging = store.staging_folder(run);
+            Arc::new(Mutex::new(Needs::new(staging)))
+        });
+        let limit = disk.zip(needs.clone()).map(|(most, needs)| Limit {
+            most,
+            needs,
+            run: run.into(),
+            room: None,
+        });
+        let thread = std::thread::Builder::new().name("headwater-keeper".to_owned());
+        let work = move || match read_only {
+            true => keep_nothing(&receiver),
+            false => keep_all(own, &receiver, &shared, &own_stash, &own_habits, limit),
+        };
+        // Without leases two runs may make a product twice; that is all.
+        let leases = (!read_only).then(|| Leases::open(&store).ok()).flatten();
+        StoreKeeper {
+            store,
+            backlog,
+            run: run.into(),
+            sender: Some(sender),
+            thread: thread.spawn(work).ok(),
+            read_only,
+            leases: leases.map(Arc::new),
+            stash,
+            habits,
+            needs,
+            ports: Vec::new(),
+            processor_times: Vec::new(),
+            is_foreseen: false,
+            time: crate::identifier::now(),
+            made_again: 0,
+        }
+    }
+
+    /// For each task of a graph, whether it is remembered. The next question is taken to be about the same tasks, before
+    /// anything has run, and gets the same answer.
+    pub fn look_up(&mut self, graph: &TaskGraph) -> Vec<bool> {
+        let tasks: Vec<TaskId> = graph.ids().collect();
+        let known = self.known(graph, &tasks);
+        self.is_foreseen = true;
+        known
+    }
+
+    /// The processor time, in nanoseconds, of what was found to be remembered when it was last asked about tasks, in the
+    /// order of these.
+    pub fn take_processor_times(&mut self) -> Vec<Option<u64>> {
+        std::mem::take(&mut self.processor_times)
+    }
+
+    /// Waits until everything is durable.
+    pub fn close(mut self) -> Result<(), KeeperError> {
+        drop(self.sender.take());
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(Ok(()))) => Ok(()),
+            Some(Ok(Err(error))) => Err(KeeperError(error)),
+            Some(Err(_)) | None => Err(KeeperError(
+                "the thread that keeps products is gone".to_owned(),
+            )),
+        }
+    }
+
+    /// Waits until everything that was handed over is durable; `false` if something could not be kept.
+    pub fn is_durable(&self) -> bool {
+        let (sender, receiver) = mpsc::channel();
+        let flush = self
+            .sender
+            .as_ref()
+            .map(|orders| orders.send(Order::Flush(sender)));
+        matches!(flush, Some(Ok(()))) && matches!(receiver.recv(), Ok(Ok(())))
+    }
+
+    /// Brings back what is durable, or stashed; it does not keep the keeper from closing.
+    pub fn resting_fetcher(&self) -> StoreFetcher {
+        StoreFetcher {
+            store: Arc::clone(&self.store),
+            sender: None,
+            stash: Arc::clone(&self.stash),
+            leases: None,
+            habits: Arc::clone(&self.habits),
+            run: Arc::clone(&self.run),
+            needs: self.needs.clone(),
+        }
+    }
+
+    /// Whether products that this run has made may be gone because somebody wrote to them, since the last call. It is
+    /// said a few times at most: what is written to again and again cannot be made.
+    pub fn take_spoiled(&mut self) -> bool {
+        // Whether a file is what was made shows when it is placed.
+        let fetcher = self.eager_fetcher();
+        let _ = fetcher.pass();
+        if std::mem::take(&mut locked(&self.stash).has_files) {
+            let _ = fetcher.flush();
+        }
+        let spoiled = std::mem::take(&mut locked(&self.stash).spoiled);
+        self.made_again += u32::from(spoiled);
+        spoiled && self.made_again <= MADE_AGAIN
+    }
+
+    /// Brings back what is kept or on its way, and gives out leases.
+    pub fn eager_fetcher(&self) -> StoreFetcher {
+        StoreFetcher {
+            sender: self.sender.clone(),
+            leases: self.leases.clone(),
+            ..self.resting_fetcher()
+        }
+    }
+
+    fn ports(&mut self, graph: &TaskGraph, task: TaskId) -> Arc<[Port]> {
+        let position = graph.operation_index(task) as usize;
+        if self.ports.len() <= position {
+            self.ports.resize(position + 1, None);
+        }
+        let ports = || graph.operation_at(task).signature.outputs.clone().into();
+        Arc::clone(self.ports[position].get_or_insert_with(ports))
+    }
+}
+
+/// Answers, and keeps nothing.
+fn keep_nothing(receiver: &mpsc::Receiver<Order>) -> Result<(), String> {
+    for order in receiver {
+        match order {
+            Order::Flush(reply) => {
+                let _ = reply.send(Ok(()));
+            }
+            Order::Pass(reply) => {
+                let _ = reply.send(());
+            }
+            Order::Keep(_) | Order::Alias(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Tells those who wait for room when the thread ends, however it ends.
+struct Gone<'a>(&'a Backlog);
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        let error = "the thread that keeps products is gone".to_owned();
+        self.0.leave(0, Some(error));
+    }
+}
+
+/// A word about a product that was made again from the same and is not what it was.
+fn differs(before: &ProductRecord, record: &ProductRecord) -> Option<String> {
+    let read = |record: &ProductRecord| record.content.unwrap_or(record.recipe);
+    if read(before) != read(record) {
+        // What it reads is not what it was, so that it may well give something else.
+        return None;
+    }
+    let changed: Vec<&str> = before
+        .outputs
+        .iter()
+        .zip(&record.outputs)
+        .filter(|((_, before), (_, now))| before.digest != now.digest)
+        .map(|((port, _), _)| &**port)
+        .collect();
+    (!changed.is_empty()).then(|| {
+        format!(
+            "operation `{}` was run again to restore what was gone, and its output `{}` is not what it was: \
+             results that were made from the old one are still reused, and `headwater explain` and `headwater runs \
+             diff` name them; if it cannot give the same twice, say `pure: false`, or `keep: true` for that output",
+            record.operation,
+            changed.join("`, `")
+        )
+    })
+}
+
+/// Whether bytes of a product were found damaged and set aside after it was made.
+fn was_damaged(store: &Store, product: &ProductRecord) -> bool {
+    let set_aside = |digest: &Digest| {
+        let at = store.set_aside_at(digest);
+        at.is_some_and(|at| at >= product.time)
+    };
+    product.outputs.iter().any(|(_, output)| {
+        let mut damaged = output.encoding.as_ref().is_some_and(set_aside);
+        if let Some(value) = output
+            .inline
+            .as_deref()
+            .and_then(|bytes| decode(bytes).ok())
+        {
+            value.for_each_file(&mut |file| damaged |= set_aside(&file.digest));
+        }
+        damaged
+    })
+}
+
+/// Why a product had to be made again.
+fn lost(store: &Store, run: &str, before: Option<ProductRecord>) -> LostProduct {
+    let reason = match &before {
+        None => Lost::NotKept,
+        Some(before) if was_damaged(store, before) => Lost::Damaged,
+        Some(before) if *before.run == *run => Lost::NotKept,
+        Some(_) => Lost::Gone,
+    };
+    LostProduct {
+        reason,
+        made: before.map(|before| (before.run, before.time, before.wall)),
+    }
+}
+
+/// Leases and recipes by the ticket of the product that they are for. They end when it is durable.
+type Tickets = Arc<Mutex<HashMap<u64, (Option<Lease>, Recipe)>>>;
+
+/// The outputs of a product as its record will give them back, without those that are not kept; `None` where files are
+/// among them, since those move on their way.
+fn on_its_way(record: &ProductRecord, outputs: &Outputs, dropped: &[usize]) -> Option<OnItsWay> {
+    let mut has_files = false;
+    let keep = |(position, value): (usize, &Value)| match dropped.contains(&position) {
+        true => Value::Null,
+        false => {
+            value.for_each_file(&mut |_| has_files = true);
+            value.clone()
+        }
+    };
+    let outputs: Outputs = outputs.iter().enumerate().map(keep).collect();
+    (!has_files).then(|| OnItsWay {
+        operation: Arc::clone(&record.operation),
+        outputs: Arc::new(outputs),
+        dropped: dropped.into(),
+    })
+}
+
+fn keep_all(
+    store: Arc<Store>,
+    receiver: &mpsc::Receiver<Order>,
+    backlog: &Backlog,
+    stash: &Arc<Mutex<Stash>>,
+    habits: &Arc<Habits>,
+    limit: Option<Limit>,
+) -> Result<(), String> {
+    let places = Places {
+        objects: store.root().join("objects"),
+        staging: store.root().join("staging"),
+    };
+    let _gone = Gone(backlog);
+    let needs = limit.as_ref().map(|limit| Arc::clone(&limit.needs));
+    let mut thrift = Thrift::new(Arc::clone(&store), Arc::clone(habits), limit);
+    let tickets = Tickets::default();
+    let (held, own_stash) = (Arc::clone(&tickets), Arc::clone(stash));
+    // Durable or given up, a product is not on its way any more, and somebody else may make it.
+    let ended = move |tickets: &[u64]| {
+        if let Some(needs) = &needs {
+            locked(needs).durable(tickets);
+        }
+        let mut held = locked(&held);
+        let ended = tickets.iter().filter_map(|ticket| held.remove(ticket));
+        let recipes: Vec<Recipe> = ended.map(|(_, recipe)| recipe).collect();
+        drop(held);
+        let mut stash = locked(&own_stash);
+        let given = recipes
+            .iter()
+            .filter_map(|recipe| stash.on_their_way.remove(recipe));
+        let given: Vec<OnItsWay> = given.collect();
+        drop(stash);
+        drop(given);
+    };
+    let room = backlog.most;
+    let (acknowledge, own_stash) = (ended.clone(), Arc::clone(stash));
+    let given_up = move |tickets: &[u64]| {
+        ended(tickets);
+        locked(&own_stash).spoiled = true;
+    };
+    let (acknowledge, given_up) = (Box::new(acknowledge), Box::new(given_up));
+    let writer = Writer::start_within(Arc::clone(&store), acknowledge, given_up, room);
+    let mut next_ticket = 0;
+    let mut trouble = None;
+    for order in receiver {
+        match order {
+            Order::Keep(message) => {
+                let Message {
+                    mut record,
+                    outputs,
+                    ports,
+                    mut made,
+                } = *message;
+                let lease = made.lease.take();
+                let kept = stored_outputs(&mut record, &outputs, &ports, &made, &places);
+                if let Some(mut objects) = kept {
+                    if made.again {
+                        let before = store.fetch(&[record.recipe]);
+                        let before = before.ok().and_then(|mut found| found.pop()?);
+                        let note = before.as_ref().and_then(|before| differs(before, &record));
+                        locked(stash).notes.extend(note);
+                        let reason = lost(&store, &record.run, before);
+                        // Before the record is replaced, so that it is known whatever ends this process.
+                        notes::add_restored(&store, &record.run, &record.recipe, &reason);
+                    }
+                    let flush = || {
+                        let _ = writer.flush();
+                    };
+                    let is_file = |(_, object): &(usize, PendingObject)| {
+                        matches!(object.source, ObjectSource::Digested(..))
+                    };
+                    if objects.iter().any(is_file) {
+                        locked(stash).has_files = true;
+                    }
+                    let chosen = thrift.choose(&record, &ports, &made, &mut objects, &flush);
+                    let dropped = chosen.as_deref().unwrap_or_default();
+                    if let Some(product) = on_its_way(&record, &outputs, dropped) {
+                        let products = &mut locked(stash).on_their_way;
+                        products.insert(record.recipe, product);
+                    }
+                    let stay = thrift.hand_over(next_ticket, &outputs);
+                    match chosen {
+                        Ok(dropped) if dropped.is_empty() => {}
+                        Ok(_) => {
+                            let is_small = outputs.iter().all(|value| value.memory() < 4096);
+                            if stay && is_small {
+                                // Files that are not kept are still there for this run.
+                                let products = &mut locked(stash).products;
+                                products.insert(record.recipe, Arc::clone(&outputs));
+                            }
+                        }
+                        Err(error) => trouble = trouble.or(Some(error)),
+                    }
+                    // Nobody else submits, so the number of the ticket is known beforehand.
+                    locked(&tickets).insert(next_ticket, (lease, record.recipe));
+                    let objects = objects.into_iter().map(|(_, object)| object).collect();
+                    next_ticket = writer.submit(Pending { record, objects }) + 1;
+                }
+                let error = trouble.clone().or_else(|| writer.failed());
+                if error.is_some() {
+                    // What was not kept is never acknowledged.
+                    locked(&tickets).clear();
+                    locked(stash).on_their_way.clear();
+                }
+                backlog.leave(memory(&outputs), error);
+            }
+            Order::Alias(alias) => next_ticket = writer.alias(alias) + 1,
+            Order::Pass(reply) => {
+                let _ = reply.send(());
+            }
+            Order::Flush(reply) => {
+                let flushed = writer.flush().map_err(|error| error.to_string());
+                let _ = reply.send(match &trouble {
+                    Some(error) => Err(error.clone()),
+                    None => flushed,
+                });
+            }
+        }
+    }
+    let closed = writer.close().map_err(|error| error.to_string());
+    let over = thrift.close();
+    match trouble {
+        Some(error) => Err(error),
+        None => {
+            locked(stash).notes.extend(over);
+            closed
+        }
+    }
+}
+
+/// Writes the outputs into the record; gives the objects that they consist of, each with the position of its
+/// output. `None` if a file is gone.
+fn stored_outputs(
+    record: &mut ProductRecord,
+    outputs: &Outputs,
+    ports: &[Port],
+    made: &Made,
+    places: &Places,
+) -> Option<Vec<(usize, PendingObject)>> {
+    let mut all = Vec::new();
+    let mut objects = Vec::new();
+    for (position, (port, value)) in ports.iter().zip(outputs).enumerate() {
+        let digest = match made.contents.get(position) {
+            Some(Identity::Value(digest)) => *digest,
+            _ => value_digest(value),
+        };
+        let output = stored(value, digest, places, &mut objects)?;
+        record.outputs.push((Arc::clone(&port.name), output));
+        all.extend(objects.drain(..).map(|object| (position, object)));
+    }
+    Some(all)
+}
+
+/// What the record says of a value; the objects that it consists of are appended. `None` if a file is gone.
+fn stored(
+    value: &Value,
+    digest: Digest,
+    places: &Places,
+    objects: &mut Vec<PendingObject>,
+) -> Option<StoredOutput> {
+    collect_objects(value, places, objects)?;
+    let length = encoded_length(value);
+    let size = match value {
+        Value::File(file) => file.size,
+        Value::Directory(directory) => directory.entries.iter().map(|entry| entry.file.size).sum(),
+        _ => length,
+    };
+    if length <= INLINE {
+        return Some(StoredOutput {
+            digest,
+            size,
+            inline: Some(encode(value).into()),
+            encoding: None,
+        });
+    }
+    // Only what is nothing but the contents of a file is digested otherwise, and that has a short encoding.
+    objects.push(PendingObject {
+        digest,
+        source: ObjectSource::Encoding(value.clone()),
+    });
+    Some(StoredOutput {
+        digest,
+        size,
+        inline: None,
+        encoding: Some(digest),
+    })
+}
+
+/// Which files belong to the store.
+struct Places {
+    objects: PathBuf,
+    staging: PathBuf,
+}
+
+fn collect_objects(value: &Value, places: &Places, objects: &mut Vec<PendingObject>) -> Option<()> {
+    let source = |file: &FileValue| {
+        Some(Some(match &file.handle {
+            Handle::Path(path) if path.starts_with(&places.staging) => {
+                // One that somebody has written to since is not what was made, and is refused where it is placed.
+                let looked = Proven::here().take(path, &file.digest)?;
+                ObjectSource::Digested(path.to_path_buf(), looked)
+            }
+            Handle::Path(path) if path.starts_with(&places.objects) => return Some(None),
+            // Somebody else's file: it is copied, never linked. One that is gone or another by now leaves
+            // the product unkept.
+            Handle::Path(path) => {
+                let bytes = std::fs::read(path).ok()?;
+                (Digest::of(&bytes) == file.digest).then_some(ObjectSource::Bytes(bytes))?
+            }
+            // Nobody knows what is in it, so there is no digest to keep it under. Tasks look into what they
+            // pass on, so none comes here.
+            Handle::Named { .. } => return None,
+            Handle::Memory(bytes) => ObjectSource::Bytes(bytes.to_vec()),
+            // It is in the store already.
+            Handle::Stored => return Some(None),
+        }))
+    };
+    let mut whole = Some(());
+    value.for_each_file(&mut |file| match source(file) {
+        Some(Some(source)) => objects.push(PendingObject {
+            digest: file.digest,
+            source,
+        }),
+        Some(None) => {}
+        None => whole = None,
+    });
+    whole
+}
+
+impl Recall for StoreKeeper {
+    fn known(&mut self, graph: &TaskGraph, tasks: &[TaskId]) -> Vec<bool> {
+        if std::mem::take(&mut self.is_foreseen) && self.processor_times.len() == tasks.len() {
+            return self.processor_times.iter().map(Option::is_some).collect();
+        }
+        // Implicit and impure tasks are not remembered; asking would only cost time.
+        let asked = |task: &TaskId| {
+            let signature = &graph.operation_at(*task).signature;
+            signature.pure && !signature.implicit
+        };
+        let recipes: Vec<Recipe> = tasks
+            .iter()
+            .filter(|task| asked(task))
+            .map(|task| graph.recipe(*task))
+            .collect();
+        // A store that cannot be read remembers nothing.
+        let mut known = self
+            .store
+            .times(&recipes)
+            .unwrap_or_else(|_| vec![None; recipes.len()])
+            .into_iter();
+        let times = tasks.iter().map(|task| match asked(task) {
+            true => known.next().flatten().map(|times| times.cpu),
+            false => None,
+        });
+        self.processor_times = times.collect();
+        self.processor_times.iter().map(Option::is_some).collect()
+    }
+
+    fn outputs(&mut self, _: &TaskGraph, _: TaskId, recipe: &Recipe) -> Option<Outputs> {
+        self.eager_fetcher().described(recipe)
+    }
+
+    fn equal(&mut self, graph: &TaskGraph, task: TaskId, target: &Recipe) {
+        let recipe = graph.recipe(task);
+        if self.read_only {
+            locked(&self.stash).aliases.insert(recipe, *target);
+            return;
+        }
+        let alias = Alias {
+            recipe,
+            target: *target,
+            run: Arc::clone(&self.run),
+            time: crate::identifier::now(),
+        };
+        // A thread that is gone is told of by the next product.
+        if let Some(sender) = &self.sender {
+            let _ = sender.send(Order::Alias(alias));
+        }
+    }
+}
+
+impl Keeper for StoreKeeper {
+    fn keep(
+        &mut self,
+        graph: &TaskGraph,
+        execution: &Execution,
+        outputs: &Arc<Outputs>,
+        made: Made,
+    ) -> Result<(), KeeperError> {
+        let task = execution.task;
+        if self.read_only {
+            let products = &mut locked(&self.stash).products;
+            products.insert(graph.recipe(task), Arc::clone(outputs));
+            return Ok(());
+        }
+        let details = details(graph, task);
+        let nanoseconds =
+            |duration: std::time::Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let record = ProductRecord {
+            recipe: graph.recipe(task),
+            content: made.key.filter(|key| *key != graph.recipe(task)),
+            operation: details.operation,
+            version: details.version,
+            parameters: details.parameters,
+            inputs: details.inputs,
+            outputs: Vec::new(),
+            wall: nanoseconds(execution.elapsed),
+            cpu: nanoseconds(execution.usage.cpu),
+            peak_memory: if execution.usage.peak_reliable {
+                execution.usage.peak_memory
+            } else {
+                0
+            },
+            run: Arc::clone(&self.run),
+            time: self.time + i64::try_from(execution.started.as_secs()).unwrap_or(0),
+        };
+        let ports = self.ports(graph, task);
+        self.backlog.enter(memory(outputs))?;
+        let sender = self
+            .sender
+            .as_ref()
+            .ok_or_else(|| KeeperError("closed".to_owned()))?;
+        sender
+            .send(Order::Keep(Box::new(Message {
+                record,
+                outputs: Arc::clone(outputs),
+                ports,
+                made,
+            })))
+            .map_err(|_| {
+                self.backlog.leave(memory(outputs), None);
+                KeeperError(
+                    "the thread that keeps products has stopped; is the disk full?".to_owned(),
+                )
+            })
+    }
+
+    fn fetcher(&self) -> Arc<dyn Fetch> {
+        Arc::new(self.eager_fetcher())
+    }
+}

@@ -1,0 +1,86 @@
+//! What a run may take of the machine, and how it deals with failures.
+//!
+//! Law: limits decide when and where things run, never what comes out.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Arc;
+
+use headwater_enact::{Backoff, Capacity, Options};
+
+use crate::{Error, budget};
+
+/// Limits of a run; by default all cores and all memory of this machine, no further attempts, and whatever does not
+/// need what failed goes on.
+///
+/// ```
+/// use headwater::{Limits, RunRequest};
+///
+/// let request = RunRequest {
+///     flow: "words.yaml".into(),
+///     limits: Limits { cores: Some(2), memory: Some(4 << 30), ..Limits::default() },
+///     ..RunRequest::default()
+/// };
+/// assert_eq!(request.limits.retries, 0);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    /// Cores; `None`: those of this machine.
+    pub cores: Option<usize>,
+    /// Bytes for running tasks and live products.
+    pub memory: Option<u64>,
+    /// Bytes that the objects and logs of the store may take.
+    pub disk: Option<u64>,
+    /// Other counters: gpu, a licence.
+    pub resources: BTreeMap<Arc<str>, u64>,
+    /// How often a failed task is tried again, unless its operation says otherwise.
+    pub retries: u32,
+    /// Start nothing more after the first failure.
+    pub fail_fast: bool,
+}
+
+impl Limits {
+    /// How many cores there are to be used.
+    pub fn cores_here(&self) -> usize {
+        self.cores.unwrap_or_else(machine_cores)
+    }
+
+    /// The same for the engine. All of the memory of this machine is a limit too.
+    pub fn options(&self) -> Options {
+        let memory = self.memory.or_else(machine_memory);
+        Options {
+            capacity: Capacity {
+                cores: self.cores_here() as u64,
+                memory,
+                aside: budget::aside(memory),
+                others: self.resources.clone(),
+            },
+            retries: self.retries,
+            backoff: Backoff::default(),
+            fail_fast: self.fail_fast,
+            ..Options::default()
+        }
+    }
+}
+
+/// Refuses variables of the environment that mean nothing, before anything runs.
+pub fn check_environment() -> Result<(), Error> {
+    let checked = headwater_execute::check_protection();
+    checked.map_err(|(message, hint)| Error::usage(message, Some(hint)))
+}
+
+/// The cores of this machine.
+pub fn machine_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The memory of this machine in bytes.
+fn machine_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+    line.split_whitespace()
+        .nth(1)?
+        .parse::<u64>()
+        .ok()
+        .map(|kilobytes| kilobytes * 1024)
+}

@@ -1,0 +1,292 @@
+//! What a run came to, as its report tells it.
+//!
+//! Law: a summary is small however many tasks a run has: what stands once for each task is counted, joined or left out
+//! with its number. It is written and read as JSON, and the page is a function of it.
+
+use headwater_draw::Diagram;
+use serde::{Deserialize, Serialize};
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunEnd {
+    /// Everything that was wanted is there.
+    #[default]
+    Done,
+    /// Something failed.
+    Failed,
+    /// It was stopped before it was done.
+    Stopped,
+}
+
+/// How many tasks stand where.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunTotals {
+    /// All of them.
+    pub tasks: usize,
+    /// Those that ran.
+    pub executed: usize,
+    /// Those that need not run: they were remembered, or led only to what was.
+    pub reused: usize,
+    /// Those that need not run, because an equal one was there.
+    pub cut_off: usize,
+    /// Those that failed, and helpers that did.
+    pub failed: usize,
+    /// Those that could not run because of that.
+    pub blocked: usize,
+    /// Times that a task ran again, because what it had made was gone.
+    pub recomputed: usize,
+}
+
+impl RunTotals {
+    /// Those whose products are there.
+    pub fn done(&self) -> usize {
+        self.executed + self.reused + self.cut_off
+    }
+
+    /// Those that the run did not come to.
+    pub fn left(&self) -> usize {
+        self.tasks
+            .saturating_sub(self.done() + self.failed + self.blocked)
+    }
+}
+
+/// What became of all tasks of one definition.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunTaskRow {
+    /// The name of its stage.
+    pub stage: String,
+    /// Its name in the stage.
+    pub task: String,
+    /// Whether they only prepare data for others; such tasks are not counted.
+    #[serde(default)]
+    pub helper: bool,
+    /// How many there are.
+    pub tasks: usize,
+    /// Those that ran.
+    pub executed: usize,
+    /// Those of them that ran only because what they had made was gone.
+    pub restored: usize,
+    /// Those that were remembered.
+    pub reused: usize,
+    /// Those that were equal to one that was there.
+    pub cut_off: usize,
+    /// Those that failed.
+    pub failed: usize,
+    /// Those that could not run because of that.
+    pub blocked: usize,
+    /// Seconds that all executions took, failed attempts with them.
+    pub seconds: f64,
+    /// Seconds of processor time of all executions.
+    pub cpu_seconds: f64,
+    /// Seconds of the longest execution.
+    pub longest: f64,
+    /// The most bytes of memory that one took, where that is known.
+    pub peak_memory: Option<u64>,
+    /// Seconds of processor time that it took to make, when they were made, what need not be made; absent where that is not
+    /// known of all.
+    #[serde(default)]
+    pub saved_seconds: Option<f64>,
+}
+
+impl RunTaskRow {
+    /// `stage.task`.
+    pub fn name(&self) -> String {
+        format!("{}.{}", self.stage, self.task)
+    }
+
+    /// Those that need not run.
+    pub fn spared(&self) -> usize {
+        self.reused + self.cut_off
+    }
+
+    /// Those that the run did not come to.
+    pub fn left(&self) -> usize {
+        let known = self.executed + self.spared() + self.failed + self.blocked;
+        self.tasks.saturating_sub(known)
+    }
+
+    /// The seconds of processor time that those took when they were made that need not run, where that is known of all.
+    pub fn seconds_saved(&self) -> Option<f64> {
+        match self.spared() {
+            0 => Some(0.0),
+            _ => self.saved_seconds,
+        }
+    }
+}
+
+/// An execution, or several that are too short to be drawn one by one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunBar {
+    /// In which lane.
+    pub lane: usize,
+    /// The row of the task that took most of it.
+    pub row: usize,
+    /// Seconds from the beginning of the run.
+    pub start: f64,
+    /// And when the last of them ended.
+    pub end: f64,
+    /// Seconds of it that executions took.
+    pub seconds: f64,
+    /// How many executions.
+    pub executions: usize,
+    /// Whether some of them are of other tasks.
+    pub mixed: bool,
+    /// How many of them did not come to an end: they failed, were tried again or were stopped.
+    pub failed: usize,
+    /// The address of the task, if it is one.
+    pub address: Option<String>,
+}
+
+/// What was running when.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunTimeline {
+    /// Seconds from the beginning of the run until the last execution ended.
+    pub seconds: f64,
+    /// How many ran side by side at most.
+    pub lanes: usize,
+    /// All executions.
+    pub executions: usize,
+    /// By lane, then by time.
+    pub bars: Vec<RunBar>,
+}
+
+/// One execution.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunExecution {
+    /// The address of the task.
+    pub address: String,
+    /// What became of it.
+    pub state: String,
+    /// Seconds from the beginning of the run.
+    pub start: f64,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// Seconds of processor time.
+    pub cpu_seconds: f64,
+    /// The most bytes of memory that it took, where that is known.
+    pub peak_memory: Option<u64>,
+}
+
+/// A task that failed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunFailure {
+    /// Its address.
+    pub address: String,
+    /// Why, in one line.
+    pub message: String,
+    /// Its command, as a shell would take it.
+    pub command: Option<String>,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// How many tasks could not run because of it.
+    pub blocked: usize,
+    /// The end of what it wrote to standard error.
+    pub stderr: String,
+    /// Where its files are.
+    pub folder: Option<String>,
+    /// The command that runs it again alone.
+    pub again: Option<String>,
+    /// What the inputs behind it are called.
+    #[serde(default)]
+    pub from: Option<String>,
+}
+
+/// An item of an output.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunOutputItem {
+    /// Its index path.
+    pub index: String,
+    /// Where it is, from the folder of the outputs.
+    pub path: Option<String>,
+    /// The same as a link.
+    pub link: Option<String>,
+    /// What it is, if it is a single value.
+    pub value: Option<String>,
+    /// What the inputs behind it are called.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// How many items are missing from the lists that it was made from.
+    #[serde(default)]
+    pub missing: usize,
+}
+
+/// An output.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunOutput {
+    /// Its name.
+    pub name: String,
+    /// How many items it has.
+    pub items: usize,
+    /// The first of them.
+    pub shown: Vec<RunOutputItem>,
+}
+
+/// An input.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunInput {
+    /// Its name.
+    pub name: String,
+    /// How many items it has.
+    pub items: usize,
+    /// What the first of them are called.
+    pub shown: Vec<String>,
+}
+
+/// A parameter.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunParameter {
+    /// Its name.
+    pub name: String,
+    /// Its value in this run.
+    pub value: String,
+    /// Where that came from.
+    pub from: String,
+}
+
+/// What a run came to: all that its report shows.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// The name of the run.
+    pub run: String,
+    /// The name of the workflow.
+    pub workflow: String,
+    /// Its file.
+    pub file: String,
+    /// The command that started the run, word by word.
+    pub command: Vec<String>,
+    /// When it began, in seconds since 1970.
+    pub started: i64,
+    /// How long it took.
+    pub seconds: f64,
+    /// On how many cores.
+    pub cores: usize,
+    /// How it ended.
+    pub end: RunEnd,
+    /// How many tasks stand where.
+    pub totals: RunTotals,
+    /// What became of them, by definition, in the order of the workflow.
+    pub tasks: Vec<RunTaskRow>,
+    /// The workflow, with what became of its tasks.
+    pub graph: Diagram,
+    /// What was running when.
+    pub timeline: RunTimeline,
+    /// The executions that took longest, the longest first.
+    pub slowest: Vec<RunExecution>,
+    /// The first tasks that failed, in the order of the workflow.
+    pub failures: Vec<RunFailure>,
+    /// How many failed in all.
+    pub failed: usize,
+    /// What went wrong besides.
+    pub errors: Vec<String>,
+    /// Things worth telling.
+    pub notes: Vec<String>,
+    /// The outputs, by name.
+    pub outputs: Vec<RunOutput>,
+    /// The inputs, in the order of the workflow.
+    pub inputs: Vec<RunInput>,
+    /// The parameters, in the order of the workflow.
+    pub parameters: Vec<RunParameter>,
+    /// What links to outputs begin with, as seen from the page; `None`: there are no links.
+    pub links: Option<String>,
+}

@@ -1,0 +1,239 @@
+//! A tuning run: one instance of a study, at the default parameters, so that the plan knows what tasks cost.
+//!
+//! Law: a tuning run is a run like any other, of one item and one parameter set on one worker; what it makes is
+//! remembered, and what is remembered is not made again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use headwater_enact::{Capacity, Counts, DataSet, Options};
+use headwater_engine::failed::FailedTask;
+use headwater_engine::native::Surroundings;
+use headwater_engine::places::Places;
+use headwater_engine::progress::{Clock, Progress, RunFacts};
+use headwater_engine::{Error, StorePlace};
+use headwater_execute::{Failure, Stop};
+use headwater_graph::{Operation, Registry, TaskGraph, TaskId};
+use headwater_merge::Compact;
+use headwater_remember::{RunRecord, RunStatus, Store};
+
+use crate::costs::costs_of;
+use crate::instances::{Instances, Unfit, Varied};
+use crate::load::{Study, StudyData};
+use crate::open::{Open, open};
+
+/// What is asked of a tuning run.
+#[derive(Debug, Clone, Default)]
+pub struct TuneRequest {
+    /// The study file.
+    pub study: PathBuf,
+    /// What is to be otherwise than the file says, such as `parameters.G1.value=40`.
+    pub settings: Vec<String>,
+    /// The store that products are kept in.
+    pub store: StorePlace,
+}
+
+/// What stands in the list of runs in the place of a command.
+const COMMAND: &str = "tune";
+
+/// What an operation has cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TunedOperation {
+    /// Its name.
+    pub operation: Arc<str>,
+    /// How many executions are remembered.
+    pub executions: usize,
+    /// What one takes, in seconds.
+    pub seconds: f64,
+    /// The bytes of what it makes.
+    pub bytes: u64,
+}
+
+/// What a tuning run came to.
+#[derive(Debug)]
+pub struct TuneReport {
+    /// The run.
+    pub run: String,
+    /// How many tasks stand where.
+    pub counts: Counts,
+    /// What the operations cost, in the order of the instance.
+    pub operations: Vec<TunedOperation>,
+    /// The tasks that failed; operations stand for their addresses.
+    pub failures: Vec<FailedTask>,
+    /// Whether it was stopped.
+    pub stopped: bool,
+}
+
+impl TuneReport {
+    /// How it ended.
+    pub fn status(&self) -> RunStatus {
+        match (self.stopped, self.failures.is_empty()) {
+            (true, _) => RunStatus::Cancelled,
+            (false, true) => RunStatus::Done,
+            (false, false) => RunStatus::Failed,
+        }
+    }
+}
+
+/// Whether a run was a tuning run.
+pub(crate) fn is_tuning(run: &RunRecord) -> bool {
+    run.command.get(1).is_some_and(|command| command == COMMAND)
+}
+
+/// The command of a tuning run.
+fn command(request: &TuneRequest) -> Vec<String> {
+    let study = request.study.display().to_string();
+    let mut words = vec!["headwater".to_owned(), COMMAND.to_owned(), study];
+    for setting in &request.settings {
+        words.extend(["--set".to_owned(), setting.clone()]);
+    }
+    words
+}
+
+/// The first item of every source.
+fn first_items(mut data_set: DataSet) -> DataSet {
+    for column in &mut data_set.columns {
+        column.items.truncate(1);
+    }
+    data_set
+}
+
+/// Runs one instance of a study at the default parameters, on its first item; `heard` is told of each task that ended
+/// well.
+pub fn tune_study(
+    request: &TuneRequest,
+    libraries: &Registry,
+    current: &Path,
+    progress: &Progress,
+    stop: &Stop,
+    heard: &(dyn Fn(&Arc<Operation>, Duration) + Send + Sync),
+) -> Result<TuneReport, Error> {
+    let began = Instant::now();
+    headwater_engine::limits::check_environment()?;
+    if request.store.read_only {
+        return Err(Error::usage(
+            "a tuning run remembers what it measures, and the store is read-only",
+            Some("leave --read-only out".to_owned()),
+        ));
+    }
+    let (study, parsed) = Study::read(&request.study, &request.settings, libraries)?;
+    parsed.runnable()?;
+    let bound = study.bind(&parsed.workflow, libraries)?;
+    let store = headwater_engine::open_store(&request.store, current)?;
+    let run = headwater_engine::identifier::new_run();
+    let StudyData {
+        loaded,
+        data_set,
+        baseline,
+    } = study.load(parsed, bound, libraries, &store, Some(&run))?;
+    let open = open(&study, &loaded, &first_items(data_set), &baseline)?;
+    let (graph, wanted) = one_instance(&open)?;
+    let operations: Vec<_> = graph
+        .ids()
+        .map(|task| Arc::clone(graph.operation_at(task)))
+        .collect();
+    let record = RunRecord {
+        id: run.clone(),
+        workflow: loaded.workflow.name.to_string(),
+        file: std::path::absolute(&request.study).unwrap_or_else(|_| request.study.clone()),
+        started: headwater_engine::identifier::now(),
+        command: command(request),
+        ..RunRecord::default()
+    };
+    let facts = RunFacts {
+        run: run.clone(),
+        workflow: record.workflow.clone(),
+        study: Some(study.name().to_string()),
+        started: record.started,
+        cores: 1,
+        folder: PathBuf::new(),
+    };
+    progress.about(facts, Clock::start(began, store.written()));
+    store.begin_run(&record)?;
+    // A note is for people; a run does not fail for want of one.
+    let _ = headwater_engine::notes::write_study(&store, &run, study.name());
+    let places = Places::new(&store, &run, false);
+    let around = Surroundings {
+        stop,
+        places: Some(&places),
+        heard,
+    };
+    let options = Options {
+        capacity: Capacity::cores(1),
+        ..Options::default()
+    };
+    let ran = loaded.copy_used(&store).and_then(|()| {
+        let kept = Some((Arc::clone(&store), run.as_str()));
+        headwater_engine::native::run_graph_in(graph, &wanted, options, kept, &around)
+    });
+    let ended =
+        |status, counts| headwater_engine::places::end_run(&store, false, &run, status, counts);
+    let ran = ran.inspect_err(|_| ended(RunStatus::Failed, Counts::default()))?;
+    let failed = |(task, failure): &(TaskId, Failure)| FailedTask {
+        address: ran
+            .enactment
+            .graph()
+            .operation_at(*task)
+            .signature
+            .name
+            .to_string(),
+        failure: failure.clone(),
+        attempts: 1,
+        blocked: 0,
+        from: Vec::new(),
+    };
+    let mut report = TuneReport {
+        run: run.clone(),
+        counts: ran.counts,
+        operations: Vec::new(),
+        failures: ran.failures.iter().map(failed).collect(),
+        stopped: stop.is_stopping(),
+    };
+    ended(report.status(), ran.counts);
+    report.operations = measured(&operations, &store)?;
+    Ok(report)
+}
+
+/// The tasks of one instance, with everything at its default; those that are wanted are all of them.
+fn one_instance(open: &Open) -> Result<(TaskGraph, Vec<TaskId>), Error> {
+    let nothing_varies = Varied {
+        sets: 1,
+        ..Varied::default()
+    };
+    let unfit = |unfit: Unfit| {
+        Error::usage(
+            format!("parameter `{}` does not fit", unfit.parameter),
+            None,
+        )
+    };
+    let instances = Instances::new(&open.graph, &open.blueprint, &nothing_varies).map_err(unfit)?;
+    let compact = Compact::new(&instances.template, &instances.sets);
+    let (graph, mut tasks) = instances
+        .tasks(&compact, &open.graph)
+        .map_err(|error| Error::usage(error.to_string(), None))?;
+    tasks.sort_unstable();
+    tasks.dedup();
+    Ok((graph, tasks))
+}
+
+/// What is remembered of the costs of operations, in their order.
+fn measured(operations: &[Arc<Operation>], store: &Store) -> Result<Vec<TunedOperation>, Error> {
+    let asked: Vec<_> = operations.iter().collect();
+    let mut costs = costs_of(&asked, store)?;
+    let place = |name: &Arc<str>| {
+        let mut known = operations.iter();
+        known.position(|known| known.signature.name == *name)
+    };
+    costs.sort_by_key(|((name, _), _)| place(name));
+    let tuned = costs.into_iter().filter_map(|((operation, _), cost)| {
+        let cost = cost?;
+        Some(TunedOperation {
+            operation,
+            executions: cost.executions,
+            seconds: cost.wall as f64 / 1e9,
+            bytes: cost.output_bytes,
+        })
+    });
+    Ok(tuned.collect())
+}
