@@ -17,7 +17,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -351,18 +351,28 @@ impl Store {
             self.note_damage(what.clone());
             StoreError::Damaged { what }
         };
-        let before = finding(fs::metadata(staged))?;
+        // Somebody may also have taken it away, or put something else in its place.
+        let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        let before = match fs::symlink_metadata(staged) {
+            Ok(found) if found.is_file() => found,
+            Ok(_) => return Err(damaged()),
+            Err(error) if is_gone(&error) => return Err(damaged()),
+            Err(error) => return finding(Err(error)).map(|_| None),
+        };
         let is_right = mark_of(&before) == *looked
-            || contents_are(File::open(staged), looked.size, &object.digest).is_some();
+            || contents_are(open_regular(staged), looked.size, &object.digest).is_some();
         if !is_right {
             return Err(damaged());
         }
-        link_or_copy(staged, root, name).map_err(cannot("store", staged))?;
+        match link_or_copy(staged, root, name) {
+            Err(_) if !staged.is_file() => return Err(damaged()),
+            linked => linked.map_err(cannot("store", staged))?,
+        }
         // What was written before or during a copy is in it; a link shows it as well.
-        let (after, brought) = (
-            finding(fs::metadata(staged))?,
-            finding(root.metadata(name))?,
-        );
+        let (after, brought) = (fs::symlink_metadata(staged), finding(root.metadata(name))?);
+        let Ok(after) = after else {
+            return Err(damaged());
+        };
         let seen = Seen::of(&before);
         if Seen::of(&after) != seen || brought.len() != seen.size {
             return Err(damaged());
@@ -656,6 +666,19 @@ fn write_object(
     file.set_permissions(Permissions::from_mode(0o444))
 }
 
+/// Opens a file to be read, if it is one: nobody waits for the other end of a pipe.
+fn open_regular(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    let file = options
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
+}
+
 /// Brings a staged file to a name in the store, read-only. A file that has no other name is linked: the staged
 /// path and the object are then the same file. One with other names may be somebody's, who may write to it and would
 /// not want it read-only; such a file, and any that cannot be linked, is copied.
@@ -672,7 +695,7 @@ fn link_or_copy(staged: &Path, root: &Root, name: &Path) -> io::Result<()> {
         }
     }
     let mut copy = root.file(name, Access::New)?;
-    io::copy(&mut File::open(staged)?, &mut copy)?;
+    io::copy(&mut open_regular(staged)?, &mut copy)?;
     copy.set_permissions(Permissions::from_mode(0o444 | executable))
 }
 

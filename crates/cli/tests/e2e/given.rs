@@ -257,6 +257,23 @@ fn a_program_that_fails_is_told_with_what_changed_under_it() {
     assert!(said.starts_with(begins), "{said}");
 }
 
+/// Also before it is in the store: it is made again, and nobody waits for it.
+#[test]
+fn a_product_that_a_task_takes_away_is_made_again() {
+    for instead in ["true", "mkfifo \"$real\"", "mkdir \"$real\""] {
+        let place = poison("file", "", 9, &format!("rm -f \"$real\"; {instead}"));
+        let (_, report) = run(&place, User::Own, "check", &[]);
+        assert_eq!(report.texts("good"), ["a1\n"], "{instead}");
+        is_sound(&place);
+        let (code, report) = run(&place, User::Own, "check", &[]);
+        assert_eq!(
+            (code, report.texts("good")),
+            (Some(0), vec!["a1\n".to_owned()]),
+            "{instead}"
+        );
+    }
+}
+
 #[test]
 fn a_task_that_writes_to_a_product_reaches_nobody_else() {
     check_poison(User::Own, &WAYS[..3]);

@@ -297,8 +297,11 @@ fn written(case: &Case, products: Vec<Pending>) -> (Vec<u64>, Vec<u64>, bool) {
 
 #[test]
 fn a_file_that_changed_after_it_was_digested_is_refused() {
-    // Another size, the same size, and the same size and time.
-    for change in ["append", "write", "set back"] {
+    // Another size, the same size, the same size and time; taken away, and something else in its place.
+    let changes = [
+        "append", "write", "set back", "remove", "pipe", "folder", "link",
+    ];
+    for change in changes {
         let case = Case::new();
         case.store.begin_run(&run("run")).unwrap();
         let (bad, path) = digested(&case, 0);
@@ -309,7 +312,19 @@ fn a_file_that_changed_after_it_was_digested_is_refused() {
             "append" => contents.push(b'x'),
             _ => contents[0] ^= 1,
         }
-        overwrite(&path, &contents);
+        match change {
+            "append" | "write" | "set back" => overwrite(&path, &contents),
+            _ => fs::remove_file(&path).unwrap(),
+        }
+        match change {
+            "pipe" => {
+                let made = std::process::Command::new("mkfifo").arg(&path).status();
+                assert!(made.unwrap().success());
+            }
+            "folder" => fs::create_dir(&path).unwrap(),
+            "link" => std::os::unix::fs::symlink("/etc/passwd", &path).unwrap(),
+            _ => {}
+        }
         if change == "set back" {
             let file = fs::File::options().write(true).open(&path).unwrap();
             let times = fs::FileTimes::new().set_modified(time);
@@ -323,6 +338,11 @@ fn a_file_that_changed_after_it_was_digested_is_refused() {
         assert!(case.store.path(&digest(0)).is_none(), "{change}");
         assert_eq!(case.store.read(&digest(2)).unwrap(), bytes(2));
         // The same again, made anew.
+        match change {
+            "folder" => fs::remove_dir(&path).unwrap(),
+            "pipe" | "link" => fs::remove_file(&path).unwrap(),
+            _ => {}
+        }
         let (good, _) = digested(&case, 0);
         assert_eq!(written(&case, vec![good]), (vec![0], vec![], false));
         assert_eq!(case.store.read(&digest(0)).unwrap(), bytes(0));
