@@ -413,12 +413,15 @@ pub(crate) fn make(path: &Path) -> Result<Connection, StoreError> {
 const NAMES_ANOTHER: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 
 /// The path of a database without links, which SQLite is to be given. An error if one of the files that it would open
-/// is not a regular one, or would have it remove a file elsewhere.
+/// is not a regular one, has another name and so would change elsewhere too, or would have it remove a file elsewhere.
 fn own_files(path: &Path) -> Result<PathBuf, StoreError> {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let file = beside(path, suffix);
         let is_own = match std::fs::symlink_metadata(&file) {
-            Ok(found) => found.is_file() && (suffix != "-journal" || !names_another(&file)),
+            Ok(found) => {
+                let is_alone = found.is_file() && found.nlink() <= 1;
+                is_alone && (suffix != "-journal" || !names_another(&file))
+            }
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
         if !is_own {

@@ -287,6 +287,33 @@ fn a_file_that_has_another_name_outside_is_not_written_to() {
     }
 }
 
+/// SQLite writes to all of its files, also for those who only read.
+#[test]
+fn a_file_of_the_database_that_has_another_name_outside_is_refused() {
+    for part in [
+        "records.sqlite",
+        "records.sqlite-wal",
+        "records.sqlite-shm",
+        "records.sqlite-journal",
+    ] {
+        for mode in [Mode::ReadWrite, Mode::ReadOnly] {
+            let outside = Outside::new();
+            let case = Case::new();
+            case.keep([pending(0)]);
+            let folder = tempfile::tempdir().unwrap();
+            let root = folder.path().join("store");
+            copy_tree(&case.root(), &root);
+            let _ = fs::remove_file(root.join(part));
+            fs::hard_link(outside.0.path().join("file"), root.join(part)).unwrap();
+            let opened = Store::open(&root, mode);
+            if let Ok(store) = opened {
+                use_all(&Arc::new(store));
+            }
+            outside.is_untouched(part);
+        }
+    }
+}
+
 /// SQLite removes the file that a journal of several databases names. No database of a store is one of several.
 #[test]
 fn a_journal_that_names_a_file_does_not_have_it_removed() {
