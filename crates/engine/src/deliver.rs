@@ -261,6 +261,13 @@ impl<'a> Deliverer<'a> {
         }
     }
 
+    /// Says what has been written.
+    fn made<'p>(&self, names: impl IntoIterator<Item = &'p Path>) {
+        if let Some(results) = self.results {
+            results.made(names);
+        }
+    }
+
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
         match self.results {
             Some(results) => results.write(self.name(path), bytes).map(drop),
@@ -287,6 +294,7 @@ impl<'a> Deliverer<'a> {
                 make_parent(&path)?;
                 copy_value(value, &path)
                     .map_err(|source| Error::io("cannot write", &path, source))?;
+                self.made([&*self.name(&path)]);
                 Ok(path)
             }
             Value::Directory(directory) => {
@@ -297,6 +305,9 @@ impl<'a> Deliverer<'a> {
                 self.claim(files.chain([Claim::Folder(name.clone())]))?;
                 copy_value(value, &path)
                     .map_err(|source| Error::io("cannot write", &path, source))?;
+                let files = directory.entries.iter();
+                let files: Vec<PathBuf> = files.map(|entry| name.join(&*entry.path)).collect();
+                self.made(files.iter().map(PathBuf::as_path));
                 Ok(path)
             }
             Value::List(items)

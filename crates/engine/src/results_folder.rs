@@ -6,13 +6,15 @@
 //! network file systems, nobody is refused. A folder that was made and not used is removed again.
 //!
 //! Nothing is written over, and nothing behind a link, also where somebody else puts files into the folder meanwhile.
-//! Right before a command writes a file it says so in `.unfinished`, which goes when everything is written. So a folder
-//! that was left in the middle is known as such, and so are the files that the command wrote: these, and no others, make
-//! room for the same command when it is given again.
+//! Right before a command writes a file it says so in `.unfinished`, and afterwards what the file looks like; the list
+//! goes when everything is written. So a folder that was left in the middle is known as such, and so are the files that
+//! the command wrote: these, and no others, make room for the same command when it is given again. One that looks
+//! otherwise than it did is somebody else's by now.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -66,7 +68,52 @@ impl Claim {
 }
 
 /// What a command has claimed, by path.
-type Claims = BTreeMap<PathBuf, Claim>;
+#[derive(Debug, Default)]
+struct Claims {
+    claims: BTreeMap<PathBuf, Claim>,
+    /// What its files looked like when they had been written.
+    made: HashMap<PathBuf, Look>,
+}
+
+/// What a file looks like, in numbers: another one in its place does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Look {
+    inode: u64,
+    size: u64,
+    /// Nanoseconds since 1970.
+    modified: i128,
+}
+
+impl Look {
+    fn of(found: &fs::Metadata) -> Look {
+        Look {
+            inode: found.ino(),
+            size: found.len(),
+            modified: i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec()),
+        }
+    }
+
+    /// Its line in the list, for the file at this path.
+    fn line(&self, path: &Path) -> Option<String> {
+        let path = path.to_str().filter(|path| !path.contains('\n'))?;
+        let Look {
+            inode,
+            size,
+            modified,
+        } = self;
+        Some(format!("made {inode} {size} {modified} {path}\n"))
+    }
+
+    fn of_line(line: &str) -> Option<(PathBuf, Look)> {
+        let mut words = line.strip_prefix("made ")?.splitn(4, ' ');
+        let look = Look {
+            inode: words.next()?.parse().ok()?,
+            size: words.next()?.parse().ok()?,
+            modified: words.next()?.parse().ok()?,
+        };
+        Some((PathBuf::from(words.next()?), look))
+    }
+}
 
 /// A folder that this command may write to until this is dropped.
 #[derive(Debug)]
@@ -241,15 +288,29 @@ impl ResultsFolder {
             .map_err(cannot)
     }
 
+    /// Says that files are written, by their paths from here. One of which this cannot be said counts as begun.
+    pub fn made<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) {
+        let line = |path: &Path| {
+            let found = fs::symlink_metadata(self.path.join(path)).ok()?;
+            Look::of(&found).line(path)
+        };
+        let text: String = paths.into_iter().filter_map(line).collect();
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(list) = &mut claimed.list {
+            let _ = list.write_all(text.as_bytes());
+        }
+    }
+
     /// Writes a file, whole, by its path from here, and tells where it is.
     pub fn write(&self, name: impl Into<PathBuf>, bytes: &[u8]) -> Result<PathBuf, Error> {
         let name = name.into();
         let path = self.path.join(&name);
-        self.claim([Claim::Whole(name)])?;
+        self.claim([Claim::Whole(name.clone())])?;
         let folder = path.parent().unwrap_or(&self.path);
         fs::create_dir_all(folder)
             .map_err(|source| Error::io("cannot make folder", folder, source))?;
         whole::write(&path, bytes)?;
+        self.made([&*name]);
         Ok(path)
     }
 
@@ -344,17 +405,19 @@ fn unfinished(folder: &Path) -> Option<Claims> {
     let text = fs::read_to_string(&path).ok()?;
     let Some(names) = text.strip_prefix(HEADER) else {
         // It was killed when it began to write this.
-        return HEADER.starts_with(&text).then(Claims::new);
+        return HEADER.starts_with(&text).then(Claims::default);
     };
     // What comes after the last end of a line was not written to its end, nor the file that it is about.
     let whole = names.rfind('\n').map_or("", |end| &names[..end]);
     // Any other letter may be part of a name, also one that ends a line elsewhere.
     let claims = whole.split('\n').filter_map(Claim::of_line);
-    Some(
-        claims
+    Some(Claims {
+        claims: claims
             .map(|claim| (claim.path().to_owned(), claim))
             .collect(),
-    )
+        // Of what was written twice, the last time counts.
+        made: whole.split('\n').filter_map(Look::of_line).collect(),
+    })
 }
 
 /// What is in a folder, by paths from there.
@@ -379,10 +442,13 @@ fn found_below(folder: &Path, claims: &Claims) -> Result<Found, Error> {
             let name = inner.join(entry.file_name());
             let is_folder = entry.file_type().map_err(cannot)?.is_dir();
             let leads_on = || {
-                let next = claims.range(name.clone()..).next();
+                let next = claims.claims.range(name.clone()..).next();
                 next.is_some_and(|(path, _)| path.starts_with(&name))
             };
-            if !is_folder && is_claimed(&name, claims) {
+            let is_as_made =
+                |made: &Look| entry.metadata().is_ok_and(|now| Look::of(&now) == *made);
+            let is_own = claims.made.get(&name).is_none_or(is_as_made);
+            if !is_folder && is_own && is_claimed(&name, claims) {
                 found.claimed.push(name);
             } else if is_folder && leads_on() {
                 found.folders.push(name.clone());
@@ -398,7 +464,7 @@ fn found_below(folder: &Path, claims: &Claims) -> Result<Found, Error> {
 
 /// Whether this was said to be written as a file, by its name or while it had a hidden one.
 fn is_claimed(path: &Path, claims: &Claims) -> bool {
-    match claims.get(path) {
+    match claims.claims.get(path) {
         Some(Claim::File(_) | Claim::Whole(_)) => true,
         // A file of that name is somebody else's.
         Some(Claim::Folder(_)) => false,
@@ -407,7 +473,7 @@ fn is_claimed(path: &Path, claims: &Claims) -> bool {
             let shown = name
                 .and_then(whole::shown)
                 .map(|name| path.with_file_name(name));
-            let claim = shown.and_then(|path| claims.get(&path));
+            let claim = shown.and_then(|path| claims.claims.get(&path));
             matches!(claim, Some(Claim::Whole(_)))
         }
     }
@@ -608,10 +674,21 @@ mod tests {
             assert!(message.contains("is there already"), "{message}");
         }
         drop(taken);
-        let message = ResultsFolder::take_empty(&path).unwrap_err().to_string();
-        let named = "`folder/theirs` is not from that";
-        assert!(message.ends_with(named), "{message}");
+        let refused = |named: &str| {
+            let message = ResultsFolder::take_empty(&path).unwrap_err().to_string();
+            let named = format!("`{named}` is not from that");
+            assert!(message.ends_with(&named), "{message}");
+        };
+        refused("folder/theirs");
         assert_eq!(fs::read(path.join("folder/theirs")).unwrap(), b"3");
+        fs::remove_dir_all(path.join("folder")).unwrap();
+        fs::remove_file(path.join("link")).unwrap();
+        // Neither is what takes the place of a file that was written, by another file or by other bytes.
+        fs::write(path.join("other"), "2").unwrap();
+        fs::rename(path.join("other"), path.join("mine")).unwrap();
+        refused("mine");
+        fs::remove_file(path.join("mine")).unwrap();
+        drop(ResultsFolder::take_empty(&path).unwrap());
     }
 
     #[test]

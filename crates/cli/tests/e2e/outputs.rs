@@ -625,6 +625,23 @@ fn a_killed_command_leaves_the_names_free_that_it_had_not_come_to() {
     place.headwater(&command).ended(0);
 }
 
+/// A file that the user puts in the place of one that a killed command had written is the user's.
+#[test]
+fn what_takes_the_place_of_a_written_file_stays() {
+    let command = ["run", "flow.yaml", "--inputs", "data.yaml", "-o", "out"];
+    let place = waiting();
+    let mut child = in_its_task(&place, &command);
+    signal(&child, libc::SIGKILL);
+    child.wait().expect("it has ended");
+    fs::write(place.side().join("go"), "").expect("a file");
+    let own = place.write("out/inputs.yaml", "dear reader");
+    let refused = place.headwater(&command).ended(2);
+    refused.says(&["`inputs.yaml` is not from that"]);
+    assert_eq!(read(&own), "dear reader");
+    fs::remove_file(&own).expect("it is there");
+    place.headwater(&command).ended(0);
+}
+
 #[test]
 fn a_command_does_not_write_into_the_folder_of_another() {
     let place = waiting();
