@@ -306,8 +306,8 @@ fn tell_report(report: &RunReport) {
             show::talk(&format!("  … and {tasks} failed alike"));
         }
     }
-    let told: usize = kinds.iter().take(5).map(Vec::len).sum();
-    let untold = report.failures.len() - told;
+    let shown: usize = kinds.iter().take(5).map(Vec::len).sum();
+    let untold = report.failures.len() - shown;
     let all = report.folder.join("failures.txt");
     if untold > 0 {
         show::talk(&format!(

@@ -165,7 +165,7 @@ struct Inner {
     snapshot: Snapshot,
     clock: Clock,
     began: Option<Instant>,
-    told: FailureNews,
+    shown: FailureNews,
     /// So many tasks of the graph have been counted.
     counted: usize,
     /// By task, whether it ended well before.
@@ -199,7 +199,7 @@ const MORE_FAIL: &str = "more tasks fail; they are listed at the end";
 /// What is told when there are more that may yet succeed.
 const MORE_RETRIED: &str = "more tasks are tried again";
 
-/// Which failures are told as they happen: of a flood the first ones tell enough.
+/// Which failures are shown as they happen: the first few are enough.
 #[derive(Debug, Default)]
 pub struct FailureNews {
     /// Tasks that failed, and attempts that were tried again.
@@ -208,7 +208,7 @@ pub struct FailureNews {
 }
 
 impl FailureNews {
-    /// What is told of an attempt that failed, if anything is. What is tried again may succeed, and is not listed at
+    /// What is shown of an attempt that failed, if anything is. What is tried again may succeed, and is not listed at
     /// the end then.
     pub fn of(
         &mut self,
@@ -484,7 +484,7 @@ impl Observer for Listener {
             {
                 // Of a flood of failures the first ones tell enough.
                 let again = state == "retried";
-                if let Some(news) = inner.told.of(again, || address.clone(), &failure.message) {
+                if let Some(news) = inner.shown.of(again, || address.clone(), &failure.message) {
                     inner.snapshot.news.push(news);
                 }
             }
@@ -701,8 +701,8 @@ mod tests {
 
     #[test]
     fn what_is_tried_again_is_not_announced_as_failing() {
-        let mut told = FailureNews::default();
-        let mut of = |again| told.of(again, || "a.b".to_owned(), "no");
+        let mut news = FailureNews::default();
+        let mut of = |again| news.of(again, || "a.b".to_owned(), "no");
         let retried: Vec<News> = (0..30).filter_map(|_| of(true)).collect();
         assert_eq!(retried.len(), MOST_NEWS + 1);
         assert_eq!(retried[MOST_NEWS], News::Line(MORE_RETRIED.to_owned()));

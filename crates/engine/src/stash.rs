@@ -21,7 +21,7 @@ pub struct Message {
     pub made: Made,
 }
 
-/// What the one who writes is told to do, in order.
+/// What the writing thread has to do, in order.
 pub enum Order {
     /// Makes a product durable.
     Keep(Box<Message>),

@@ -1,6 +1,6 @@
 //! Checking files of all kinds.
 //!
-//! Law: everything that is wrong with a file, and with those that it names, is told at once; nothing is executed.
+//! Law: everything that is wrong with a file, and with those that it names, is reported at once; nothing is executed.
 
 use std::path::Path;
 

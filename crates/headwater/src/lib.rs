@@ -76,7 +76,7 @@
 //! # For those who change it
 //!
 //! This crate is thin. What every run has in common is in `headwater_engine`, studies are in `headwater_study`, calls of
-//! a program in `headwater_sequence`, and what is told of all of them in `headwater_report`; here are the verbs that use
+//! a program in `headwater_sequence`, and what is reported of all of them in `headwater_report`; here are the verbs that use
 //! several of these.
 //!
 //! | file | verb |

@@ -100,7 +100,7 @@ struct Heard {
     /// Evaluations that have no value yet.
     pending: Vec<usize>,
     looked: Instant,
-    told: FailureNews,
+    shown: FailureNews,
 }
 
 struct Listener<'a> {
@@ -253,7 +253,7 @@ impl Observer for Listener<'_> {
                 }
                 if state != "cancelled" {
                     let again = state == "retried";
-                    if let Some(news) = heard.told.of(again, address, &failure.message) {
+                    if let Some(news) = heard.shown.of(again, address, &failure.message) {
                         self.ground.progress.news(news);
                     }
                 }
@@ -346,7 +346,7 @@ impl Ground<'_> {
                 by_recipe: HashMap::new(),
                 pending: (0..cells.len()).collect(),
                 looked: Instant::now(),
-                told: FailureNews::default(),
+                shown: FailureNews::default(),
             }),
         };
         let mut pool = Pool {

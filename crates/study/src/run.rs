@@ -778,7 +778,7 @@ fn called(value: &Value, base: &Path) -> Option<String> {
 
 /// What failed, by cause: a task in full, and how many others say the same.
 fn by_cause(failures: &[FailedTask]) -> Vec<String> {
-    let told = |kind: Vec<&FailedTask>| {
+    let describe = |kind: Vec<&FailedTask>| {
         let mut text = kind[0].description();
         let others = &kind[1..];
         if !others.is_empty() {
@@ -794,7 +794,7 @@ fn by_cause(failures: &[FailedTask]) -> Vec<String> {
         }
         text
     };
-    alike(failures).into_iter().map(told).collect()
+    alike(failures).into_iter().map(describe).collect()
 }
 
 /// How many tasks that failed like another are named.

@@ -247,7 +247,7 @@ fn check_write(
 
 /// The program may have failed for what changed under it, so that is said too.
 #[test]
-fn a_program_that_fails_is_told_with_what_changed_under_it() {
+fn a_program_that_fails_is_reported_with_what_changed_under_it() {
     let write = format!("{}; touch \"$TMPDIR/written\"; exit 3", WRITES[2].1);
     let place = poison("file", "", 9, &write);
     let (code, report) = run(&place, User::Own, "check", &[]);

@@ -601,9 +601,9 @@ fn what_comes_into_the_folder_during_a_run_stays() {
     }
 }
 
-/// Of the files that a killed command was going to write, those that it had not come to are somebody else's.
+/// Of the files that a killed command was going to write, those that it had not reached are somebody else's.
 #[test]
-fn a_killed_command_leaves_the_names_free_that_it_had_not_come_to() {
+fn a_killed_command_leaves_the_names_free_that_it_had_not_reached() {
     let command = ["run", "flow.yaml", "--inputs", "data.yaml", "-o", "out"];
     let place = waiting();
     let mut child = in_its_task(&place, &command);

@@ -46,7 +46,7 @@ pub struct Bar {
     pub mixed: bool,
     /// How many there are.
     pub executions: usize,
-    /// How many did not come to their end.
+    /// How many did not end well.
     pub failed: usize,
     /// The number of its first execution.
     pub number: u32,
