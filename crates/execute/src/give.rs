@@ -13,11 +13,13 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use headwater_graph::{ContentHasher, Digest, DirectoryValue, FileValue, Handle, UsedFile, Value};
+use headwater_graph::{
+    ContentHasher, Digest, DirectoryValue, FileValue, Handle, Mark, UsedFile, Value,
+};
 
 use crate::folder::{FolderError, below, make_folder, said, sealed, set_mode};
 use crate::pool::{Failure, FailureKind};
-use crate::proof::{Proven, Shelter, mark_of};
+use crate::proof::{Proven, Shelter, mark_at, mark_of, was_written};
 use crate::protect::Allowance;
 use crate::render::Filled;
 use crate::spawn::Namespace;
@@ -52,7 +54,10 @@ pub(crate) struct Giving<'a> {
     sheltered: &'a [PathBuf],
     /// What the program sees read-only.
     mounts: Namespace,
-    linked: Vec<Linked>,
+    /// With what they looked like when they were given.
+    linked: Vec<(Linked, Mark)>,
+    /// The files of the user that are given by a link, with what they looked like then.
+    users: Vec<(PathBuf, Mark)>,
     /// By inode, the files that stand where something is mounted, and what that is.
     stand_ins: HashMap<u64, PathBuf>,
     port: String,
@@ -88,6 +93,7 @@ impl<'a> Giving<'a> {
             sheltered,
             mounts: Namespace::default(),
             linked: Vec::new(),
+            users: Vec::new(),
             stand_ins: HashMap::new(),
             port: String::new(),
             trouble: None,
@@ -311,6 +317,8 @@ impl<'a> Giving<'a> {
         if self.allowance.mounts {
             self.mounts.read_only.push(path.to_path_buf());
         }
+        let mark = mark_at(path).map_err(|_| Refusal::Other)?;
+        self.users.push((path.to_path_buf(), mark));
         symlink(path, at).map_err(|error| said("cannot link", at, &error).into())
     }
 
@@ -382,7 +390,8 @@ impl<'a> Giving<'a> {
         if !holds(&linked, self.shelter()) {
             return Err(Refusal::Other);
         }
-        self.linked.push(linked);
+        let mark = mark_at(&linked.path).map_err(|_| Refusal::Other)?;
+        self.linked.push((linked, mark));
         Ok(())
     }
 
@@ -471,15 +480,21 @@ impl<'a> Giving<'a> {
                 }
             });
         }
-        for linked in &self.linked {
-            if holds(linked, self.shelter()) {
+        for (path, mark) in &self.users {
+            if was_written(path, mark) {
+                message.get_or_insert(changed(&format!("`{}`", path.display())));
+            }
+        }
+        for (linked, mark) in &self.linked {
+            let is_right = holds(linked, self.shelter());
+            if is_right && !was_written(&linked.path, mark) {
                 continue;
             }
             let said = match linked.is_product {
                 true => changed_by_task(&format!("`{}`", linked.name)),
                 false => changed_by_task(&format!("`{}`, which the operation uses,", linked.name)),
             };
-            if linked.is_product {
+            if linked.is_product && !is_right {
                 spoiled.push(Spoiled {
                     path: linked.path.clone(),
                     digest: linked.digest,

@@ -3,7 +3,8 @@
 //! Law: a file is taken for what its digest says only if it looks as it did when it was digested, or is digested
 //! again now. What a file looks like is its device, inode, size, and times of modification and change; the time of
 //! change cannot be set by anybody, but another name or another mode changes it too, so a different one is a reason
-//! to read the file and not yet a finding.
+//! to read the file and not yet a finding. One whose time of modification differs at the end of a task was written to
+//! while the task read it, and having the right bytes again by then does not help the task.
 
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
@@ -35,6 +36,12 @@ pub(crate) fn mark_of(found: &Metadata) -> Mark {
 /// What the file at `path` looks like, links followed.
 pub(crate) fn mark_at(path: &Path) -> io::Result<Mark> {
     Ok(mark_of(&fs::metadata(path)?))
+}
+
+/// Whether a file that looked like this was written to or replaced since, whatever its bytes are now: they may have been
+/// others in between.
+pub(crate) fn was_written(path: &Path, before: &Mark) -> bool {
+    mark_at(path).map_or(true, |now| !before.has_contents_of(&now))
 }
 
 /// Whether another change from now on shows.

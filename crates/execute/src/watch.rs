@@ -11,7 +11,7 @@ use headwater_graph::{Digest, FileValue, Handle, Mark, Signature, Value};
 
 use crate::give::changed;
 use crate::pool::{Failure, FailureKind};
-use crate::proof::{Proven, Shelter, mark_at, read_digest};
+use crate::proof::{Proven, Shelter, mark_at, read_digest, was_written};
 
 /// A product whose bytes are not those that were made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,13 +78,19 @@ impl Watched {
         inputs: &'a [Value],
         shelter: Shelter,
     ) -> Result<Reading<'a>, Trouble> {
-        let mut trouble = None;
+        let (mut trouble, mut marks) = (None, Vec::new());
         for (port, value) in signature.inputs.iter().zip(inputs) {
             value.for_each_file(&mut |file| {
                 let Some(path) = file.handle.path() else {
                     return;
                 };
-                if trouble.is_some() || self.holds(file, path, shelter) {
+                if trouble.is_some() {
+                    return;
+                }
+                if self.holds(file, path, shelter)
+                    && let Ok(mark) = mark_at(path)
+                {
+                    marks.push(mark);
                     return;
                 }
                 trouble = Some(match self.has(path) {
@@ -107,6 +113,7 @@ impl Watched {
                 signature,
                 inputs,
                 shelter,
+                marks,
             }),
         }
     }
@@ -125,6 +132,8 @@ pub(crate) struct Reading<'a> {
     signature: &'a Signature,
     inputs: &'a [Value],
     shelter: Shelter,
+    /// What the files looked like before it, in their order.
+    marks: Vec<Mark>,
 }
 
 impl Reading<'_> {
@@ -132,12 +141,15 @@ impl Reading<'_> {
     pub(crate) fn after(&self) -> (Option<Failure>, Vec<Spoiled>) {
         let mut message = None;
         let mut spoiled = Vec::new();
+        let mut marks = self.marks.iter();
         for (port, value) in self.signature.inputs.iter().zip(self.inputs) {
             value.for_each_file(&mut |file| {
                 let Some(path) = file.handle.path() else {
                     return;
                 };
-                if self.watched.holds(file, path, self.shelter) {
+                let written = marks.next().is_none_or(|mark| was_written(path, mark));
+                let is_right = self.watched.holds(file, path, self.shelter);
+                if is_right && !written {
                     return;
                 }
                 if self.watched.has(path) {
@@ -145,11 +157,13 @@ impl Reading<'_> {
                     return;
                 }
                 let said = changed(&format!("`{}`", port.name));
-                spoiled.push(Spoiled {
-                    path: path.to_path_buf(),
-                    digest: file.digest,
-                    message: said.clone(),
-                });
+                if !is_right {
+                    spoiled.push(Spoiled {
+                        path: path.to_path_buf(),
+                        digest: file.digest,
+                        message: said.clone(),
+                    });
+                }
                 message.get_or_insert(said);
             });
         }

@@ -245,6 +245,78 @@ fn check_write(
     assert_eq!(good.expect("a row")["state"], "reused", "{case}");
 }
 
+/// A task that writes other bytes to a file, and the right ones when somebody has read it; and the one that reads it,
+/// which ends after that. `{file}` is the product that both are given, or a file of the user that the first is not.
+fn change_and_restore(reads: &str, path: &str, size: usize) -> Place {
+    Place::with_flow(&format!(
+        r#"
+headwater: 1
+workflow: restore
+inputs: {{item: file}}
+stages:
+  first:
+    tasks: [{{op: make, out: {{made: product}}}}]
+  second:
+    tasks:
+      - {{op: bad, in: {{from: product}}, out: {{made: bad}}}}
+      - {{op: good, in: {{from: {reads}}}, out: {{made: good}}}}
+outputs: {{bad: bad, good: good}}
+operations:
+  make:
+    shell: "head -c {size} /dev/zero | tr '\\0' 'a' > {{out.made}}"
+    outputs: {{made: {{type: file, path: made}}}}
+  bad:
+    shell: |
+      real=$(realpath {path})
+      if test -w "$real" && ! test -e "$TMPDIR/calm"; then
+        printf b | dd of="$real" bs=1 conv=notrunc
+        touch "$TMPDIR/written"
+        while ! test -e "$TMPDIR/read"; do sleep 0.01; done
+        printf a | dd of="$real" bs=1 conv=notrunc
+      fi
+      touch "$TMPDIR/written" "$TMPDIR/right"
+      echo {{in.from}} > {{out.made}}
+    inputs: {{from: file}}
+    outputs: {{made: {{type: file, path: made.txt}}}}
+  good:
+    shell: |
+      while ! test -e "$TMPDIR/written"; do sleep 0.01; done
+      head -c 1 {{in.from}} > {{out.made}}
+      touch "$TMPDIR/read"
+      while ! test -e "$TMPDIR/right"; do sleep 0.01; done
+    inputs: {{from: file}}
+    outputs: {{made: {{type: file, path: made.txt}}}}
+"#
+    ))
+}
+
+/// A file that is right again when a task ends was not right while it read.
+#[test]
+fn what_was_read_between_a_change_and_its_undoing_is_not_remembered() {
+    for (reads, path) in [("product", "{in.from}"), ("item", "\"$TMPDIR/../raw\"")] {
+        for size in [9, LARGE] {
+            for way in WAYS {
+                let case = format!("{reads} of {size} bytes, `{way}`");
+                let place = change_and_restore(reads, path, size);
+                place.write("raw", &"a".repeat(size));
+                place.write("data.yaml", "inputs: {item: raw}\n");
+                let given = ["--inputs", "data.yaml"];
+                let (_, first) = run(&place, User::Own, way, &given);
+                fs::write(place.side().join("calm"), "").expect("a file");
+                let (code, second) = run(&place, User::Own, way, &given);
+                assert_eq!(code, Some(0), "{case}");
+                assert_eq!(second.texts("good"), ["a"], "{case}");
+                let failed = first.failures();
+                assert!(
+                    way != "check" || failed.contains_key("second.good"),
+                    "{case}"
+                );
+                is_sound(&place);
+            }
+        }
+    }
+}
+
 /// The program may have failed for what changed under it, so that is said too.
 #[test]
 fn a_program_that_fails_is_reported_with_what_changed_under_it() {
