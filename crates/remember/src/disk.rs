@@ -3,9 +3,11 @@
 //! Law: every failure names what was being done and the path; "durable" here means that the kernel has said so.
 
 use std::ffi::CString;
-use std::fs::File;
-use std::io;
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use headwater_graph::StoreError;
@@ -41,6 +43,54 @@ pub(crate) fn wait_for(file: &File, lock: impl Fn(&File) -> io::Result<()>) -> i
 /// Makes the names in a folder durable.
 pub fn sync_names(folder: &Path) -> io::Result<()> {
     File::open(folder).and_then(|opened| opened.sync_all())
+}
+
+/// Where the next byte is, from `at` on, that is not in a hole of the file; `None` where there is none. Where the file
+/// system knows of no holes it is `at`.
+pub(crate) fn next_data(file: &File, at: u64) -> io::Result<Option<u64>> {
+    seek(file, at, libc::SEEK_DATA)
+}
+
+fn seek(file: &File, at: u64, whence: libc::c_int) -> io::Result<Option<u64>> {
+    let from =
+        libc::off_t::try_from(at).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    // SAFETY: the call takes numbers alone, and the descriptor is open as long as the file is.
+    let found = unsafe { libc::lseek(file.as_raw_fd(), from, whence) };
+    match u64::try_from(found) {
+        Ok(found) => Ok(Some(found)),
+        Err(_) => match io::Error::last_os_error() {
+            error if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),
+            error if error.raw_os_error() == Some(libc::EINVAL) => Ok(Some(at)),
+            error => Err(error),
+        },
+    }
+}
+
+/// Copies a file into an empty one. Its holes stay holes: whatever length a file has, a copy takes no more room than
+/// the file.
+pub(crate) fn copy_data(from: &mut File, to: &mut File) -> io::Result<()> {
+    let length = from.metadata()?.len();
+    let mut at = 0;
+    while at < length
+        && let Some(start) = next_data(from, at)?
+    {
+        // A file system that knows of no holes has one right behind the last byte.
+        let end = seek(from, start, libc::SEEK_HOLE)?.unwrap_or(length);
+        at = if end > start { end } else { length };
+        from.seek(SeekFrom::Start(start))?;
+        to.seek(SeekFrom::Start(start))?;
+        io::copy(&mut (&mut *from).take(at - start), to)?;
+    }
+    to.set_len(length)
+}
+
+/// Whether more of a file is holes than anything that is made here would leave.
+pub(crate) fn is_hollow(found: &Metadata) -> bool {
+    const MOST: u64 = 1 << 30;
+    found
+        .len()
+        .saturating_sub(found.blocks().saturating_mul(512))
+        > MOST
 }
 
 /// Whether a file may be written to. It is not opened: closing it would take away the locks that SQLite has on it.

@@ -18,7 +18,7 @@ use headwater_graph::{Digest, ProductRecord, Recipe, StoreError};
 use crate::aliases::Alias;
 use crate::beneath::{Access, Root};
 use crate::details::{self, Damaged, Reader, put_bytes, put_number};
-use crate::disk::cannot;
+use crate::disk::{cannot, next_data};
 use crate::objects::Seen;
 use crate::schema::FORMAT;
 
@@ -298,13 +298,13 @@ impl Scan {
             let length = frame_length(head);
             let fits = (self.buffer.len() - self.at) as u64 + self.left >= (HEAD + length) as u64;
             if head[..4] != mark() || length > LONGEST || !fits || !self.has(HEAD + length)? {
-                self.look_further();
+                self.look_further()?;
                 continue;
             }
             let frame = &self.buffer[self.at..self.at + HEAD + length];
             let (head, payload) = frame.split_at(HEAD);
             if checksum(&head[4..9], payload) != head[9..] {
-                self.look_further();
+                self.look_further()?;
                 continue;
             }
             let entry = read_entry(head[4], payload);
@@ -344,7 +344,7 @@ impl Scan {
     }
 
     /// Goes on to where the next entry may begin.
-    fn look_further(&mut self) {
+    fn look_further(&mut self) -> Result<(), StoreError> {
         let rest = &self.buffer[self.at + 1..];
         let step = rest
             .windows(4)
@@ -353,6 +353,22 @@ impl Scan {
             .unwrap_or(rest.len().saturating_sub(3));
         self.at += 1 + step;
         self.skipped += 1 + step as u64;
+        let rest = &self.buffer[self.at..];
+        if rest.len() <= 3 && rest.iter().all(|byte| *byte == 0) {
+            self.leap().map_err(cannot("read", &self.path))?;
+        }
+        Ok(())
+    }
+
+    /// Passes over a hole of the file, which may be of any length. Nothing that was read may belong to an entry.
+    fn leap(&mut self) -> io::Result<()> {
+        let here = self.file.stream_position()?;
+        let there = next_data(&self.file, here)?.unwrap_or(here.saturating_add(self.left));
+        let step = there.saturating_sub(here).min(self.left);
+        self.file.seek(SeekFrom::Start(here + step))?;
+        self.left -= step;
+        self.skipped += step;
+        Ok(())
     }
 }
 

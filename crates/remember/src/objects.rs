@@ -412,15 +412,24 @@ impl Store {
 
     /// Reads an object piece by piece and checks it; gives its path. For large ones that are used as files.
     pub fn verify_object(&self, digest: &Digest) -> Result<PathBuf, StoreError> {
-        self.look_at(digest, &mut |_| ())?;
+        self.look_at(digest, self.listed_size(digest), &mut |_| ())?;
         Ok(self.object_path(digest))
     }
 
+    /// How long an object is, if that is listed.
+    fn listed_size(&self, digest: &Digest) -> Option<u64> {
+        let listed = self
+            .database()?
+            .read(|connection| listed(connection, digest));
+        listed.ok().flatten().map(|(seen, _)| seen.size)
+    }
+
     /// Reads an object and checks it; tells how many bytes each piece had. Gives what the file looks like, which is
-    /// now known to be right.
+    /// now known to be right. One of another size than is known is not read: it may be of any length.
     pub(crate) fn look_at(
         &self,
         digest: &Digest,
+        size: Option<u64>,
         piece: &mut dyn FnMut(u64),
     ) -> Result<Seen, StoreError> {
         let start = Instant::now();
@@ -428,6 +437,9 @@ impl Store {
         let mut file = self.open_object(digest)?;
         let seen = |file: &File| file.metadata().map(|found| Seen::of(&found));
         let before = seen(&file).map_err(cannot("find", &path))?;
+        if size.is_some_and(|size| size != before.size) {
+            return Err(self.set_aside(digest, Some(&file)));
+        }
         let mut hasher = ContentHasher::new();
         let mut buffer = vec![0; PIECE];
         match hasher.update_from(&mut file, &mut buffer, |count| piece(count as u64)) {
@@ -553,7 +565,7 @@ impl Store {
         if found.is_some_and(|found| found.is_file() && Seen::of(&found) == *listed) {
             return Some(path);
         }
-        match self.look_at(digest, &mut |_| ()) {
+        match self.look_at(digest, Some(listed.size), &mut |_| ()) {
             Ok(seen) => {
                 // What cannot be written down is found out again next time.
                 let _ = self.saw(digest, &seen);
@@ -625,7 +637,7 @@ impl Objects for Store {
         let mut file = self.open_object(digest)?;
         if (file.metadata()).is_ok_and(|found| found.len() > WHOLE) {
             // Whatever was put there takes no memory before it is known to be right.
-            self.look_at(digest, &mut |_| ())?;
+            self.look_at(digest, self.listed_size(digest), &mut |_| ())?;
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)

@@ -24,7 +24,7 @@ use crate::connections::{
     Identity, Interned, Trouble, identity, is_full, log_is_empty, make, refused,
 };
 use crate::database::{DATABASE, Damage, Place, locked, note_length};
-use crate::disk::cannot;
+use crate::disk::{cannot, copy_data, is_hollow};
 use crate::journal::{Batch, Entry, JOURNAL, ObjectRow, Scan, VersionRow};
 use crate::objects::{Seen, object_name};
 use crate::records::{self, COLUMNS, Names, Row};
@@ -236,7 +236,7 @@ fn copy_old(place: &Place) -> Result<Option<Connection>, StoreError> {
     let (copy, copied_log) = (inside("old.sqlite"), inside("old.sqlite-wal"));
     for (from, to) in [(DATABASE, &copy), (LOG, &copied_log)] {
         let copied = (root.file(from, Access::Read))
-            .and_then(|mut old| io::copy(&mut old, &mut root.file(to, Access::New)?));
+            .and_then(|mut old| copy_data(&mut old, &mut root.file(to, Access::New)?));
         if let Err(error) = copied {
             match error.kind() {
                 io::ErrorKind::NotFound if from == LOG => {}
@@ -589,6 +589,10 @@ fn verify(root: &Root, files: &[Digest]) -> Vec<(Digest, Seen)> {
 fn read_object(root: &Root, digest: &Digest) -> io::Result<Option<Seen>> {
     let mut file = root.file(object_name(digest), Access::Read)?;
     let found = file.metadata()?;
+    if is_hollow(&found) {
+        // To make it again is quicker than to read what somebody has put there.
+        return Ok(None);
+    }
     let mut hasher = ContentHasher::new();
     let mut buffer = vec![0; 1 << 18];
     hasher.update_from(&mut file, &mut buffer, |_| ())?;

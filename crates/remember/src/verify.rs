@@ -106,7 +106,7 @@ impl Store {
         piece: &mut dyn FnMut(u64),
     ) -> Result<Stands, StoreError> {
         let is_writable = self.mode() == Mode::ReadWrite;
-        match self.look_at(digest, piece) {
+        match self.look_at(digest, Some(known.size), piece) {
             Ok(seen) => {
                 if is_writable && seen != *known {
                     self.saw(digest, &seen)?;

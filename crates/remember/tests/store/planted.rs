@@ -355,3 +355,58 @@ fn a_journal_that_names_a_file_does_not_have_it_removed() {
     let found = headwater_graph::Records::fetch(&store, &[crate::common::recipe(0)]).unwrap();
     assert_eq!(found, [Some(record(0))]);
 }
+
+/// All files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false => found.push(path),
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A file that is long because it is one hole takes neither time nor room, whatever it stands for.
+#[test]
+fn a_file_of_a_terabyte_that_is_a_hole_is_not_read_through() {
+    let case = Case::new();
+    case.keep((0..4).map(pending));
+    let root = case.root().to_owned();
+    // As they are while it is open, with the log of the database.
+    let names: Vec<PathBuf> = (files(&root).iter())
+        .map(|path| path.strip_prefix(&root).unwrap().to_owned())
+        .collect();
+    assert!(names.contains(&"records.sqlite-wal".into()), "{names:?}");
+    for name in &names {
+        for keeps in [true, false] {
+            let what = format!("{}, its beginning kept: {keeps}", name.display());
+            let copy = case.folder.path().join("copy");
+            copy_tree(&root, &copy);
+            let path = copy.join(name);
+            if !keeps {
+                fs::remove_file(&path).unwrap();
+            }
+            let mut options = fs::OpenOptions::new();
+            let planted = options.write(true).create(true).truncate(false).open(&path);
+            planted.unwrap().set_len(1 << 40).unwrap();
+            let store = Store::open(&copy, Mode::ReadWrite).map(Arc::new);
+            let store = store.unwrap_or_else(|error| panic!("{what}: {error}"));
+            store.verify(1, &|_, _| ()).unwrap();
+            let (_, kept) = keep_in(&store, (0..4).map(pending));
+            kept.unwrap_or_else(|error| panic!("{what}: {error}"));
+            for number in [0, 2] {
+                let read = store.read(&digest(number));
+                assert_eq!(read.unwrap(), bytes(number), "{what}");
+            }
+            drop(store);
+            let store = Store::open(&copy, Mode::ReadWrite).unwrap();
+            store.verify(1, &|_, _| ()).unwrap();
+            drop(store);
+            fs::remove_dir_all(&copy).unwrap();
+        }
+    }
+}
