@@ -5,14 +5,10 @@
 use std::path::Path;
 
 use crate::dot::diagram_dot;
+use crate::made::MADE;
 use crate::mermaid::diagram_mermaid;
 use crate::model::Diagram;
 use crate::svg::diagram_svg;
-
-/// What every graph of ours has in its beginning.
-pub(crate) const MADE: &str = "made by headwater dag";
-/// The colour of arrows that say an order alone, where there are no style sheets.
-pub(crate) const ORDER: &str = "#a8487f";
 
 /// A form that a graph is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use crate::face::SMALL;
-use crate::layout::{Arrow, Picture, Rectangle};
 use crate::model::{Diagram, DiagramEdge};
+use crate::picture::{Arrow, Picture, Rectangle};
 use crate::text::{cut, plain, width, wrapped};
 
 /// The height of a line of a label.
@@ -21,15 +21,6 @@ const TRIED: usize = 70;
 
 /// A piece of an arrow: its upper and its lower end.
 type Piece = ((f64, f64), (f64, f64));
-
-/// What is wrong with the labels of a picture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Flaws {
-    /// How many arrows have something to say and found no place for it.
-    pub(crate) left_out: usize,
-    /// How many other arrows run through labels.
-    pub(crate) crossed: usize,
-}
 
 /// Puts labels where they cover nothing. The picture grows where they need it.
 pub(crate) fn place_labels(diagram: &Diagram, picture: &mut Picture) {

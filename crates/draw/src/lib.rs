@@ -12,9 +12,11 @@
 //! | `text` | how wide texts are |
 //! | `ranks` | which row a node stands in |
 //! | `layered` | rows put in order and into place |
-//! | `layout` | stages and tasks together: the picture |
+//! | `picture` | a diagram of which everything has its place |
+//! | `layout` | stages and tasks together: from a diagram to its picture |
 //! | `labels` | what stands beside arrows |
 //! | `svg`, `dot`, `mermaid` | a diagram as text |
+//! | `made` | what these texts have in common |
 //! | `format` | which of them, and how their texts are known again |
 //!
 //! Law: a drawing is a function of the diagram. It asks no other program, opens no file, and whatever a diagram holds
@@ -26,8 +28,10 @@ mod format;
 mod labels;
 mod layered;
 mod layout;
+mod made;
 mod mermaid;
 mod model;
+mod picture;
 mod ranks;
 mod sequence;
 mod svg;

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use crate::format::{MADE, ORDER};
+use crate::made::{MADE, ORDER};
 use crate::model::{Diagram, DiagramEnd, DiagramNode, EdgeKind, NodeKind};
 use crate::text::plain;
 

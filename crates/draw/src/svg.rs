@@ -8,10 +8,11 @@ use std::collections::{HashMap, HashSet};
 use maud::{Markup, PreEscaped, html};
 
 use crate::face::{BAR, Face, Style, line_height};
-use crate::format::MADE;
 use crate::labels::LABEL_LINE;
-use crate::layout::{Arrow, Picture, Rectangle, StageBox, layout};
+use crate::layout::layout;
+use crate::made::MADE;
 use crate::model::{Diagram, DiagramEdge, DiagramEnd, DiagramNode, EdgeKind, NodeKind};
+use crate::picture::{Arrow, Picture, Rectangle, StageBox};
 use crate::text::{cut, plain, width, wrapped};
 
 /// Colours and lines. Every rule is about what is inside of a picture, so it does no harm on a page.

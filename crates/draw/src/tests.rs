@@ -9,8 +9,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::dot::diagram_dot;
-use crate::layout::{Picture, Rectangle, layout};
+use crate::layout::layout;
 use crate::mermaid::diagram_mermaid;
+use crate::picture::{Picture, Rectangle};
 use crate::svg::diagram_svg;
 
 fn task(label: &str, group: Option<usize>) -> DiagramNode {

@@ -23,10 +23,10 @@ use headwater_graph::{
 };
 
 use crate::allowance::{inherited_threads, thread_allowance};
+use crate::ended::{Failure, FailureKind, Usage};
 use crate::folder::{FolderError, below, collect, hold_links};
 use crate::give::Giving;
 use crate::held::speaks_of_files;
-use crate::pool::{Failure, FailureKind, Usage};
 use crate::proof::Shelter;
 use crate::protect::{Allowance, Protection};
 use crate::render::{Fill, Filled};

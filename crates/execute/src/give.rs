@@ -17,14 +17,14 @@ use headwater_graph::{
     ContentHasher, Digest, DirectoryValue, FileValue, Handle, Mark, UsedFile, Value,
 };
 
+use crate::ended::{Failure, FailureKind};
 use crate::folder::{FolderError, below, make_folder, said, sealed, set_mode};
-use crate::pool::{Failure, FailureKind};
 use crate::proof::{Proven, Shelter, mark_at, mark_of, was_written};
 use crate::protect::Allowance;
 use crate::render::Filled;
 use crate::spawn::Namespace;
 use crate::system::share_blocks;
-use crate::watch::{Spoiled, Trouble, Watched};
+use crate::watch::{Spoiled, Trouble, Watched, changed};
 
 /// From this size in bytes on, the file system is asked to share the blocks of a file.
 const WORTH_SHARING: u64 = 64 << 10;
@@ -510,11 +510,6 @@ impl<'a> Giving<'a> {
 
 fn holds(linked: &Linked, shelter: Shelter) -> bool {
     Proven::here().holds(&linked.path, &linked.digest, linked.size, shelter)
-}
-
-/// That an input changed, in words.
-pub(crate) fn changed(what: &str) -> String {
-    format!("{what} changed while the task ran; inputs are only there to be read")
 }
 
 /// The same of what only tasks can reach, and the one that ended need not be the one that wrote.

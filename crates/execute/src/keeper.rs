@@ -8,7 +8,7 @@ use std::sync::Arc;
 use headwater_enact::{Match, Recall};
 use headwater_graph::{Digest, Identity, Outputs, Recipe, TaskGraph, TaskId, Value};
 
-use crate::Execution;
+use crate::ended::Execution;
 
 /// Something that a keeper cannot do.
 #[derive(Debug, thiserror::Error)]

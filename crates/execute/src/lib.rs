@@ -31,6 +31,7 @@
 
 mod allowance;
 mod command;
+mod ended;
 mod files;
 mod folder;
 mod give;
@@ -45,20 +46,21 @@ mod proof;
 mod protect;
 mod render;
 pub mod spawn;
+mod stop;
 mod system;
 mod watch;
 
 pub use allowance::thread_allowance;
 pub use command::{CommandSettings, inherited_environment};
+pub use ended::{Execution, Failure, FailureKind, Finished, Observer, Usage};
 pub use files::PlainFiles;
 pub use folder::copy_value;
 pub use held::read_written_out;
 pub use keeper::{Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, NothingKept, Ports};
 pub use memory::give_back_large_blocks;
 pub use pattern::{PatternError, files_matching, is_pattern};
-pub use pool::{
-    Execution, Failure, FailureKind, Finished, Observer, Pool, PoolError, Session, Stop, Usage,
-};
+pub use pool::{Pool, PoolError, Session};
 pub use proof::Proven;
 pub use protect::check_protection;
+pub use stop::Stop;
 pub use watch::Watched;

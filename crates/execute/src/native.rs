@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use headwater_graph::{Cancel, Context, OperationError, Outputs, Run, Scalar, Value};
 
-use crate::pool::{Failure, FailureKind};
+use crate::ended::{Failure, FailureKind};
 use crate::processor::{thread_time, time_of};
 
 /// Runs a body. `elsewhere` is set to the processor time that other threads than this one have used for it.

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 
 use headwater_graph::{Digest, FileValue, Handle, Mark, Signature, Value};
 
-use crate::give::changed;
-use crate::pool::{Failure, FailureKind};
+use crate::ended::{Failure, FailureKind};
 use crate::proof::{Proven, Shelter, mark_at, read_digest, was_written};
 
 /// A product whose bytes are not those that were made.
@@ -170,4 +169,8 @@ impl Reading<'_> {
         let failure = message.map(|message| Failure::new(FailureKind::Input, message));
         (failure, spoiled)
     }
+}
+/// That an input changed, in words.
+pub(crate) fn changed(what: &str) -> String {
+    format!("{what} changed while the task ran; inputs are only there to be read")
 }

@@ -86,6 +86,7 @@
 //! | `run` | one run of a workflow, from plan to report |
 //! | `report` | what is asked of a run, and what it comes to |
 //! | `run_page` | the report of a run: gathered when it ends, and made again later |
+//! | `told` | what a run was given, in words |
 //! | `metrics` | how far a run is, for Prometheus |
 //! | `starter` | writes files to start from: a workflow, a study, a library of operations |
 //!
@@ -103,6 +104,7 @@ mod run_page;
 pub mod runs;
 mod starter;
 pub mod text;
+mod told;
 
 /// The files that people write: files to start from, what checking one has shown, and the schema of each kind, for
 /// editors.

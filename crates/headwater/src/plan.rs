@@ -20,7 +20,7 @@ use headwater_graph::{Diagnostic, Recipe, Records, Registry, StoredOutput, decod
 use headwater_remember::Store;
 
 use crate::RunRequest;
-use crate::run_page::Given;
+use crate::told::Given;
 
 /// What a stage would do.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,6 +8,6 @@
 mod gather;
 mod keep;
 
-pub(crate) use gather::{Given, summary};
+pub(crate) use gather::summary;
 pub use keep::report_run;
 pub(crate) use keep::{Figures, figures, remember};

@@ -11,7 +11,6 @@ use std::process::ExitCode;
 
 use crate::failure::Failure;
 use crate::process;
-use crate::workspace;
 
 /// The package of the benchmark programs.
 pub(crate) const PACKAGE: &str = "headwater-bench";
@@ -33,7 +32,7 @@ struct Bench {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
-    let benches = find(&workspace::root().join(FOLDER))?;
+    let benches = find(&process::root().join(FOLDER))?;
     let (name, passed) = split(arguments);
     let Some(name) = name else {
         print!("{}", list(&benches));

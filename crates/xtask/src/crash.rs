@@ -40,11 +40,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
 #[cfg(test)]
 mod tests {
     use super::TEST;
-    use crate::workspace;
+    use crate::process;
 
     #[test]
     fn the_test_exists() {
-        let path = workspace::root().join("crates/remember/tests/store/crash.rs");
+        let path = process::root().join("crates/remember/tests/store/crash.rs");
         let text = std::fs::read_to_string(path).unwrap();
         let name = TEST.strip_prefix("crash::").unwrap();
         assert!(text.contains(&format!("fn {name}()")), "{name}");

@@ -16,7 +16,7 @@ use serde_json::Value;
 pub(crate) use read::Figures;
 
 use crate::failure::Failure;
-use crate::workspace;
+use crate::process;
 
 /// The figures that the documents show.
 pub(crate) const SOURCE: &str = "docs/figures.json";
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
             "`figures` takes no arguments, not `{argument}`"
         )));
     }
-    let root = workspace::root();
+    let root = process::root();
     let figures = parse(&text(&root.join(SOURCE))?)?;
     for (document, _) in PARTS {
         let path = root.join(document);

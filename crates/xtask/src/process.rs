@@ -4,11 +4,10 @@
 //! that a reader can repeat any step by hand.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use crate::failure::Failure;
-use crate::workspace;
 
 /// The cargo that started us, else the one on the search path.
 pub(crate) fn cargo() -> OsString {
@@ -18,6 +17,12 @@ pub(crate) fn cargo() -> OsString {
 /// Shows and runs `cargo ARGUMENTS` in the workspace root and returns how it ended.
 pub(crate) fn run_cargo(arguments: &[&str]) -> Result<ExitStatus, Failure> {
     run_cargo_with(&[], arguments)
+}
+
+/// The root of the workspace that this tool was built in.
+pub(crate) fn root() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.ancestors().nth(2).unwrap_or(own).to_owned()
 }
 
 /// Like [`run_cargo`], with variables in its environment.
@@ -34,7 +39,7 @@ pub(crate) fn run_cargo_with(
     Command::new(cargo())
         .args(arguments)
         .envs(variables.iter().copied())
-        .current_dir(workspace::root())
+        .current_dir(root())
         .status()
         .map_err(|source| Failure::Start {
             command: shown,

@@ -24,7 +24,8 @@ use std::fmt;
 use std::process::ExitCode;
 
 use crate::failure::Failure;
-use crate::workspace::{self, Workspace};
+use crate::process;
+use crate::workspace::Workspace;
 
 /// A place that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,7 +90,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
             "`tidy` takes no arguments, not `{argument}`"
         )));
     }
-    let problems = check(&Workspace::read(&workspace::root())?);
+    let problems = check(&Workspace::read(&process::root())?);
     for problem in &problems {
         println!("{problem}");
     }
@@ -153,7 +154,8 @@ mod example {
 #[cfg(test)]
 mod tests {
     use super::{Problem, check};
-    use crate::workspace::{self, Workspace};
+    use crate::process;
+    use crate::workspace::Workspace;
 
     #[test]
     fn a_problem_says_where_what_and_what_to_do() {
@@ -163,7 +165,7 @@ mod tests {
 
     #[test]
     fn tidy_is_clean() {
-        let problems = check(&Workspace::read(&workspace::root()).unwrap());
+        let problems = check(&Workspace::read(&process::root()).unwrap());
         let shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
         assert!(shown.is_empty(), "\n{}", shown.join("\n"));
     }

@@ -4,7 +4,7 @@
 //! [`Workspace`], which a test writes down in a few lines.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -72,12 +72,6 @@ pub(crate) struct Dependency {
     pub(crate) package: String,
     /// Whether only tests and benches use it.
     pub(crate) is_dev: bool,
-}
-
-/// The root of the workspace that this tool was built in.
-pub(crate) fn root() -> PathBuf {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    own.ancestors().nth(2).unwrap_or(own).to_owned()
 }
 
 impl Workspace {

@@ -7,8 +7,9 @@ use crate::DiagramFormat;
 use crate::dot::diagram_dot;
 use crate::face;
 use crate::labels::{LABEL_LINE, crosses};
-use crate::layout::{Rectangle, layout};
+use crate::layout::layout;
 use crate::mermaid::diagram_mermaid;
+use crate::picture::Rectangle;
 use crate::svg::diagram_svg;
 use crate::text::width;
 

@@ -10,19 +10,18 @@ use std::sync::{Arc, PoisonError};
 
 use headwater_draw::{Diagram, DiagramCounts, NodeKind, workflow_diagram};
 use headwater_enact::Enactment;
-use headwater_engine::data::RunData;
 use headwater_engine::deliver::{Delivered, OutputItem};
 use headwater_engine::failed::{FailedTask, named};
 use headwater_engine::progress::fate;
 use headwater_engine::progress::{Listener, Ran, address_of};
 use headwater_graph::text::cut;
 use headwater_graph::text::shell_quote;
-use headwater_graph::{Recipe, Scalar, TaskId, Value, Workflow};
+use headwater_graph::{Recipe, TaskId, Workflow};
 use headwater_remember::TaskState;
 use headwater_report::run::lanes::{self, Span};
 use headwater_report::run::{
-    RunBar, RunEnd, RunExecution, RunFailure, RunInput, RunOutput, RunOutputItem, RunParameter,
-    RunSummary, RunTaskRow, RunTimeline, RunTotals,
+    RunBar, RunEnd, RunExecution, RunFailure, RunOutput, RunOutputItem, RunSummary, RunTaskRow,
+    RunTimeline, RunTotals,
 };
 
 use crate::plan::Prepared;
@@ -34,84 +33,12 @@ pub(crate) const FAILURES: usize = 20;
 const SLOWEST: usize = 15;
 /// So many items of an output are listed.
 const OUTPUTS: usize = 50;
-/// So many items of an input are named.
-const INPUTS: usize = 5;
 /// Longer values are cut.
 const LONGEST: usize = 200;
 /// So many lines, and letters, of what a failed task said.
 const TAIL: (usize, usize) = (20, 4000);
 /// So many notes, and errors.
 const NOTES: usize = 100;
-
-/// What a run was given, as far as its report tells it.
-#[derive(Debug, Default)]
-pub(crate) struct Given {
-    pub(crate) inputs: Vec<RunInput>,
-    pub(crate) parameters: Vec<RunParameter>,
-}
-
-impl Given {
-    /// From the data that is bound to a workflow.
-    pub(crate) fn of(workflow: &Workflow, data: &RunData, settings: &[String]) -> Given {
-        let input = |name: &Arc<str>| {
-            let items = data
-                .data_set
-                .column(name)
-                .map_or(&[][..], |column| &column.items);
-            let shown = items.iter().take(INPUTS);
-            let called = |value: Option<&Value>| value.map_or("nothing".to_owned(), called);
-            RunInput {
-                name: name.to_string(),
-                items: items.len(),
-                shown: shown
-                    .map(|item| called(item.as_ref().map(|item| &item.value)))
-                    .collect(),
-            }
-        };
-        let is_set = |name: &str| {
-            let mut names = settings
-                .iter()
-                .filter_map(|setting| setting.split_once('='));
-            names.any(|(set, _)| set.trim() == name)
-        };
-        let parameter = |name: &Arc<str>, default: Option<&Scalar>| {
-            let from = if is_set(name) {
-                "--set"
-            } else if data.given.contains(name) {
-                "the data file"
-            } else {
-                "the workflow"
-            };
-            let value = data.parameters.get(name).or(default);
-            let value = value.map(ToString::to_string);
-            RunParameter {
-                name: name.to_string(),
-                value: cut(&value.unwrap_or_default(), LONGEST),
-                from: from.to_owned(),
-            }
-        };
-        Given {
-            inputs: workflow.inputs.iter().map(|one| input(&one.name)).collect(),
-            parameters: workflow
-                .parameters
-                .iter()
-                .map(|one| parameter(&one.name, one.default.as_ref()))
-                .collect(),
-        }
-    }
-}
-
-/// What people call a value.
-fn called(value: &Value) -> String {
-    let place = |path: Option<&Path>| path.map(|path| path.display().to_string());
-    let text = match value {
-        Value::File(file) => place(file.handle.path().map(|path| &**path)),
-        Value::Directory(directory) => place(directory.path.as_deref()),
-        Value::List(items) => Some(format!("a list of {}", items.len())),
-        other => other.as_scalar().map(|scalar| scalar.to_string()),
-    };
-    cut(&text.unwrap_or_default(), LONGEST)
-}
 
 /// The summary of a run that has ended.
 pub(crate) fn summary(

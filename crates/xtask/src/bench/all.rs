@@ -13,7 +13,6 @@ use crate::failure::Failure;
 use crate::figures::Figures;
 use crate::packages;
 use crate::process;
-use crate::workspace;
 
 /// What is typed in place of the name of a benchmark.
 pub(super) const NAME: &str = "all";
@@ -80,7 +79,7 @@ pub(super) fn run(benches: &[Bench], passed: &[&str]) -> Result<ExitCode, Failur
 fn measure(name: &str) -> Result<Value, String> {
     let output = Command::new(process::cargo())
         .args(line(name, &["--json"]))
-        .current_dir(workspace::root())
+        .current_dir(process::root())
         .stderr(Stdio::inherit())
         .output()
         .map_err(|error| error.to_string())?;
