@@ -14,6 +14,7 @@
 //! | `given` | reads files that people name, up to a limit |
 //! | `locate` | where the store is |
 //! | `limits`, `budget` | what a run may take; how a limit on memory is shared out |
+//! | `run` | [`Run`]: one run, begun, run in rounds, and ended on every path |
 //! | `places`, `temporary` | where the files of a run lie while it goes on |
 //! | `keep`, `fetch`, `stash`, `thrift`, `room` | give products to the store and take them back; which bytes are worth their place, and what makes room |
 //! | `lost` | products that are remembered, and whose bytes are gone |
@@ -24,7 +25,7 @@
 //! | `runs` | which run somebody means |
 //! | `identifier`, `lock`, `error` | names of runs, locks, and the one error that reaches the edge |
 //!
-//! Read `keep` first, then `deliver`.
+//! Read `run` first, then `keep` and `deliver`.
 //!
 //! **Invariant:** it knows nothing of reports and terminals.
 
@@ -51,6 +52,7 @@ pub mod places;
 pub mod progress;
 pub mod results_folder;
 pub mod room;
+pub mod run;
 pub mod runs;
 pub mod stash;
 pub mod temporary;
@@ -63,3 +65,4 @@ pub use error::Error;
 pub use limits::Limits;
 pub use locate::{StorePlace, open_store};
 pub use progress::Progress;
+pub use run::Run;

@@ -7,6 +7,7 @@ use std::fs;
 use std::sync::Arc;
 
 use headwater_enact::{Backoff, Capacity, Options};
+pub use headwater_execute::machine_cores;
 
 use crate::{Error, budget};
 
@@ -67,11 +68,6 @@ impl Limits {
 pub fn check_environment() -> Result<(), Error> {
     let checked = headwater_execute::check_protection();
     checked.map_err(|(message, hint)| Error::usage(message, Some(hint)))
-}
-
-/// The cores of this machine.
-pub fn machine_cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The memory of this machine in bytes.

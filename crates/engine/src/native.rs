@@ -49,19 +49,14 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::keep::StoreKeeper;
-use crate::places::Places;
 use crate::temporary::Temporary;
-use crate::{Error, budget};
+use crate::{Error, Run, budget};
 pub use headwater_enact::{Backoff, Capacity, Options, Parallelism};
-use headwater_enact::{Counts, Enactment};
-use headwater_execute::{
-    CommandSettings, Execution, Failure, Finished, Keeper, NothingKept, Observer, Pool, Stop,
-};
+use headwater_enact::{Counts, Enactment, NothingRemembered};
+use headwater_execute::{Execution, Failure, Finished, Observer, Stop, Threads};
 use headwater_graph::{Operation, Outputs, TaskGraph, TaskId};
 use headwater_remember::Store;
 
@@ -70,16 +65,6 @@ const MOST_WORKERS: usize = 4096;
 
 /// What is told of a task that ended well: its operation, and how long it took.
 pub type Heard<'a> = &'a (dyn Fn(&Arc<Operation>, Duration) + Send + Sync);
-
-/// What goes on around a run.
-pub struct Surroundings<'a> {
-    /// Whether it is to end early.
-    pub stop: &'a Stop,
-    /// Where the files of programs lie while it goes on; by default in a folder that goes with the run.
-    pub places: Option<&'a Places>,
-    /// Who hears of tasks that ended well.
-    pub heard: Heard<'a>,
-}
 
 /// Hears of failures; the last attempt of a task counts.
 struct Failures<'a> {
@@ -113,8 +98,8 @@ pub struct NativeRun {
     pub failures: Vec<(TaskId, Failure)>,
     /// The graph, and where each task stands.
     pub enactment: Enactment,
-    /// Where files among the outputs lie.
-    _files: Temporary,
+    /// Where files among the outputs lie, if nowhere else.
+    files: Option<Temporary>,
 }
 
 impl NativeRun {
@@ -154,27 +139,29 @@ pub fn run_graph_with(
     options: Options,
     store: Option<(Arc<Store>, &str)>,
 ) -> Result<NativeRun, Error> {
-    let around = Surroundings {
-        stop: &Stop::default(),
-        places: None,
-        heard: &|_, _| {},
-    };
-    run_graph_in(graph, wanted, options, store, &around)
+    let workers = usize::try_from(options.capacity.cores).unwrap_or(usize::MAX);
+    let name = store.as_ref().map_or("", |(_, name)| name).to_owned();
+    let threads = Threads::new(workers.min(MOST_WORKERS));
+    let mut run = Run::named(name, threads, &Stop::default());
+    if let Some((store, _)) = store {
+        run.keep_in(&store, None, options.capacity.memory);
+    }
+    let heard: Heard<'_> = &|_, _| {};
+    let mut ran = run_graph_in(&mut run, graph, wanted, options, heard)?;
+    ran.files = Some(run.take_scratch());
+    Ok(ran)
 }
 
-/// As [`run_graph_with`], in given surroundings.
+/// As [`run_graph_with`], as part of a run.
 pub fn run_graph_in(
+    run: &mut Run,
     graph: TaskGraph,
     wanted: &[TaskId],
     options: Options,
-    store: Option<(Arc<Store>, &str)>,
-    around: &Surroundings<'_>,
+    heard: Heard<'_>,
 ) -> Result<NativeRun, Error> {
     crate::limits::check_environment()?;
-    let remembers = store.is_some();
-    let workers = usize::try_from(options.capacity.cores)
-        .unwrap_or(usize::MAX)
-        .min(MOST_WORKERS);
+    let remembers = run.remembers();
     let memory = options.capacity.memory;
     budget::keep_to(memory);
     let mut options = Options {
@@ -186,54 +173,25 @@ pub fn run_graph_in(
         options.capacity.aside += budget::aside(memory);
     }
     let mut enactment = Enactment::of_graph(graph, options);
-    let scratch = Temporary(crate::temporary::fresh());
-    let nowhere = |name: &str| -> PathBuf { scratch.0.join(name) };
     let mut deliver = wanted.to_vec();
     deliver.sort_unstable();
     deliver.dedup();
-    let pool = Pool {
-        workers,
-        commands: match around.places {
-            Some(places) => places.commands(Arc::default()),
-            None => CommandSettings {
-                work: nowhere("work"),
-                staging: nowhere("staging"),
-                logs: nowhere("logs"),
-                logged: Arc::default(),
-                environment: headwater_execute::inherited_environment(),
-                temporary: nowhere("staging"),
-                watched: Arc::default(),
-                sheltered: vec![nowhere("staging")],
-            },
-        },
-        scratch: nowhere("spilled"),
-        stop: around.stop.clone(),
-        files: Some(Arc::new(headwater_execute::PlainFiles)),
-        deliver,
-    };
     let failures = Failures {
         seen: Mutex::default(),
-        heard: around.heard,
+        heard,
     };
-    let mut run = |keeper: &mut dyn Keeper| -> Result<_, Error> {
-        enactment
-            .open_graph(wanted, keeper)
-            .map_err(|error| Error::Open(vec![error]))?;
-        Ok(pool.run(&mut enactment, keeper, &failures, remembers)?)
+    let opened = match run.keeper() {
+        Some(keeper) => enactment.open_graph(wanted, keeper),
+        None => enactment.open_graph(wanted, &mut NothingRemembered),
     };
-    let outputs = match store {
-        None => run(&mut NothingKept)?,
-        Some((store, run_name)) => {
-            let room = budget::for_store(memory);
-            let mut keeper = StoreKeeper::within(store, run_name, None, room);
-            let outputs = run(&mut keeper);
-            // Whatever was finished becomes durable, however the run ended.
-            let closed = keeper.close().map_err(|error| Error::Pool(error.into()));
-            let outputs = outputs?;
-            closed?;
-            outputs
-        }
-    };
+    let ran = opened
+        .map_err(|error| Error::Open(vec![error]))
+        .and_then(|()| Ok(run.round(&mut enactment, &failures, &deliver)?));
+    // Whatever was finished becomes durable, however it ended.
+    let closed = run.close();
+    ran?;
+    closed?;
+    let outputs = run.made(&deliver);
     let failures = failures
         .seen
         .into_inner()
@@ -245,6 +203,6 @@ pub fn run_graph_in(
         outputs,
         failures,
         enactment,
-        _files: scratch,
+        files: None,
     })
 }

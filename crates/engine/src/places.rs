@@ -5,12 +5,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::path::{Path, PathBuf};
 
 use headwater_enact::Counts;
-use headwater_execute::{CommandSettings, Watched};
+use headwater_execute::Folders;
 use headwater_remember::{RunCounts, RunRecord, RunStatus, Store};
 
 use crate::temporary;
@@ -46,38 +44,44 @@ pub fn tidy_work(store: &Store) {
     }
 }
 
-/// Where the files of a run lie while it goes on: in the store, or elsewhere if that is read-only.
+/// Where the files of a run lie while it goes on.
 pub struct Places {
-    work: PathBuf,
-    staging: PathBuf,
-    logs: PathBuf,
-    logged: Arc<AtomicU64>,
-    objects: PathBuf,
+    folders: Folders,
+    /// What goes with the run.
     temporary: Option<PathBuf>,
 }
 
 impl Places {
-    /// Those of a run.
+    /// Those of a run that lives in a store; elsewhere if nothing may be written there.
     pub fn new(store: &Store, run: &str, read_only: bool) -> Places {
-        let objects = store.root().join("objects");
+        let sheltered = vec![store.root().join("objects")];
         if read_only {
             let folder = temporary::folder(run);
             let place = |name: &str| folder.join(name);
+            let (work, staging, logs) = (place("work"), place("staging"), place("logs"));
             return Places {
-                work: place("work"),
-                staging: place("staging"),
-                logs: place("logs"),
-                logged: Arc::default(),
-                objects,
+                folders: Folders::new(work, staging, logs, sheltered),
                 temporary: Some(folder),
             };
         }
+        let logs = store.run_folder(run).join("logs");
+        let mut folders = Folders::new(
+            store.work_folder(run),
+            store.staging_folder(run),
+            logs,
+            sheltered,
+        );
+        folders.logged = store.logged();
         Places {
-            work: store.work_folder(run),
-            staging: store.staging_folder(run),
-            logs: store.run_folder(run).join("logs"),
-            logged: store.logged(),
-            objects,
+            folders,
+            temporary: None,
+        }
+    }
+
+    /// Those of a run that lives in a folder of somebody else's.
+    pub fn apart(folder: &Path) -> Places {
+        Places {
+            folders: Folders::below(folder),
             temporary: None,
         }
     }
@@ -89,44 +93,28 @@ impl Places {
         }
     }
 
-    /// What programs are started with.
-    pub fn commands(&self, watched: Arc<Watched>) -> CommandSettings {
-        CommandSettings {
-            work: self.work.clone(),
-            staging: self.staging.join("files"),
-            logs: self.logs.clone(),
-            logged: Arc::clone(&self.logged),
-            environment: headwater_execute::inherited_environment(),
-            temporary: self.staging.clone(),
-            watched,
-            sheltered: vec![self.objects.clone(), self.staging.clone()],
-        }
-    }
-
-    /// Where outputs are written out to when memory is short.
-    pub fn spilled(&self) -> PathBuf {
-        self.staging.join("spilled")
+    /// Where tasks run, and what they make lies.
+    pub fn folders(&self) -> &Folders {
+        &self.folders
     }
 
     /// Copies of the files that programs use.
     pub fn uses(&self) -> PathBuf {
-        self.staging.join("uses")
+        self.folders.staging.join("uses")
     }
 }
 
 /// Writes down how a run ended, and removes what it needed while it went on.
-pub fn end_run(store: &Store, read_only: bool, run: &str, status: RunStatus, counts: Counts) {
-    if !read_only {
-        let counts = RunCounts {
-            tasks: counts.tasks as u64,
-            executed: counts.executed as u64,
-            reused: counts.reused() as u64,
-            failed: counts.failed as u64,
-        };
-        // The products are safe already; a list of runs that is out of date is shown as interrupted.
-        let _ = store.end_run(run, status, counts);
-        let _ = store.remove_staging(run);
-    }
+pub fn end_run(store: &Store, run: &str, status: RunStatus, counts: Counts) {
+    let counts = RunCounts {
+        tasks: counts.tasks as u64,
+        executed: counts.executed as u64,
+        reused: counts.reused() as u64,
+        failed: counts.failed as u64,
+    };
+    // The products are safe already; a list of runs that is out of date is shown as interrupted.
+    let _ = store.end_run(run, status, counts);
+    let _ = store.remove_staging(run);
 }
 
 /// What was found damaged, in words. Nothing else has to be done about it.

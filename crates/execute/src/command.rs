@@ -59,7 +59,7 @@ pub fn inherited_environment() -> Vec<(OsString, OsString)> {
 
 /// What programs get.
 #[derive(Debug, Clone)]
-pub struct CommandSettings {
+pub(crate) struct CommandSettings {
     /// Work folders are made below this one; it is made when the first one is.
     pub work: PathBuf,
     /// Collected files are moved here; same file system as the objects.

@@ -6,7 +6,10 @@
 //!
 //! | file | noun |
 //! | --- | --- |
-//! | `pool` | [`Pool`]: worker threads that ask the coordinator for work |
+//! | `executor` | [`Executor`], [`Threads`]: who runs tasks and has what they made |
+//! | `pool` | worker threads that ask the coordinator for work |
+//! | `ended` | [`Execution`], [`Failure`], [`Observer`]: how tasks end, and who hears of it |
+//! | `stop` | [`Stop`]: the wish to stop |
 //! | `keeper` | [`Keeper`], [`Fetch`]: what the pool asks of whoever keeps products |
 //! | `held` | the outputs that tasks in flight read: in memory or written out |
 //! | `native` | native operations: panics and time-outs stay their own |
@@ -24,7 +27,7 @@
 //! | `watch` | [`Watched`]: whether anybody has written to what tasks read |
 //! | `spawn` | [`spawn::Spawner`]: the small helper process that starts programs |
 //!
-//! Read `pool.rs` first.
+//! Read `executor.rs` first, then `pool.rs`.
 //!
 //! **Invariant:** decides nothing. What runs, when and in which order is up to `enact`; what is kept, and
 //! where, is up to the [`Keeper`].
@@ -32,6 +35,7 @@
 mod allowance;
 mod command;
 mod ended;
+mod executor;
 mod files;
 mod folder;
 mod give;
@@ -51,15 +55,16 @@ mod system;
 mod watch;
 
 pub use allowance::thread_allowance;
-pub use command::{CommandSettings, inherited_environment};
+pub use command::inherited_environment;
 pub use ended::{Execution, Failure, FailureKind, Finished, Observer, Usage};
+pub use executor::{Executor, Folders, Round, Threads, machine_cores};
 pub use files::PlainFiles;
 pub use folder::copy_value;
 pub use held::read_written_out;
 pub use keeper::{Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, NothingKept, Ports};
 pub use memory::give_back_large_blocks;
 pub use pattern::{PatternError, files_matching, is_pattern};
-pub use pool::{Pool, PoolError, Session};
+pub use pool::PoolError;
 pub use proof::Proven;
 pub use protect::check_protection;
 pub use stop::Stop;

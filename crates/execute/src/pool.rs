@@ -29,23 +29,21 @@ use crate::stop::Stop;
 use crate::watch::{Spoiled, Trouble};
 
 /// How the threads run.
-pub struct Pool {
+pub(crate) struct Pool {
     /// How many.
-    pub workers: usize,
+    pub(crate) workers: usize,
     /// What programs get.
-    pub commands: CommandSettings,
+    pub(crate) commands: CommandSettings,
     /// Where outputs are written out to when memory is short; made when it is needed.
-    pub scratch: PathBuf,
+    pub(crate) scratch: PathBuf,
     /// When to stop.
-    pub stop: Stop,
+    pub(crate) stop: Stop,
     /// Gets at files for native operations.
-    pub files: Option<Arc<dyn ReadFile>>,
-    /// Outputs of these tasks are given back at the end, in this order.
-    pub deliver: Vec<TaskId>,
+    pub(crate) files: Option<Arc<dyn ReadFile>>,
 }
 
-/// What stays in memory between two runs of one enactment: outputs that the coordinator believes are here.
-pub struct Session {
+/// What stays in memory between two rounds of one enactment: outputs that the coordinator believes are here.
+pub(crate) struct Session {
     held: Held,
     failed_folders: HashMap<TaskId, PathBuf>,
     /// How often tasks were put back because something they read was not what was made.
@@ -54,36 +52,34 @@ pub struct Session {
 }
 
 impl Session {
-    fn new(deliver: &[TaskId]) -> Session {
+    /// Nothing yet; times are counted from then, and outputs of tasks in `deliver` stay until they are taken.
+    pub(crate) fn new(began: Instant, deliver: &[TaskId]) -> Session {
         Session {
             held: Held::new(deliver),
             failed_folders: HashMap::new(),
             spoiled: HashMap::new(),
-            began: Instant::now(),
+            began,
         }
     }
 
-    /// Nothing yet; times are counted from then.
-    pub fn since(began: Instant) -> Session {
-        Session {
-            began,
-            ..Session::new(&[])
-        }
+    /// The outputs of a task, if they are in memory; they no longer are.
+    pub(crate) fn take(&mut self, task: TaskId) -> Option<Arc<Outputs>> {
+        self.held.remove(task)
     }
 
     /// An output of a task, if it is in memory.
-    pub fn output(&self, task: TaskId, port: u16) -> Option<Value> {
+    pub(crate) fn output(&self, task: TaskId, port: u16) -> Option<Value> {
         self.held.output(task, port)
     }
 
     /// The file in the `scratch` folder of the pool that has the outputs of a task, if they were written out because
     /// memory was short; see [`read_written_out`](crate::read_written_out).
-    pub fn written_out(task: TaskId, scratch: &Path) -> Option<PathBuf> {
+    pub(crate) fn written_out(task: TaskId, scratch: &Path) -> Option<PathBuf> {
         written_out(scratch, task)
     }
 
     /// Drops what nobody needs in memory any more.
-    pub fn tidy(&mut self, enactment: &mut Enactment) {
+    pub(crate) fn tidy(&mut self, enactment: &mut Enactment) {
         let mut released = Vec::new();
         enactment.take_released(&mut released);
         for task in released {
@@ -160,26 +156,10 @@ enum Ended {
 }
 
 impl Pool {
-    /// Runs until everything has ended; the enactment has been opened. Gives back the outputs of the tasks
-    /// in `deliver` that ran.
-    pub fn run(
-        &self,
-        enactment: &mut Enactment,
-        keeper: &mut dyn Keeper,
-        observer: &dyn Observer,
-        remembers: bool,
-    ) -> Result<Vec<(TaskId, Arc<Outputs>)>, PoolError> {
-        let mut session = Session::new(&self.deliver);
-        let ran = self.resume(&mut session, enactment, keeper, observer, remembers);
-        let _ = std::fs::remove_dir_all(&self.scratch);
-        ran?;
-        let outputs = |task: &TaskId| Some((*task, session.held.remove(*task)?));
-        Ok(self.deliver.iter().filter_map(outputs).collect())
-    }
-
-    /// As [`run`](Self::run), with what an earlier run of the same enactment left in memory; what this one leaves is in
-    /// the session afterwards. What it wrote out stays in `scratch`, for whoever ends the session to remove.
-    pub fn resume(
+    /// Runs until everything has ended; the enactment has been opened. What an earlier round of it has left in memory is
+    /// in the session, and what this one leaves is there afterwards. What it wrote out stays in `scratch`, for whoever
+    /// ends the session to remove.
+    pub(crate) fn run(
         &self,
         session: &mut Session,
         enactment: &mut Enactment,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use headwater_enact::{
     Capacity, Done, Enactment, NothingRemembered, Options, Start, State, World, simulate,
 };
-use headwater_execute::{CommandSettings, NothingKept, Observer, Pool, Stop};
+use headwater_execute::{Executor, Folders, Observer, PoolError, Round, Threads};
 use headwater_graph::{
     Context, NewTask, Operation, OperationError, Outputs, Scalar, ScalarType, Signature, Source,
     TaskGraph, TaskId, Type, Value,
@@ -116,25 +116,17 @@ impl Observer for Starts {
     }
 }
 
-fn pool(folder: &Path, workers: usize) -> Pool {
-    let place = |name: &str| folder.join(name);
-    Pool {
-        workers,
-        commands: CommandSettings {
-            work: place("work"),
-            staging: place("staging"),
-            logs: place("logs"),
-            logged: Arc::default(),
-            environment: Vec::new(),
-            temporary: place("staging"),
-            watched: Arc::default(),
-            sheltered: Vec::new(),
-        },
-        scratch: place("spilled"),
-        stop: Stop::default(),
-        files: None,
-        deliver: Vec::new(),
-    }
+fn run(
+    folder: &Path,
+    workers: usize,
+    enactment: &mut Enactment,
+    starts: &Starts,
+) -> Result<(), PoolError> {
+    let folders = Folders::below(folder);
+    let mut threads = Threads::new(workers);
+    let ran = threads.run(Round::new(enactment, starts, &folders));
+    threads.clear();
+    ran
 }
 
 fn states(enactment: &Enactment) -> Vec<State> {
@@ -173,7 +165,7 @@ fn invariant_6_worker_threads_start_what_the_simulator_starts() {
             let mut real = opened();
             let starts = Starts::default();
             let scratch = folder.path().join(format!("{seed}-{}", memory.is_some()));
-            let ran = pool(&scratch, 1).run(&mut real, &mut NothingKept, &starts, false);
+            let ran = run(&scratch, 1, &mut real, &starts);
             ran.expect("the run ends");
             assert_eq!(
                 starts.0.into_inner().unwrap(),
@@ -185,8 +177,7 @@ fn invariant_6_worker_threads_start_what_the_simulator_starts() {
 
             // With more workers the order is another, and what becomes of each task is not.
             let mut several = opened();
-            let ran =
-                pool(&scratch, 3).run(&mut several, &mut NothingKept, &Starts::default(), false);
+            let ran = run(&scratch, 3, &mut several, &Starts::default());
             ran.expect("the run ends");
             assert_eq!(
                 states(&several),

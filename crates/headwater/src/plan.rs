@@ -13,8 +13,7 @@ use headwater_engine::load::Loaded;
 use headwater_engine::lost::{
     read_products, recompute_lost, recompute_lost_inputs, wanted_products,
 };
-use headwater_engine::places::Places;
-use headwater_engine::{Error, StorePlace};
+use headwater_engine::{Error, Run, StorePlace};
 use headwater_execute::{Keeper, Watched};
 use headwater_graph::{Diagnostic, Recipe, Records, Registry, StoredOutput, decode};
 use headwater_remember::Store;
@@ -75,13 +74,13 @@ pub(crate) struct Prepared {
     pub(crate) watched: Arc<Watched>,
 }
 
-/// Plans the run of that name, or one that nobody means to start.
+/// Plans a run, or one that nobody means to start.
 pub(crate) fn prepare(
     request: &RunRequest,
     libraries: &Registry,
     place: &StorePlace,
     current: &Path,
-    run: Option<&str>,
+    run: Option<&mut Run>,
 ) -> Result<Prepared, Error> {
     // Mistakes in the files are told before a store is made.
     let mut parsed = headwater_engine::load::parse(&request.flow, libraries)?;
@@ -96,7 +95,11 @@ pub(crate) fn prepare(
     )?;
     parsed.forget_unread(data.table_inputs());
     let store = headwater_engine::open_store(place, current)?;
-    let copies = run.map(|run| Places::new(&store, run, place.read_only).uses());
+    let is_run = run.is_some();
+    let copies = run.map(|run| {
+        run.live_in(&store, place.read_only);
+        run.uses()
+    });
     let loaded = parsed.with_versions(libraries, &store, copies.as_deref())?;
     let data = data.identify(&store, machine_cores())?;
     let mut watched = Watched::default();
@@ -105,7 +108,7 @@ pub(crate) fn prepare(
         .columns
         .iter()
         .flat_map(|column| &column.items);
-    for item in items.flatten().filter(|_| run.is_some()) {
+    for item in items.flatten().filter(|_| is_run) {
         watched.add(&item.value);
     }
     let cores = request.limits.cores_here();

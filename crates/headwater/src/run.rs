@@ -6,23 +6,22 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use headwater_enact::{Counts, Enactment};
 use headwater_engine::deliver::{DeliveredAll, deliver, link_last, table, values};
 use headwater_engine::failed::FailedTask;
 use headwater_engine::fetch::StoreFetcher;
-use headwater_engine::keep::StoreKeeper;
 use headwater_engine::limits::check_environment;
 use headwater_engine::lost::{recompute_lost, recompute_lost_inputs};
-use headwater_engine::places::{Places, end_run, tidy_work, told_damage};
-use headwater_engine::progress::{Clock, Listener, RunFacts, TraceRow, address_of, fate};
+use headwater_engine::places::told_damage;
+use headwater_engine::progress::{Listener, TraceRow, address_of, fate};
 use headwater_engine::results_folder::ResultsFolder;
+use headwater_engine::run::About;
 use headwater_engine::trace::Trace;
-use headwater_engine::{Error, Progress, budget, diagram, notes};
-use headwater_execute::{Pool, PoolError, Stop};
+use headwater_engine::{Error, Progress, Run, budget, diagram, notes};
+use headwater_execute::{Stop, Threads};
 use headwater_graph::{Index, Registry, TaskId};
-use headwater_remember::{RunRecord, RunStatus, RunTask, Store};
+use headwater_remember::RunTask;
 use headwater_report::page;
 use headwater_report::run::run_report_html;
 
@@ -80,128 +79,210 @@ pub fn run(
     progress: &Progress,
     stop: &Stop,
 ) -> Result<RunReport, Error> {
-    let began = Instant::now();
     check_environment()?;
-    let run = headwater_engine::identifier::new_run();
-    let mut prepared = prepare(request, libraries, &request.store, current, Some(&run))?;
-    let store = Arc::clone(&prepared.store);
-    if !request.store.read_only {
-        tidy_work(&store);
-    }
+    let mut run = Run::new(Threads::new(request.limits.cores_here()), stop);
+    let mut prepared = prepare(request, libraries, &request.store, current, Some(&mut run))?;
     // Held until everything is written.
     let results = ResultsFolder::take_empty(&match &request.outputs {
         Some(folder) => current.join(folder),
-        None => current.join("outputs").join(&run),
+        None => current.join("outputs").join(run.name()),
     })?;
-    let folder = results.path().to_owned();
-    budget::keep_to(request.limits.memory);
-    let room = budget::for_store(request.limits.memory);
-    let mut keeper = StoreKeeper::within(Arc::clone(&store), &run, request.limits.disk, room);
-    // Everything that can be wrong with the data is found here, before anything is written.
-    let opened = prepared
-        .enactment
-        .open(&mut keeper)
-        .map_err(|error| prepared.loaded.mistakes(&[error]));
-    let opened = opened.and_then(|()| {
-        recompute_lost(&mut prepared.enactment, &mut keeper)?;
-        // Under a limit on disk what will be needed is said to be in use before room is made.
-        while request.limits.disk.is_some()
-            && recompute_lost_inputs(&mut prepared.enactment, &mut keeper)?
-        {}
-        Ok(())
-    });
-    if let Err(error) = opened {
-        let _ = keeper.close();
-        return Err(error);
-    }
-    let read_only = request.store.read_only;
-    let record = RunRecord {
-        id: run.clone(),
-        workflow: prepared.loaded.workflow.name.to_string(),
-        file: std::path::absolute(&request.flow).unwrap_or_else(|_| request.flow.clone()),
-        started: headwater_engine::identifier::now(),
-        tasks: prepared.enactment.counts().tasks as u64,
-        outputs: folder.clone(),
-        command: request.command.clone(),
-        ..RunRecord::default()
+    let job = Job {
+        request,
+        progress,
+        results: &results,
     };
-    let facts = RunFacts {
-        run: run.clone(),
-        workflow: record.workflow.clone(),
-        study: None,
-        started: record.started,
-        cores: prepared.cores,
-        folder: folder.clone(),
-    };
-    progress.about(facts, Clock::start(began, store.written()));
-    if !read_only {
-        store.begin_run(&record)?;
-        let _ = store.note_versions(&prepared.loaded.versions);
-        note(&store, &run, &prepared, current);
-    }
-    let places = Places::new(&store, &run, read_only);
-    if let Err(error) = prepared.loaded.copy_used(&store) {
-        let _ = keeper.close();
-        let counts = prepared.enactment.counts();
-        end_run(&store, read_only, &run, RunStatus::Failed, counts);
-        places.forget(true);
-        return Err(error);
-    }
-    let fetcher = keeper.resting_fetcher();
-    let inputs = results.write("inputs.yaml", prepared.saved.as_bytes());
-    let executed = inputs.and_then(|_| {
-        let (prepared, keeper) = (&mut prepared, &mut keeper);
-        execute(prepared, keeper, progress, stop, &places, &results)
-    });
-    let kept = keeper.close();
-    let kept = kept.map_err(|error| Error::Pool(PoolError::Keeper(error)));
-    let ended = executed.and_then(|(listener, trouble)| {
-        if !read_only {
-            note(&store, &run, &prepared, current);
+    let done = job.run(&mut prepared, &mut run);
+    match &done {
+        Ok(report) => {
+            run.end(report.status(), report.counts, report.failures.is_empty());
+            // What was stopped may go on in the same folder.
+            if !report.stopped {
+                results.finish();
+            }
         }
-        let mut report = finish(
-            &mut prepared,
-            request,
-            &listener,
-            &fetcher,
-            &run,
-            &results,
-            stop,
-        )?;
+        Err(error) => run.fail(error),
+    }
+    done
+}
+
+/// What is asked of a run.
+struct Job<'a> {
+    request: &'a RunRequest,
+    progress: &'a Progress,
+    results: &'a ResultsFolder,
+}
+
+impl Job<'_> {
+    /// Everything between the plan and the end.
+    fn run(&self, prepared: &mut Prepared, run: &mut Run) -> Result<RunReport, Error> {
+        let fetcher = self.open(prepared, run)?;
+        let file = &self.request.flow;
+        let about = About {
+            workflow: prepared.loaded.workflow.name.to_string(),
+            study: None,
+            file: std::path::absolute(file).unwrap_or_else(|_| file.clone()),
+            tasks: prepared.enactment.counts().tasks,
+            outputs: self.results.path().to_owned(),
+            command: self.request.command.clone(),
+        };
+        let (facts, clock) = run.begin(about)?;
+        let started = facts.started;
+        self.progress.about(facts, clock);
+        if let Some(store) = run.writable_store() {
+            let _ = store.note_versions(&prepared.loaded.versions);
+        }
+        note(prepared, run);
+        prepared.loaded.copy_used(&prepared.store)?;
+        (self.results).write("inputs.yaml", prepared.saved.as_bytes())?;
+        let (listener, trouble) = self.execute(prepared, run)?;
+        let kept = run.close();
+        note(prepared, run);
+        let mut report = self.finish(prepared, run, &listener, &fetcher)?;
         let trouble = trouble.or(kept.err());
         report.errors.extend(trouble.map(|error| error.to_string()));
-        Ok((report, listener))
-    });
-    let (mut report, listener) = ended.inspect_err(|_| {
-        let counts = prepared.enactment.counts();
-        end_run(&store, read_only, &run, RunStatus::Failed, counts);
-    })?;
-    report.seconds = began.elapsed().as_secs_f64();
-    let summary = run_page::summary(&prepared, request, &report, &listener, record.started);
-    if !read_only {
-        let kept = run_page::remember(&summary, &store, &run);
-        report
-            .notes
-            .extend(kept.err().map(|error| error.to_string()));
+        report.seconds = run.began().elapsed().as_secs_f64();
+        self.write_page(prepared, run, &mut report, &listener, started);
+        Ok(report)
     }
-    // A run does not fail for want of its report.
-    let page = run_report_html(&summary);
-    match results.write(page::REPORT, page.as_bytes()) {
-        Ok(path) => report.report = Some(path),
-        Err(error) => report.notes.push(format!("there is no report: {error}")),
+
+    /// Everything that can be wrong with the data is found here, before anything is written.
+    fn open(&self, prepared: &mut Prepared, run: &mut Run) -> Result<StoreFetcher, Error> {
+        let limits = &self.request.limits;
+        let keeper = run.keep_in(&prepared.store, limits.disk, limits.memory);
+        let opened = prepared.enactment.open(keeper);
+        opened.map_err(|error| prepared.loaded.mistakes(&[error]))?;
+        recompute_lost(&mut prepared.enactment, keeper)?;
+        // Under a limit on disk what will be needed is said to be in use before room is made.
+        while limits.disk.is_some() && recompute_lost_inputs(&mut prepared.enactment, keeper)? {}
+        Ok(keeper.resting_fetcher())
     }
-    let status = report.status();
-    end_run(&store, read_only, &report.run, status, report.counts);
-    places.forget(report.failures.is_empty());
-    // What was stopped may go on in the same folder.
-    if !report.stopped {
-        results.finish();
+
+    /// Runs everything that has to run. What ended it early, if anything did, comes with what was heard until
+    /// then: whatever was finished is still delivered.
+    fn execute(
+        &self,
+        prepared: &mut Prepared,
+        run: &mut Run,
+    ) -> Result<(Listener, Option<Error>), Error> {
+        let stages = prepared.loaded.workflow.stages.iter();
+        let listener = Listener {
+            progress: self.progress.clone(),
+            stages: stages.map(|stage| Arc::clone(&stage.name)).collect(),
+            trace: Mutex::new(Some(Trace::create(self.results)?)),
+            failures: Mutex::new(Vec::new()),
+            tasks: Mutex::new(Vec::new()),
+        };
+        (self.progress).begin(&listener.stages, &prepared.enactment);
+        run.watch(Arc::clone(&prepared.watched));
+        // Outputs that only a later round asked for may turn out to be gone from the store.
+        let trouble = run.make(&mut prepared.enactment, &listener)?;
+        run.made(&[]);
+        self.progress.finish();
+        Ok((listener, trouble.map(Error::Pool)))
     }
-    Ok(report)
+
+    /// A run does not fail for want of its report.
+    fn write_page(
+        &self,
+        prepared: &Prepared,
+        run: &Run,
+        report: &mut RunReport,
+        listener: &Listener,
+        started: i64,
+    ) {
+        let summary = run_page::summary(prepared, self.request, report, listener, started);
+        if let Some(store) = run.writable_store() {
+            let kept = run_page::remember(&summary, store, run.name());
+            report
+                .notes
+                .extend(kept.err().map(|error| error.to_string()));
+        }
+        let page = run_report_html(&summary);
+        match self.results.write(page::REPORT, page.as_bytes()) {
+            Ok(path) => report.report = Some(path),
+            Err(error) => report.notes.push(format!("there is no report: {error}")),
+        }
+    }
+
+    /// Writes what came out, and says what became of everything.
+    fn finish(
+        &self,
+        prepared: &mut Prepared,
+        run: &Run,
+        listener: &Listener,
+        fetcher: &StoreFetcher,
+    ) -> Result<RunReport, Error> {
+        let Job {
+            request, results, ..
+        } = *self;
+        let folder = results.path().to_owned();
+        let failures = failures(prepared, listener);
+        let DeliveredAll {
+            outputs,
+            missing,
+            notes,
+        } = deliver(
+            &prepared.enactment,
+            &prepared.loaded,
+            &prepared.current,
+            fetcher,
+            results,
+        )?;
+        results.write("outputs.csv", table(&outputs, &folder).as_bytes())?;
+        if !failures.is_empty() {
+            let all: Vec<String> = failures.iter().map(FailedTask::description).collect();
+            let all = all.join("\n\n") + "\n";
+            results.write("failures.txt", all.as_bytes())?;
+        }
+        if request.outputs.is_none() {
+            link_last(&folder);
+        }
+        let mut damage = prepared.store.take_damage();
+        damage.sort();
+        damage.dedup();
+        let recorded = record_tasks(prepared, listener, run);
+        let enactment = &mut prepared.enactment;
+        let mut errors: Vec<String> = enactment.errors().iter().map(ToString::to_string).collect();
+        errors.extend(missing);
+        errors.extend(recorded.err().map(|error| error.to_string()));
+        let mut counts = enactment.counts();
+        let left = left(&counts);
+        // A helper that failed, such as the reading of an image, is not counted among the tasks, but it failed.
+        counts.failed = counts.failed.max(failures.len());
+        Ok(RunReport {
+            run: run.name().to_owned(),
+            workflow: Arc::clone(&prepared.loaded.workflow.name),
+            counts,
+            left,
+            seconds: 0.0,
+            outputs,
+            failures,
+            errors,
+            notes: told_damage(damage)
+                .chain(fetcher.take_notes())
+                .chain(enactment.take_notes())
+                .chain(budget::told(
+                    enactment.coordinator(),
+                    request.limits.memory,
+                    "--memory",
+                ))
+                .chain(notes)
+                .collect(),
+            diagnostics: std::mem::take(&mut prepared.diagnostics),
+            folder,
+            // A wish to stop that came when everything was there has stopped nothing.
+            stopped: run.is_stopping() && left > 0,
+            report: None,
+        })
+    }
 }
 
 /// Notes are for explanations; a run does not fail for want of one.
-fn note(store: &Store, run: &str, prepared: &Prepared, current: &Path) {
+fn note(prepared: &Prepared, run: &Run) {
+    let Some(store) = run.writable_store() else {
+        return;
+    };
     let enactment = &prepared.enactment;
     let address = |task| address_of(enactment, task);
     let round = notes::Round {
@@ -209,7 +290,12 @@ fn note(store: &Store, run: &str, prepared: &Prepared, current: &Path) {
         address: &address,
         others: &|visit| enactment.for_each_other_address(visit),
     };
-    let _ = notes::write(store, run, &[notes::Part::Whole(round)], current);
+    let _ = notes::write(
+        store,
+        run.name(),
+        &[notes::Part::Whole(round)],
+        &prepared.current,
+    );
     let definition = |task| {
         let (stage, name) = enactment.definition(task)?;
         Some((stage, &**name))
@@ -219,114 +305,14 @@ fn note(store: &Store, run: &str, prepared: &Prepared, current: &Path) {
         definition: &definition,
         address: &address,
     };
-    let _ = diagram::note(store, run, &prepared.loaded.workflow, &[], &[part], &[]);
-}
-
-/// Runs everything that has to run. What ended it early, if anything did, comes with what was heard until
-/// then: whatever was finished is still delivered.
-fn execute(
-    prepared: &mut Prepared,
-    keeper: &mut StoreKeeper,
-    progress: &Progress,
-    stop: &Stop,
-    places: &Places,
-    results: &ResultsFolder,
-) -> Result<(Listener, Option<Error>), Error> {
-    let trace = Trace::create(results)?;
-    let stages = prepared.loaded.workflow.stages.iter();
-    let listener = Listener {
-        progress: progress.clone(),
-        stages: stages.map(|stage| Arc::clone(&stage.name)).collect(),
-        trace: Mutex::new(Some(trace)),
-        failures: Mutex::new(Vec::new()),
-        tasks: Mutex::new(Vec::new()),
-    };
-    progress.begin(&listener.stages, &prepared.enactment);
-    let pool = Pool {
-        workers: prepared.cores,
-        commands: places.commands(Arc::clone(&prepared.watched)),
-        scratch: places.spilled(),
-        stop: stop.clone(),
-        files: Some(Arc::new(keeper.resting_fetcher())),
-        deliver: Vec::new(),
-    };
-    let mut ran = pool.run(&mut prepared.enactment, keeper, &listener, true);
-    // Outputs that only a later round asked for may turn out to be gone from the store.
-    while ran.is_ok() && !stop.is_stopping() && recompute_lost(&mut prepared.enactment, keeper)? {
-        ran = pool.run(&mut prepared.enactment, keeper, &listener, true);
-    }
-    progress.finish();
-    Ok((listener, ran.err().map(Error::Pool)))
-}
-
-fn finish(
-    prepared: &mut Prepared,
-    request: &RunRequest,
-    listener: &Listener,
-    fetcher: &StoreFetcher,
-    run: &str,
-    results: &ResultsFolder,
-    stop: &Stop,
-) -> Result<RunReport, Error> {
-    let folder = results.path().to_owned();
-    let failures = failures(prepared, listener);
-    let DeliveredAll {
-        outputs,
-        missing,
-        notes,
-    } = deliver(
-        &prepared.enactment,
-        &prepared.loaded,
-        &prepared.current,
-        fetcher,
-        results,
-    )?;
-    results.write("outputs.csv", table(&outputs, &folder).as_bytes())?;
-    if !failures.is_empty() {
-        let all: Vec<String> = failures.iter().map(FailedTask::description).collect();
-        let all = all.join("\n\n") + "\n";
-        results.write("failures.txt", all.as_bytes())?;
-    }
-    if request.outputs.is_none() {
-        link_last(&folder);
-    }
-    let mut damage = prepared.store.take_damage();
-    damage.sort();
-    damage.dedup();
-    let recorded = record_tasks(prepared, listener, run, request.store.read_only);
-    let enactment = &mut prepared.enactment;
-    let mut errors: Vec<String> = enactment.errors().iter().map(ToString::to_string).collect();
-    errors.extend(missing);
-    errors.extend(recorded.err().map(|error| error.to_string()));
-    let mut counts = enactment.counts();
-    let left = left(&counts);
-    // A helper that failed, such as the reading of an image, is not counted among the tasks, but it failed.
-    counts.failed = counts.failed.max(failures.len());
-    Ok(RunReport {
-        run: run.to_owned(),
-        workflow: Arc::clone(&prepared.loaded.workflow.name),
-        counts,
-        left,
-        seconds: 0.0,
-        outputs,
-        failures,
-        errors,
-        notes: told_damage(damage)
-            .chain(fetcher.take_notes())
-            .chain(enactment.take_notes())
-            .chain(budget::told(
-                enactment.coordinator(),
-                request.limits.memory,
-                "--memory",
-            ))
-            .chain(notes)
-            .collect(),
-        diagnostics: std::mem::take(&mut prepared.diagnostics),
-        folder,
-        // A wish to stop that came when everything was there has stopped nothing.
-        stopped: stop.is_stopping() && left > 0,
-        report: None,
-    })
+    let _ = diagram::note(
+        store,
+        run.name(),
+        &prepared.loaded.workflow,
+        &[],
+        &[part],
+        &[],
+    );
 }
 
 /// How many tasks were not come to.
@@ -378,12 +364,7 @@ fn origin(enactment: &Enactment, task: TaskId) -> Vec<(Arc<str>, Index)> {
 }
 
 /// Says in the trace and in the store what became of every task.
-fn record_tasks(
-    prepared: &Prepared,
-    listener: &Listener,
-    run: &str,
-    read_only: bool,
-) -> Result<(), Error> {
+fn record_tasks(prepared: &Prepared, listener: &Listener, run: &Run) -> Result<(), Error> {
     let enactment = &prepared.enactment;
     let ran: BTreeMap<TaskId, (u64, u64)> = {
         let tasks = listener
@@ -439,8 +420,8 @@ fn record_tasks(
     if let Some(mut trace) = trace.take() {
         let _ = trace.flush();
     }
-    if !read_only {
-        prepared.store.put_run_tasks(run, &rows)?;
+    if let Some(store) = run.writable_store() {
+        store.put_run_tasks(run.name(), &rows)?;
     }
     Ok(())
 }

@@ -12,26 +12,23 @@ use std::time::Instant;
 use headwater_derive::{CallId, ItemId, Program};
 use headwater_enact::{Capacity, Enactment, NothingRemembered, Options, PlanError, State};
 use headwater_engine::fetch::{Presence, StoreFetcher};
-use headwater_engine::keep::StoreKeeper;
-use headwater_engine::places::{Places, told_damage};
+use headwater_engine::places::told_damage;
+use headwater_engine::run::About;
 use headwater_engine::temporary::Temporary;
-use headwater_engine::{Error, StorePlace, budget, open_store};
+use headwater_engine::{Error, Run, StorePlace, budget, open_store};
 use headwater_execute::{
-    Execution, Failure, Fetch, Finished, Keeper, Observer, PoolError, Ports, Stop, Watched,
-    read_written_out,
+    Execution, Failure, Fetch, Finished, Observer, Ports, Watched, read_written_out,
 };
 use headwater_graph::{
     DirectoryEntry, DirectoryValue, FileValue, Handle, Operation, Recipe, Source, TaskGraph,
     TaskId, Value,
 };
-use headwater_remember::Store;
+use headwater_remember::{RunStatus, Store};
 
 use super::SequenceError;
 use crate::error::{FailedCall, Unavailable};
-use crate::executor::{Executor, Folders, Round};
 use crate::options::SequenceOptions;
 use crate::pending::{Change, Pending};
-use crate::record::Recording;
 
 /// What is known of a task that ended.
 #[derive(Debug, Clone, Default)]
@@ -89,31 +86,18 @@ impl Observer for Heard {
 /// A product that cannot be had is made again so often at most in one round, and once more.
 const TURNS: usize = 3;
 
-/// An open store.
-struct Remembering {
-    store: Arc<Store>,
-    keeper: StoreKeeper,
-    recording: Recording,
-    places: Places,
-}
-
 /// A graph that grows, and everything that is needed to run it.
 pub(crate) struct Engine {
     pub(crate) enactment: Enactment,
-    executor: Box<dyn Executor>,
+    run: Run,
     place: Option<StorePlace>,
-    remembering: Option<Remembering>,
     /// What digests files where nothing is remembered.
     digests: Option<Arc<Store>>,
-    folders: Folders,
-    scratch: Temporary,
     heard: Heard,
-    stop: Stop,
     memory: Option<u64>,
     watched: Arc<Watched>,
     current: PathBuf,
     pub(crate) name: String,
-    pub(crate) began: Instant,
     /// By task: the first call that is it.
     first_calls: Vec<CallId>,
     pending: Pending,
@@ -130,8 +114,6 @@ pub(crate) struct Engine {
     taken: HashSet<Arc<str>>,
     /// Why it cannot go on, if it cannot.
     broken: Option<String>,
-    /// The name of the run.
-    run: String,
     /// How many values were copied to go with the report.
     saved: usize,
     /// What was found damaged in the store.
@@ -164,29 +146,18 @@ impl Engine {
             limits.capacity.aside += budget::aside(memory);
         }
         budget::keep_to(memory);
-        let run = headwater_engine::identifier::new_run();
-        let scratch = headwater_engine::temporary::fresh();
-        let within = |name: &str| scratch.join(name);
+        let mut run = Run::new(executor, &stop);
+        run.count_from_beginning();
         Engine {
             enactment: Enactment::of_graph(TaskGraph::new(), limits),
-            executor,
+            run,
             place: store,
-            remembering: None,
             digests: None,
-            folders: Folders {
-                work: within("work"),
-                staging: within("staging"),
-                logs: within("logs"),
-                sheltered: vec![within("staging")],
-            },
-            scratch: Temporary(scratch),
             heard: Heard::default(),
-            stop,
             memory,
             watched: Arc::default(),
             current: std::env::current_dir().unwrap_or_default(),
             name: name.unwrap_or_else(program_name),
-            began: Instant::now(),
             first_calls: Vec::new(),
             pending: Pending::default(),
             kept_for: Vec::new(),
@@ -196,7 +167,6 @@ impl Engine {
             labels: HashMap::new(),
             taken: HashSet::new(),
             broken: None,
-            run,
             saved: 0,
             damage: Vec::new(),
         }
@@ -204,7 +174,12 @@ impl Engine {
 
     /// The name of the run: no other has it.
     pub(crate) fn run_name(&self) -> &str {
-        &self.run
+        self.run.name()
+    }
+
+    /// When it began.
+    pub(crate) fn began(&self) -> Instant {
+        self.run.began()
     }
 
     /// What people call a call: the last part of the name of its operation (all of it, if another operation is called
@@ -238,48 +213,39 @@ impl Engine {
     }
 
     pub(crate) fn node(&self) -> Option<&str> {
-        self.executor.node()
+        self.run.executor().node()
     }
 
     /// The store in which products are remembered, opened if it is not yet, and the run begun.
-    fn remembering(&mut self) -> Result<Option<&mut Remembering>, Error> {
-        if self.remembering.is_none()
+    fn remembering(&mut self) -> Result<Option<Arc<Store>>, Error> {
+        if !self.run.remembers()
+            && !self.run.is_ended()
             && let Some(place) = &self.place
         {
             let store = open_store(place, &self.current)?;
-            let recording = Recording::begin(&store, &self.run, &self.name, place.read_only)?;
-            let places = Places::new(&store, recording.run(), place.read_only);
-            let commands = places.commands(Arc::default());
-            self.folders = Folders {
-                work: commands.work,
-                staging: commands.temporary,
-                logs: commands.logs,
-                sheltered: commands.sheltered,
-            };
-            let room = budget::for_store(self.memory);
-            let keeper = StoreKeeper::within(Arc::clone(&store), recording.run(), None, room);
-            self.remembering = Some(Remembering {
-                store,
-                keeper,
-                recording,
-                places,
-            });
+            self.run.live_in(&store, place.read_only);
+            self.run.begin(About {
+                workflow: self.name.clone(),
+                command: std::env::args().collect(),
+                ..About::default()
+            })?;
+            self.run.keep_in(&store, None, self.memory);
         }
-        Ok(self.remembering.as_mut())
+        Ok(self.run.store().cloned())
     }
 
     /// A store that digests files: the one in which products are remembered, or one that goes with the sequence.
     pub(crate) fn digests(&mut self) -> Result<Arc<Store>, Error> {
-        if let Some(remembering) = self.remembering()? {
-            return Ok(Arc::clone(&remembering.store));
+        if let Some(store) = self.remembering()? {
+            return Ok(store);
         }
         if self.digests.is_none() {
             let place = StorePlace {
-                url: Some(self.scratch.0.join("digests").display().to_string()),
+                url: Some(self.run.scratch().join("digests").display().to_string()),
                 read_only: false,
             };
-            std::fs::create_dir_all(&self.scratch.0)
-                .map_err(|source| Error::io("cannot make folder", &self.scratch.0, source))?;
+            std::fs::create_dir_all(self.run.scratch())
+                .map_err(|source| Error::io("cannot make folder", self.run.scratch(), source))?;
             self.digests = Some(open_store(&place, &self.current)?);
         }
         match &self.digests {
@@ -357,10 +323,8 @@ impl Engine {
         }
         wanted.sort_unstable();
         wanted.dedup();
-        let opened = match &mut self.remembering {
-            Some(remembering) => self
-                .enactment
-                .ask(&wanted, requested, &mut remembering.keeper),
+        let opened = match self.run.keeper() {
+            Some(keeper) => self.enactment.ask(&wanted, requested, keeper),
             None => self
                 .enactment
                 .ask(&wanted, requested, &mut NothingRemembered),
@@ -374,7 +338,7 @@ impl Engine {
             // What was made and cannot be had is made again: some was remembered and is gone, and some turned out to
             // be equal to something that is.
             let lost = self.lost(requested);
-            if turn > 0 && (lost.is_empty() || self.stop.is_stopping()) {
+            if turn > 0 && (lost.is_empty() || self.run.is_stopping()) {
                 break;
             }
             ran = self.make_again(&lost);
@@ -398,23 +362,8 @@ impl Engine {
 
     fn run(&mut self) -> Result<(), Error> {
         headwater_engine::limits::check_environment()?;
-        let files: Option<Arc<dyn headwater_graph::ReadFile>> = match &self.remembering {
-            Some(remembering) => Some(Arc::new(remembering.keeper.resting_fetcher())),
-            None => None,
-        };
-        let keeper = self.remembering.as_mut();
-        let keeper = keeper.map(|remembering| &mut remembering.keeper as &mut dyn Keeper);
-        self.executor.run(Round {
-            enactment: &mut self.enactment,
-            keeper,
-            observer: &self.heard,
-            stop: &self.stop,
-            folders: &self.folders,
-            files,
-            watched: Arc::clone(&self.watched),
-            began: self.began,
-        })?;
-        Ok(())
+        self.run.watch(Arc::clone(&self.watched));
+        Ok(self.run.round(&mut self.enactment, &self.heard, &[])?)
     }
 
     /// New tasks that are remembered need nothing; what others read is kept until they are planned.
@@ -467,7 +416,7 @@ impl Engine {
                 self.enactment.let_go(task);
             }
         }
-        self.executor.tidy(&mut self.enactment);
+        self.run.executor_mut().tidy(&mut self.enactment);
     }
 
     /// The tasks that have ended well, but whose outputs that are asked for are nowhere.
@@ -481,10 +430,8 @@ impl Engine {
                 asked.push((self.enactment.stored_as(task), Ports::These(vec![port])));
             }
         }
-        let present = match &self.remembering {
-            Some(remembering) if !tasks.is_empty() => {
-                remembering.keeper.eager_fetcher().present(&asked, true)
-            }
+        let present = match self.run.keeper() {
+            Some(keeper) if !tasks.is_empty() => keeper.eager_fetcher().present(&asked, true),
             _ => vec![Presence::Gone; tasks.len()],
         };
         let pure = |task: TaskId| self.enactment.graph().operation_at(task).signature.pure;
@@ -499,8 +446,8 @@ impl Engine {
     /// Has lost products made again.
     fn make_again(&mut self, lost: &[TaskId]) -> Result<(), Error> {
         for task in lost {
-            let told = match &mut self.remembering {
-                Some(remembering) => self.enactment.lost(*task, &mut remembering.keeper),
+            let told = match self.run.keeper() {
+                Some(keeper) => self.enactment.lost(*task, keeper),
                 None => self.enactment.lost(*task, &mut NothingRemembered),
             };
             told.map_err(|error| Error::Open(vec![error]))?;
@@ -596,7 +543,7 @@ impl Engine {
             });
         }
         let value = self.at_hand(task, port).or_else(|| {
-            let fetcher = self.remembering.as_ref()?.keeper.eager_fetcher();
+            let fetcher = self.run.keeper()?.eager_fetcher();
             let recipe = self.enactment.stored_as(task);
             let fetched = fetcher.fetch(&recipe, &Ports::These(vec![port]))?;
             fetched.outputs.into_iter().nth(usize::from(port))
@@ -615,8 +562,8 @@ impl Engine {
     /// An output that can be given as it is: files that are kept move on their way to the store, so those are asked for
     /// there.
     pub(crate) fn at_hand(&self, task: TaskId, port: u16) -> Option<Value> {
-        let here = self.executor.output(task, port).or_else(|| {
-            let outputs = read_written_out(&self.executor.written_out(task)?)?;
+        let here = self.run.executor().output(task, port).or_else(|| {
+            let outputs = read_written_out(&self.run.executor().written_out(task)?)?;
             outputs.into_iter().nth(usize::from(port))
         })?;
         (!self.moves(task, &here)).then_some(here)
@@ -624,10 +571,10 @@ impl Engine {
 
     /// Whether [`at_hand`](Self::at_hand) would give something.
     fn is_at_hand(&self, task: TaskId, port: u16) -> bool {
-        match self.executor.output(task, port) {
+        match self.run.executor().output(task, port) {
             Some(here) => !self.moves(task, &here),
             // What has files is never written out.
-            None => self.executor.written_out(task).is_some(),
+            None => self.run.executor().written_out(task).is_some(),
         }
     }
 
@@ -643,7 +590,7 @@ impl Engine {
             return Some(value);
         }
         self.saved += 1;
-        let folder = self.scratch.0.join("files");
+        let folder = self.run.scratch().join("files");
         std::fs::create_dir_all(&folder).ok()?;
         let to = folder.join(self.saved.to_string());
         headwater_execute::copy_value(&value, &to).ok()?;
@@ -681,9 +628,9 @@ impl Engine {
 
     /// The file with the outputs of a task, if they are not in memory because that was short.
     pub(crate) fn written_out(&self, task: TaskId, port: u16) -> Option<PathBuf> {
-        match self.executor.output(task, port) {
+        match self.run.executor().output(task, port) {
             Some(_) => None,
-            None => self.executor.written_out(task),
+            None => self.run.executor().written_out(task),
         }
     }
 
@@ -695,7 +642,7 @@ impl Engine {
 
     /// An output as it lies in memory, if it does.
     pub(crate) fn in_memory(&self, task: TaskId, port: u16) -> Option<Value> {
-        self.executor.output(task, port)
+        self.run.executor().output(task, port)
     }
 
     /// Whether products are remembered.
@@ -705,55 +652,50 @@ impl Engine {
 
     /// Whether somebody asked to stop.
     pub(crate) fn is_stopping(&self) -> bool {
-        self.stop.is_stopping()
+        self.run.is_stopping()
     }
 
-    /// Makes everything durable and ends the run. Gives back what files lie in, the run, and who brings products back.
+    /// Makes everything durable and ends the run. Gives back its name, and who brings products back.
     pub(crate) fn end(
         &mut self,
-        write: &dyn Fn(&Engine, &Recording, &Store),
+        write: &dyn Fn(&Engine, &Run),
     ) -> Result<(Option<String>, Option<StoreFetcher>), Error> {
-        let Some(remembering) = self.remembering.take() else {
+        let Some(store) = self.run.store().cloned() else {
             return Ok((None, None));
         };
-        let Remembering {
-            store,
-            keeper,
-            mut recording,
-            places,
-        } = remembering;
-        let fetcher = keeper.resting_fetcher();
-        let closed = keeper.close();
-        write(self, &recording, &store);
-        places.forget(self.failed.is_empty());
+        let fetcher = self.run.keeper().map(|keeper| keeper.resting_fetcher());
+        let closed = self.run.close();
+        write(self, &self.run);
         self.damage = told_damage(store.take_damage()).collect();
         self.damage.sort();
         self.damage.dedup();
-        let stopped = self.stop.is_stopping() || closed.is_err();
-        recording.end(&store, self.enactment.counts(), stopped);
-        closed.map_err(|error| Error::Pool(PoolError::Keeper(error)))?;
-        Ok((recording.listed(), Some(fetcher)))
+        self.conclude(self.run.is_stopping() || closed.is_err());
+        closed?;
+        Ok((self.run.listed().map(str::to_owned), fetcher))
+    }
+
+    /// Says how the run ended.
+    fn conclude(&mut self, stopped: bool) {
+        let counts = self.enactment.counts();
+        let status = match (stopped, counts.failed) {
+            (true, _) => RunStatus::Cancelled,
+            (false, 0) => RunStatus::Done,
+            (false, _) => RunStatus::Failed,
+        };
+        self.run.end(status, counts, self.failed.is_empty());
     }
 
     /// The folder of files that are not in a store, for whoever outlives the engine.
     pub(crate) fn take_scratch(&mut self) -> Temporary {
-        std::mem::replace(&mut self.scratch, Temporary(PathBuf::new()))
+        self.run.take_scratch()
     }
 }
 
 impl Drop for Engine {
     /// A sequence that is dropped before its end keeps what it has made.
     fn drop(&mut self) {
-        if let Some(remembering) = self.remembering.take() {
-            let Remembering {
-                store,
-                keeper,
-                mut recording,
-                places,
-            } = remembering;
-            let _ = keeper.close();
-            places.forget(self.failed.is_empty());
-            recording.end(&store, self.enactment.counts(), true);
+        if !self.run.is_ended() {
+            self.conclude(true);
         }
     }
 }

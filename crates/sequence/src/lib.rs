@@ -43,7 +43,6 @@
 //! | `argument` | [`Argument`]: what is bound to which port, of operations whose types are known only when they run |
 //! | `options` | [`SequenceOptions`]: where calls run and what is remembered |
 //! | `engine`, `pending` | one graph that grows, run round by round; which calls may still have to run |
-//! | `executor` | [`Executor`]: who runs tasks and has their outputs |
 //! | `drawing` | a sequence as a drawing |
 //! | `handle` | [`DataHandle`]: an item without its bytes |
 //! | `record` | what a sequence leaves in its store |
@@ -58,7 +57,6 @@ mod draft;
 mod drawing;
 mod engine;
 mod error;
-mod executor;
 mod handle;
 mod item;
 mod numbers;
@@ -80,12 +78,13 @@ pub use headwater_derive::{Access, CallError, CallId, Mode};
 use headwater_derive::{Binding as Bound, ItemId, Kind, Program};
 use headwater_draw::Diagram;
 use headwater_enact::State;
-use headwater_engine::Error;
-pub use headwater_execute::{Keeper, Observer, PoolError, Watched};
+use headwater_engine::{Error, Run};
+pub use headwater_execute::{
+    Executor, Folders, Keeper, Observer, PoolError, Round, Threads, Watched,
+};
 use headwater_graph::{
     External, FileValue, Handle, Identity, Operation, Scalar, Source, TaskId, Type, Value,
 };
-use headwater_remember::Store;
 
 pub use argument::Argument;
 pub use arguments::{Arguments, Pass, Plain};
@@ -94,7 +93,6 @@ pub use draft::{Draft, procedure};
 use drawing::Drawing;
 use engine::Engine;
 pub use error::{FailedCall, SequenceError, Unavailable};
-pub use executor::{Executor, Folders, Round, Threads};
 pub use handle::{DataHandle, Whereabouts};
 use item::Dropped;
 pub use item::{Item, Reference};
@@ -104,7 +102,6 @@ pub use procedure::{
     Binding, ByValue, In, InList, InOut, Out, Part, Procedure, ProcedureError, Slot,
 };
 pub use programs::{Programs, programs};
-use record::Recording;
 use report::Held;
 pub use report::{CallReport, CallState, DependenceCounts, SequenceReport, Traffic};
 pub use tuple::{Append, Data, Mismatch};
@@ -566,13 +563,13 @@ impl Sequence {
             held.insert(item, (name, found));
         }
         let (program, live) = (&self.program, &self.live);
-        let write = |engine: &Engine, recording: &Recording, store: &Store| {
+        let write = |engine: &Engine, run: &Run| {
             let drawing = Drawing {
                 program,
                 engine,
                 live: &|item| live[item.index()],
             };
-            recording.note(store, &drawing);
+            record::note(run, &drawing);
         };
         let (run, fetcher) = self.engine.end(&write)?;
         let calls = self.call_reports();
@@ -587,7 +584,7 @@ impl Sequence {
             unavailable,
             dependences: self.dependences(),
             traffic: self.traffic(),
-            elapsed: self.engine.began.elapsed(),
+            elapsed: self.engine.began().elapsed(),
             stopped: self.engine.is_stopping(),
             notes,
             held,

@@ -8,7 +8,7 @@ use headwater_derive::Mode;
 use headwater_engine::StorePlace;
 use headwater_execute::Stop;
 
-use crate::{Executor, Threads};
+use headwater_execute::{Executor, Threads};
 
 /// What a sequence is begun with.
 ///

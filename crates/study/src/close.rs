@@ -6,9 +6,8 @@
 use std::sync::Arc;
 
 use headwater_enact::{Blueprint, Requested};
-use headwater_engine::Error;
-use headwater_engine::keep::StoreKeeper;
 use headwater_engine::load::Loaded;
+use headwater_engine::{Error, Run};
 use headwater_graph::{Index, Outputs, Source, TaskGraph, TaskId};
 use headwater_merge::Compact;
 
@@ -25,7 +24,7 @@ pub(crate) struct Closer<'a> {
     pub(crate) loaded: &'a Loaded,
     pub(crate) ground: &'a Ground<'a>,
     pub(crate) book: &'a mut Book,
-    pub(crate) keeper: Option<&'a mut StoreKeeper>,
+    pub(crate) run: &'a mut Run,
 }
 
 impl Closer<'_> {
@@ -67,12 +66,10 @@ impl Closer<'_> {
             requested.source.for_each_task(&mut |task| tasks.push(task));
         }
         let names = Names::new(workflow, &blueprint.stages, &instances);
-        let ended = self
-            .ground
-            .run(assembled, names, &[], self.keeper.as_deref_mut())?;
+        let ended = self.ground.run(assembled, names, &[], self.run)?;
         self.book.round(&ended, Part::Aside);
         self.ground.settle(self.book);
-        if let Some(keeper) = self.keeper.as_deref_mut() {
+        if let Some(keeper) = self.run.keeper() {
             // What lists are is read from records.
             let _ = keeper.eager_fetcher().flush();
         }

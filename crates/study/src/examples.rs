@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_enact::{DataSet, Requested};
-use headwater_engine::Error;
 use headwater_engine::deliver::Deliverer;
-use headwater_engine::keep::StoreKeeper;
+use headwater_engine::{Error, Run};
 use headwater_graph::{Array, ElementType, Image, Index, OutputBinding, Scalar, Type, Value};
 use headwater_merge::Compact;
 use headwater_report::study::{ExampleImage, PhaseSummary, StudyExample};
@@ -88,11 +87,11 @@ pub(crate) fn examples(
     phases: &[EndedPhase],
     images: &[OutputBinding],
     book: &mut Book,
-    mut keeper: Option<&mut StoreKeeper>,
+    run: &mut Run,
 ) -> Result<Examples, Error> {
     let summaries: Vec<&PhaseSummary> = phases.iter().map(|phase| &phase.summary).collect();
     let chosen = choose(&summaries);
-    if images.is_empty() || chosen.is_empty() || keeper.is_none() {
+    if images.is_empty() || chosen.is_empty() || !run.remembers() {
         return Ok(Examples::default());
     }
     let objective = &site.study.resolved.objective;
@@ -102,7 +101,7 @@ pub(crate) fn examples(
         loaded: site.loaded,
         ground: site.ground,
         book,
-        keeper: keeper.as_deref_mut(),
+        run,
     };
     let (study, loaded, baseline) = (site.study, site.loaded, site.baseline);
     let open = open_for(
@@ -180,7 +179,7 @@ pub(crate) fn examples(
         });
     }
     let names = Names::new(workflow, open.stages(), &instances);
-    let ended = site.ground.run(assembled, names, &[], keeper)?;
+    let ended = site.ground.run(assembled, names, &[], run)?;
     book.round(&ended, Part::Aside);
     site.ground.settle(book);
     if let Some(error) = ended.trouble {

@@ -146,10 +146,9 @@ impl Study {
         bound: BoundData,
         libraries: &Registry,
         store: &Store,
-        run: Option<&str>,
+        copies: Option<&Path>,
     ) -> Result<StudyData, Error> {
-        let copies = run.map(|run| headwater_engine::places::Places::new(store, run, false).uses());
-        let loaded = parsed.with_versions(libraries, store, copies.as_deref())?;
+        let loaded = parsed.with_versions(libraries, store, copies)?;
         let data = bound.identify(store, headwater_engine::limits::machine_cores())?;
         let mut baseline = data.parameters;
         for (place, studied) in self.resolved.studied.iter().enumerate() {

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use headwater_engine::Error;
 use headwater_engine::keep::StoreKeeper;
 use headwater_engine::load::Loaded;
+use headwater_engine::{Error, Run};
 use headwater_flow::{Domain, Method, StudiedParameter};
 use headwater_graph::Scalar;
 use headwater_merge::{
@@ -344,7 +344,7 @@ impl Site<'_> {
         &self,
         phase: &Phase,
         book: &mut Book,
-        mut keeper: Option<&mut StoreKeeper>,
+        run: &mut Run,
     ) -> Result<EndedPhase, Error> {
         let items = self.open.items.len();
         let groups = phase.design.groups();
@@ -402,7 +402,7 @@ impl Site<'_> {
                 &round.varied,
                 round.first_set,
             );
-            let known = keeper.as_deref();
+            let known = run.keeper();
             let known = known.and_then(|keeper| self.recall(&key, &instances, &round, keeper));
             is_recalled.push(known.is_some());
             let stopped = match known {
@@ -413,21 +413,20 @@ impl Site<'_> {
                     self.tell_recalled(&known, &instances, book);
                     known.read_off(&mut values);
                     recalled.push(known);
-                    self.ground.stop.is_stopping()
+                    run.is_stopping()
                 }
                 None => {
-                    let ran =
-                        self.run_round(phase, instances, &round, book, keeper.as_deref_mut())?;
-                    let (ended, cells, foreseen) = ran;
+                    let (ended, cells, foreseen) =
+                        self.run_round(phase, instances, &round, book, run)?;
                     self.read_off(&ended, &cells, phase, &mut values, &mut failed);
-                    if keeper.is_some() {
+                    if run.remembers() {
                         self.note(&key, &ended, &cells, (first, &values), book);
                     }
                     if round.is_first {
                         forecast = foreseen;
                         blank = doubt::blank(self.open, &ended, self.ground.registry);
                     }
-                    let stopped = self.ground.is_over(&ended);
+                    let stopped = self.ground.is_over(&ended, run);
                     rounds.push(ended);
                     stopped
                 }
@@ -513,14 +512,14 @@ impl Site<'_> {
         instances: Instances,
         round: &Round,
         book: &mut Book,
-        mut keeper: Option<&mut StoreKeeper>,
+        run: &mut Run,
     ) -> Result<(Ended, Vec<Cell>, Option<ForecastFacts>), Error> {
         let shared = Shared::new(instances, self.open);
         let costing = Costing::new(&shared.operations, self.ground.store)?;
         let cut = self.division.cut(&shared, &costing)?;
         let mut assembled = self.assemble(&shared, round.first_set, &cut)?;
-        let is_foreseen = round.is_first && keeper.is_some();
-        let mut forecast = match keeper.as_deref_mut().filter(|_| round.is_first) {
+        let is_foreseen = round.is_first && run.remembers();
+        let mut forecast = match run.keeper().filter(|_| round.is_first) {
             None => None,
             Some(_) if !round.is_whole => self.foresee(phase, &costing)?,
             Some(keeper) => self.forecast(&shared, &costing, || {
@@ -534,7 +533,7 @@ impl Site<'_> {
         }
         let names = Names::new(&self.loaded.workflow, self.open.stages(), &shared.instances);
         drop(shared);
-        let ended = self.ground.run(assembled, names, &cells, keeper)?;
+        let ended = self.ground.run(assembled, names, &cells, run)?;
         book.round(&ended, Part::Sets);
         self.ground.settle(book);
         if is_foreseen && forecast.is_none() && round.is_whole {

@@ -226,7 +226,7 @@ impl Site<'_> {
         }
         if let Some(round) = self.noted(ended, cells, first, book) {
             // What is not noted is put together again.
-            let _ = noted::write(self.ground.store, self.ground.run, key, &round);
+            let _ = noted::write(self.ground.store, self.ground.name, key, &round);
         }
     }
 

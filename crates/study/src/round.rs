@@ -8,20 +8,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use headwater_enact::{Enactment, Options, Requested, Start, State};
-use headwater_engine::Error;
+use headwater_enact::{Enactment, NothingRemembered, Options, Requested, Start, State};
 use headwater_engine::deliver::Deliverer;
 use headwater_engine::fetch::StoreFetcher;
-use headwater_engine::keep::StoreKeeper;
 use headwater_engine::lock::locked;
-use headwater_engine::lost::{Found, find_wanted, recompute_lost, recompute_lost_inputs};
-use headwater_engine::places::Places;
+use headwater_engine::lost::{Found, find_wanted, recompute_lost_inputs};
 use headwater_engine::progress::{
     FailureNews, MemorySnapshot, SeenFailure, StageSnapshot, TraceRow, outcome, why,
 };
 use headwater_engine::stash::Stash;
 use headwater_engine::trace::Trace;
-use headwater_execute::{Execution, Failure, Finished, NothingKept, Observer, Pool, Stop, Watched};
+use headwater_engine::{Error, Run};
+use headwater_execute::{Execution, Failure, Finished, Observer};
 use headwater_graph::{Outputs, Recipe, Registry, Source, TaskId, Value};
 use headwater_remember::Store;
 use headwater_report::study::ForecastFacts;
@@ -35,18 +33,14 @@ use crate::names::Names;
 pub(crate) struct Ground<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) store: &'a Arc<Store>,
-    pub(crate) run: &'a str,
-    pub(crate) places: &'a Places,
-    pub(crate) watched: Arc<Watched>,
+    /// The name of the run.
+    pub(crate) name: &'a str,
     pub(crate) options: Options,
-    pub(crate) stop: &'a Stop,
     pub(crate) progress: &'a StudyProgress,
     /// Whether the bytes that the store may take are limited.
     pub(crate) limited_disk: bool,
     /// The folder of the study: what is told of failures names files as the study does.
     pub(crate) base: PathBuf,
-    /// When the study began.
-    pub(crate) began: Instant,
     pub(crate) trace: Mutex<Trace>,
 }
 
@@ -109,7 +103,6 @@ struct Listener<'a> {
     cells: &'a [Cell],
     /// Evaluations by the task that makes their value.
     by_task: HashMap<TaskId, Vec<usize>>,
-    offset: Duration,
     heard: Mutex<Heard>,
 }
 
@@ -275,7 +268,7 @@ impl Observer for Listener<'_> {
         if matches!(state, "executed" | "restored" | "failed") {
             locked(&self.heard).ran.push(Ran {
                 task,
-                started: self.offset + execution.started,
+                started: execution.started,
                 elapsed: execution.elapsed,
                 cpu: execution.usage.cpu,
             });
@@ -289,7 +282,7 @@ impl Observer for Listener<'_> {
                 stage: step.map_or("", |step| self.names.stage(step.stage)),
                 operation: &enactment.graph().operation_at(task).signature.name,
                 recipe: enactment.graph().recipe(task),
-                ran: Some((execution, self.offset + execution.started)),
+                ran: Some((execution, execution.started)),
                 error: why(how),
             };
             row.write(&mut trace);
@@ -305,27 +298,26 @@ impl Ground<'_> {
     }
 
     /// Whether nothing more is to be started after a round.
-    pub(crate) fn is_over(&self, round: &Ended) -> bool {
+    pub(crate) fn is_over(&self, round: &Ended, run: &Run) -> bool {
         let failed = self.options.fail_fast && !round.failures.is_empty();
-        self.stop.is_stopping() || round.trouble.is_some() || failed
+        run.is_stopping() || round.trouble.is_some() || failed
     }
 
-    /// Runs a graph. With a keeper, products are looked up and kept; without one, everything is made.
+    /// Runs a graph. Where nothing is remembered, everything is made.
     pub(crate) fn run(
         &self,
         assembled: Assembled,
         mut names: Names,
         cells: &[Cell],
-        keeper: Option<&mut StoreKeeper>,
+        run: &mut Run,
     ) -> Result<Ended, Error> {
         names.at(assembled.places, assembled.shared);
-        let remembers = keeper.is_some();
+        let remembers = run.remembers();
         let options = Options {
             remembers,
             compares: remembers && self.options.compares,
             ..self.options.clone()
         };
-        let workers = usize::try_from(options.capacity.cores).unwrap_or(1);
         let mut enactment = Enactment::of_stages(assembled.graph, options, &assembled.rules);
         let mut by_task: HashMap<TaskId, Vec<usize>> = HashMap::new();
         for (position, cell) in cells.iter().enumerate() {
@@ -338,7 +330,6 @@ impl Ground<'_> {
             names: &names,
             cells,
             by_task,
-            offset: self.began.elapsed(),
             heard: Mutex::new(Heard {
                 ran: Vec::new(),
                 failures: Vec::new(),
@@ -349,22 +340,13 @@ impl Ground<'_> {
                 shown: FailureNews::default(),
             }),
         };
-        let mut pool = Pool {
-            workers,
-            commands: self.places.commands(Arc::clone(&self.watched)),
-            scratch: self.places.spilled(),
-            stop: self.stop.clone(),
-            files: None,
-            deliver: Vec::new(),
-        };
         let open = |error| Error::Open(vec![error]);
         let requested = assembled.requested;
         let (wanted, occurrences) = (&assembled.wanted, &assembled.occurrences);
-        let fetcher;
-        let to_do;
         let mut remembered_cpu = Vec::new();
-        let mut trouble = None;
-        match keeper {
+        let mut deliver = Vec::new();
+        let mut kept = None;
+        match run.keeper() {
             Some(keeper) => {
                 // What an earlier round has made is known when it is durable.
                 let _ = keeper.eager_fetcher().flush();
@@ -374,46 +356,38 @@ impl Ground<'_> {
                 remembered_cpu = keeper.take_processor_times();
                 let (found, _) = find_wanted(&mut enactment, keeper)?;
                 while self.limited_disk && recompute_lost_inputs(&mut enactment, keeper)? {}
-                fetcher = keeper.resting_fetcher();
-                pool.files = Some(Arc::new(keeper.resting_fetcher()));
+                let fetcher = keeper.resting_fetcher();
                 let known = self.tell_known(&enactment, cells, &fetcher, &found);
                 locked(&listener.heard).values = known;
-                to_do = work_to_do(&enactment);
-                // Where nothing is to do, nothing can get lost by it.
-                let is_idle = enactment.counts().planned == 0;
-                listener.count(&enactment);
-                let mut ran = pool.run(&mut enactment, keeper, &listener, true);
-                while ran.is_ok()
-                    && !is_idle
-                    && !self.stop.is_stopping()
-                    && recompute_lost(&mut enactment, keeper)?
-                {
-                    ran = pool.run(&mut enactment, keeper, &listener, true);
-                }
-                trouble = trouble.or(ran.err().map(Error::Pool));
-                // What was made can be read from now on: from memory where it is not durable yet.
-                let _ = keeper.eager_fetcher().pass();
+                kept = Some(fetcher);
             }
             None => {
-                pool.files = Some(Arc::new(headwater_execute::PlainFiles));
-                pool.deliver = products(&requested);
+                deliver = products(&requested);
                 enactment
-                    .open_stages(wanted, requested, occurrences, &mut NothingKept)
+                    .open_stages(wanted, requested, occurrences, &mut NothingRemembered)
                     .map_err(open)?;
-                to_do = work_to_do(&enactment);
-                listener.count(&enactment);
-                let made = pool.run(&mut enactment, &mut NothingKept, &listener, false);
-                let mut stash = Stash::default();
-                match made {
-                    Ok(made) => {
-                        let recipe = |task: TaskId| enactment.graph().recipe(task);
-                        let made = made.into_iter();
-                        stash.products = made.map(|(task, made)| (recipe(task), made)).collect();
-                    }
-                    Err(error) => trouble = Some(Error::Pool(error)),
-                }
-                fetcher = StoreFetcher::of_stash(Arc::clone(self.store), self.run, stash);
             }
+        }
+        let to_do = work_to_do(&enactment);
+        listener.count(&enactment);
+        // Where nothing is to do, nothing can get lost by it.
+        let is_idle = enactment.counts().planned == 0;
+        let trouble = match is_idle || !remembers {
+            true => run.round(&mut enactment, &listener, &deliver).err(),
+            false => run.make(&mut enactment, &listener)?,
+        };
+        let made = run.made(&deliver);
+        let fetcher = kept.unwrap_or_else(|| {
+            let recipe = |(task, made)| (enactment.graph().recipe(task), made);
+            let stash = Stash {
+                products: made.into_iter().map(recipe).collect(),
+                ..Stash::default()
+            };
+            StoreFetcher::of_stash(Arc::clone(self.store), self.name, stash)
+        });
+        if let Some(keeper) = run.keeper() {
+            // What was made can be read from now on: from memory where it is not durable yet.
+            let _ = keeper.eager_fetcher().pass();
         }
         listener.look(&enactment, true);
         listener.count(&enactment);
@@ -436,7 +410,7 @@ impl Ground<'_> {
             remembers,
             ran,
             failures,
-            trouble,
+            trouble: trouble.map(Error::Pool),
             heard: values,
             fetcher,
             base: self.base.clone(),

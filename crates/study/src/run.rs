@@ -7,23 +7,21 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 use headwater_enact::{Counts, DataSet, Enactment, Options, Requested};
 use headwater_engine::deliver::link_last;
 use headwater_engine::failed::{FailedTask, alike};
-use headwater_engine::keep::StoreKeeper;
 use headwater_engine::limits::check_environment;
 use headwater_engine::load::{CheckedFile, Loaded};
-use headwater_engine::places::Places;
-use headwater_engine::progress::{Clock, RunFacts};
+use headwater_engine::lock::locked;
 use headwater_engine::results_folder::ResultsFolder;
+use headwater_engine::run::About;
 use headwater_engine::trace::Trace;
-use headwater_engine::{Error, Limits, StorePlace, budget, diagram, notes};
-use headwater_execute::{PoolError, Stop, Watched};
+use headwater_engine::{Error, Limits, Run, StorePlace, budget, diagram, notes};
+use headwater_execute::{Stop, Threads, Watched};
 use headwater_flow::Method;
 use headwater_graph::{OutputBinding, Recipe, Registry, Scalar, TaskId, Value};
-use headwater_remember::{RunRecord, RunStatus, Store};
+use headwater_remember::{RunStatus, Store};
 use headwater_report::study::{Extremes, StudyExample, StudyFacts, StudyItem, StudySummary};
 
 use super::extremes;
@@ -164,169 +162,248 @@ pub fn run_study(
     progress: &StudyProgress,
     stop: &Stop,
 ) -> Result<StudyRun, Error> {
-    let began = Instant::now();
     check_environment()?;
-    let cores = request.limits.cores_here();
-    let division = Division {
-        reuse: request.reuse,
-        buckets: request.buckets,
-        max_bucket_size: request.max_bucket_size.unwrap_or(BUCKET_SIZE),
-        max_buckets: request.max_buckets,
-        workers: cores,
-    };
     fits_together(request)?;
+    let mut run = Run::new(Threads::new(request.limits.cores_here()), stop);
     let (mut study, parsed) = Study::read(&request.study, &request.settings, libraries)?;
     parsed.runnable()?;
     let images = objective::images(&parsed, libraries);
     let delivered = delivered(request, &parsed.workflow.wanted())?;
     let bound = study.bind(&parsed.workflow, libraries)?;
-    let run = headwater_engine::identifier::new_run();
     // Held until everything is written.
     let results = ResultsFolder::take_empty(&match &request.outputs {
         Some(folder) => current.join(folder),
-        None => current.join("outputs").join(&run),
+        None => current.join("outputs").join(run.name()),
     })?;
-    let folder = results.path().to_owned();
     let store = headwater_engine::open_store(&request.store, current)?;
-    let read_only = request.store.read_only;
+    run.live_in(&store, request.store.read_only);
     let StudyData {
         loaded,
         data_set,
         baseline,
-    } = study.load(parsed, bound, libraries, &store, Some(&run))?;
+    } = study.load(parsed, bound, libraries, &store, Some(&run.uses()))?;
     let open = open_for(&study, &loaded, &data_set, &baseline, &delivered, None)?;
     close::refuse(&study, &loaded, &open.graph, &open.blueprint, true)?;
     refuse_without_default(&study, &loaded.workflow)?;
     refuse_rules_in_buckets(request, &open, &loaded.workflow)?;
     let design = Design::new(&mut study)?;
-    let mut told = design.notes();
-    if !read_only {
-        headwater_engine::places::tidy_work(&store);
-    }
-    let trace = Mutex::new(Trace::create(&results)?);
-    let record = RunRecord {
-        id: run.clone(),
-        workflow: loaded.workflow.name.to_string(),
-        file: std::path::absolute(&request.study).unwrap_or_else(|_| request.study.clone()),
-        started: headwater_engine::identifier::now(),
-        outputs: folder.clone(),
-        command: request.command.clone(),
-        ..RunRecord::default()
-    };
-    let facts = RunFacts {
-        run: run.clone(),
-        workflow: record.workflow.clone(),
-        study: Some(study.name().to_string()),
-        started: record.started,
-        cores,
-        folder: folder.clone(),
-    };
-    let stages = loaded.workflow.stages.iter();
-    progress.about(
-        facts,
-        Clock::start(began, store.written()),
-        stages.map(|stage| Arc::clone(&stage.name)).collect(),
-    );
-    if !read_only {
-        store.begin_run(&record)?;
-        // Notes are for explanations; a run does not fail for want of one.
-        let _ = notes::write_study(&store, &run, study.name());
-        let _ = store.note_versions(&loaded.versions);
-        let _ = diagram::note(&store, &run, &loaded.workflow, &varied(&study), &[], &[]);
-    }
-    let places = Places::new(&store, &run, read_only);
-    let base = record
-        .file
-        .parent()
-        .map(Path::to_path_buf)
-        .unwrap_or_default();
-    budget::keep_to(request.limits.memory);
-    let ground = Ground {
-        registry: &loaded.registry,
-        store: &store,
-        run: &run,
-        places: &places,
-        watched: Arc::new(watched(&data_set)),
-        options: Options {
-            compares: request.reuse == StudyReuse::Content,
-            ..request.limits.options()
-        },
-        stop,
+    let job = Job {
+        request,
+        current,
         progress,
-        limited_disk: request.limits.disk.is_some(),
-        base: base.clone(),
-        began,
-        trace,
+        results: &results,
+        store: &store,
+        subject: Subject {
+            study: &study,
+            loaded: &loaded,
+            data_set: &data_set,
+            baseline: &baseline,
+            delivered: &delivered,
+            images: &images,
+        },
+        division: Division {
+            reuse: request.reuse,
+            buckets: request.buckets,
+            max_bucket_size: request.max_bucket_size.unwrap_or(BUCKET_SIZE),
+            max_buckets: request.max_buckets,
+            workers: request.limits.cores_here(),
+        },
     };
-    let mut keeper = division.remembers().then(|| {
-        let room = budget::for_store(request.limits.memory);
-        StoreKeeper::within(Arc::clone(&store), &run, request.limits.disk, room)
-    });
-    let mut book = Book::default();
-    let subject = Subject {
-        study: &study,
-        loaded: &loaded,
-        data_set: &data_set,
-        baseline: &baseline,
-        delivered: &delivered,
-        images: &images,
-    };
-    let evaluated = loaded.copy_used(&store).and_then(|()| {
-        let keeper = keeper.as_mut();
-        evaluate(&subject, open, design, &ground, division, &mut book, keeper)
-    });
-    let kept = keeper
-        .map_or(Ok(()), StoreKeeper::close)
-        .map_err(|error| Error::Pool(PoolError::Keeper(error)).to_string());
-    progress.finish();
-    let ended =
-        |status, counts| headwater_engine::places::end_run(&store, read_only, &run, status, counts);
-    let failed = |counts| {
-        ended(RunStatus::Failed, counts);
-        places.forget(true);
-    };
-    let Evaluated {
-        open,
-        mut phases,
-        unfit,
-        blank,
-        kept: about_kept,
-        examples,
-        extremes,
-        notes: mut about_examples,
-        is_kept,
-    } = evaluated.inspect_err(|_| failed(book.counts()))?;
-    let counts = book.counts();
-    let mut errors = Vec::new();
-    match kept {
-        // What the answer rests on was durable by then: only what illustrates it could not be kept.
-        Err(error) if is_kept => about_examples = vec![no_examples(&error)],
-        kept => errors.extend(kept.err()),
+    let done = job.run(open, design, &mut run);
+    match &done {
+        Ok(done) => {
+            let facts = &done.summary.facts;
+            run.end(done.status(), done.counts, facts.failures.is_empty());
+            // What was stopped may go on in the same folder.
+            if !facts.stopped {
+                results.finish();
+            }
+        }
+        Err(error) => run.fail(error),
     }
-    let mut errors: Vec<String> = errors
-        .into_iter()
-        .chain(unfit.map(|error| error.to_string()))
-        .collect();
-    for ended in phases.iter_mut().flat_map(|phase| &mut phase.rounds) {
-        errors.extend(ended.trouble.take().map(|error| error.to_string()));
+    Ok(StudyRun {
+        said: std::mem::take(&mut study.said),
+        ..done?
+    })
+}
+
+/// What is asked of a run.
+struct Job<'a> {
+    request: &'a StudyRunRequest,
+    current: &'a Path,
+    progress: &'a StudyProgress,
+    results: &'a ResultsFolder,
+    store: &'a Arc<Store>,
+    subject: Subject<'a>,
+    division: Division,
+}
+
+impl Job<'_> {
+    /// Everything between the plan and the end.
+    fn run(&self, open: Open, design: Design, run: &mut Run) -> Result<StudyRun, Error> {
+        let loaded = self.subject.loaded;
+        let mut told = design.notes();
+        let trace = Mutex::new(Trace::create(self.results)?);
+        let started = self.begin(run)?;
+        let limits = &self.request.limits;
+        let name = run.name().to_owned();
+        let ground = Ground {
+            registry: &loaded.registry,
+            store: self.store,
+            name: &name,
+            options: Options {
+                compares: self.request.reuse == StudyReuse::Content,
+                ..limits.options()
+            },
+            progress: self.progress,
+            limited_disk: limits.disk.is_some(),
+            base: file_of(self.request)
+                .parent()
+                .map(Path::to_path_buf)
+                .unwrap_or_default(),
+            trace,
+        };
+        run.watch(Arc::new(watched(self.subject.data_set)));
+        run.count_from_beginning();
+        budget::keep_to(limits.memory);
+        if self.division.remembers() {
+            run.keep_in(self.store, limits.disk, limits.memory);
+        }
+        let mut book = Book::default();
+        let evaluated = loaded.copy_used(self.store).and_then(|()| {
+            evaluate(
+                &self.subject,
+                open,
+                design,
+                &ground,
+                self.division,
+                &mut book,
+                run,
+            )
+        });
+        let kept = run.close().map_err(|error| error.to_string());
+        self.progress.finish();
+        run.count(book.counts());
+        let mut evaluated = evaluated?;
+        let mut errors = Vec::new();
+        match kept {
+            // What the answer rests on was durable by then: only what illustrates it could not be kept.
+            Err(error) if evaluated.is_kept => evaluated.notes = vec![no_examples(&error)],
+            kept => errors.extend(kept.err()),
+        }
+        errors.extend(evaluated.unfit.take().map(|error| error.to_string()));
+        for ended in (evaluated.phases.iter_mut()).flat_map(|phase| &mut phase.rounds) {
+            errors.extend(ended.trouble.take().map(|error| error.to_string()));
+        }
+        told.append(&mut evaluated.notes);
+        let counts = book.counts();
+        let (summary, files) = self.conclude(evaluated, book, &ground, run, started, told)?;
+        if self.request.outputs.is_none() {
+            link_last(self.results.path());
+        }
+        Ok(StudyRun {
+            summary,
+            counts,
+            folder: self.results.path().to_owned(),
+            files,
+            errors,
+            said: Vec::new(),
+        })
     }
-    // Where nothing is remembered there is nothing to explain either.
-    let is_noted = !read_only && division.remembers();
-    let finish = || -> Result<(StudySummary, Vec<PathBuf>), Error> {
-        let mut notes = std::mem::take(&mut told);
-        notes.extend(about_examples);
-        let mut damage = store.take_damage();
+
+    /// Begins the run; gives when, in seconds since 1970.
+    fn begin(&self, run: &mut Run) -> Result<i64, Error> {
+        let Subject { study, loaded, .. } = self.subject;
+        let about = About {
+            workflow: loaded.workflow.name.to_string(),
+            study: Some(study.name().to_string()),
+            file: file_of(self.request),
+            tasks: 0,
+            outputs: self.results.path().to_owned(),
+            command: self.request.command.clone(),
+        };
+        let (facts, clock) = run.begin(about)?;
+        let started = facts.started;
+        let stages = loaded.workflow.stages.iter();
+        let stages = stages.map(|stage| Arc::clone(&stage.name)).collect();
+        self.progress.about(facts, clock, stages);
+        if let Some(store) = run.writable_store() {
+            // Notes are for explanations; a run does not fail for want of one.
+            let _ = notes::write_study(store, run.name(), study.name());
+            let _ = store.note_versions(&loaded.versions);
+            let varied = varied(study);
+            let _ = diagram::note(store, run.name(), &loaded.workflow, &varied, &[], &[]);
+        }
+        Ok(started)
+    }
+
+    /// Sums up what came of it, and writes the results.
+    fn conclude(
+        &self,
+        evaluated: Evaluated,
+        book: Book,
+        ground: &Ground<'_>,
+        run: &Run,
+        started: i64,
+        notes: Vec<String>,
+    ) -> Result<(StudySummary, Vec<PathBuf>), Error> {
+        // Where nothing is remembered there is nothing to explain either.
+        let listed = run.writable_store().filter(|_| self.division.remembers());
+        // The list of tasks may be long: it is written beside everything else.
+        std::thread::scope(|threads| {
+            let tasks = &book.tasks;
+            let name = run.name();
+            let list = listed.map(|store| threads.spawn(|| store.put_run_tasks(name, tasks)));
+            book.trace(&mut locked(&ground.trace));
+            if let Some(store) = listed {
+                let Evaluated { open, phases, .. } = &evaluated;
+                note(store, run.name(), &self.subject, open, phases, self.current);
+            }
+            let finished = self.write(evaluated, &book, ground, run, started, notes);
+            match list.map(std::thread::ScopedJoinHandle::join) {
+                Some(Err(panic)) => std::panic::resume_unwind(panic),
+                Some(Ok(Err(unlisted))) => finished.and(Err(unlisted.into())),
+                Some(Ok(Ok(()))) | None => finished,
+            }
+        })
+    }
+
+    fn write(
+        &self,
+        evaluated: Evaluated,
+        book: &Book,
+        ground: &Ground<'_>,
+        run: &Run,
+        started: i64,
+        mut notes: Vec<String>,
+    ) -> Result<(StudySummary, Vec<PathBuf>), Error> {
+        let Subject {
+            study,
+            loaded,
+            data_set,
+            delivered,
+            ..
+        } = self.subject;
+        let Evaluated {
+            open,
+            mut phases,
+            blank,
+            kept,
+            examples,
+            extremes,
+            ..
+        } = evaluated;
+        let mut damage = self.store.take_damage();
         damage.sort();
         damage.dedup();
         notes.extend(headwater_engine::places::told_damage(damage));
         let forecast = phases.iter_mut().find_map(|phase| phase.forecast.take());
-        let rounds = || phases.iter().flat_map(|phase| &phase.rounds);
         let (mut failures, mut seen) = (Vec::new(), HashSet::new());
-        for ended in rounds() {
+        for ended in phases.iter().flat_map(|phase| &phase.rounds) {
             notes.extend(ended.fetcher.take_notes());
             notes.extend(budget::told(
                 ended.enactment.coordinator(),
-                request.limits.memory,
+                self.request.limits.memory,
                 "--memory",
             ));
             // A task that several rounds have tried is told once.
@@ -334,21 +411,18 @@ pub fn run_study(
             found.retain(|(recipe, _)| !ended.remembers || seen.insert(*recipe));
             failures.extend(found.into_iter().map(|(_, failed)| failed));
         }
-        book.trace(&mut headwater_engine::lock::locked(&ground.trace));
-        if is_noted {
-            note(&store, &run, &subject, &open, &phases, current);
-        }
-        let (delivered, said) = write::delivered(&loaded.registry, &delivered, &phases, &results)?;
+        let (mut files, said) =
+            write::delivered(&loaded.registry, delivered, &phases, self.results)?;
         notes.extend(said);
         let facts = StudyFacts {
-            run: run.clone(),
-            started: record.started,
-            seconds: began.elapsed().as_secs_f64(),
+            run: run.name().to_owned(),
+            started,
+            seconds: run.began().elapsed().as_secs_f64(),
             running_seconds: book.running().as_secs_f64(),
-            cores,
-            sharing: division.in_words(),
+            cores: self.division.workers,
+            sharing: self.division.in_words(),
             stopped: false,
-            tasks: book.facts(&store)?,
+            tasks: book.facts(self.store)?,
             recomputed: book.recomputed,
             timeline: book.timeline(),
             forecast,
@@ -356,64 +430,39 @@ pub fn run_study(
             causes: by_cause(&failures),
             notes,
         };
-        let items = items(&open, &data_set, &base);
+        let items = items(&open, data_set, &ground.base);
         let mut summary = StudySummary {
             study: study.name().to_string(),
             workflow: loaded.workflow.name.to_string(),
             objective: study.resolved.objective.name.to_string(),
             method: design::in_words(&study.study.method, study.study.until.is_some()),
             seed: study.study.seed,
-            inputs: inputs(&study, &loaded.workflow, &data_set, &base),
+            inputs: inputs(study, &loaded.workflow, data_set, &ground.base),
             doubts: doubt::about_blank(&blank, &open.made, &items)
                 .into_iter()
-                .chain(about_kept)
+                .chain(kept)
                 .collect(),
             items,
             phases: phases.iter().map(|phase| phase.summary.clone()).collect(),
-            phases_planned: phase::planned(&study),
+            phases_planned: phase::planned(study),
             examples,
             extremes,
             facts,
         };
         // A wish to stop that came when everything was there has stopped nothing.
-        summary.facts.stopped = stop.is_stopping() && !summary.is_complete();
-        let mut files = write::results(&summary, &phases, &results)?;
-        files.extend(delivered);
-        if !read_only {
-            write::remember(&summary, &store, &run)?;
+        summary.facts.stopped = run.is_stopping() && !summary.is_complete();
+        let mut written = write::results(&summary, &phases, self.results)?;
+        written.append(&mut files);
+        if let Some(store) = run.writable_store() {
+            write::remember(&summary, store, run.name())?;
         }
-        Ok((summary, files))
-    };
-    // The list of tasks may be long: it is written beside everything else.
-    let finished = std::thread::scope(|threads| {
-        let list = || store.put_run_tasks(&run, &book.tasks);
-        let list = is_noted.then(|| threads.spawn(list));
-        let finished = finish();
-        match list.map(std::thread::ScopedJoinHandle::join) {
-            Some(Err(panic)) => std::panic::resume_unwind(panic),
-            Some(Ok(Err(unlisted))) => finished.and(Err(unlisted.into())),
-            Some(Ok(Ok(()))) | None => finished,
-        }
-    });
-    let (summary, files) = finished.inspect_err(|_| failed(counts))?;
-    if request.outputs.is_none() {
-        link_last(&folder);
+        Ok((summary, written))
     }
-    let done = StudyRun {
-        summary,
-        counts,
-        folder,
-        files,
-        errors,
-        said: std::mem::take(&mut study.said),
-    };
-    ended(done.status(), counts);
-    places.forget(done.summary.facts.failures.is_empty());
-    // What was stopped may go on in the same folder.
-    if !done.summary.facts.stopped {
-        results.finish();
-    }
-    Ok(done)
+}
+
+/// The study file, wherever somebody stands.
+fn file_of(request: &StudyRunRequest) -> PathBuf {
+    std::path::absolute(&request.study).unwrap_or_else(|_| request.study.clone())
 }
 
 /// Refuses flags that contradict each other.
@@ -508,6 +557,7 @@ fn watched(data_set: &DataSet) -> Watched {
 }
 
 /// What a study is about.
+#[derive(Clone, Copy)]
 struct Subject<'a> {
     study: &'a Study,
     loaded: &'a Loaded,
@@ -545,7 +595,7 @@ fn evaluate(
     ground: &Ground<'_>,
     division: Division,
     book: &mut Book,
-    mut keeper: Option<&mut StoreKeeper>,
+    run: &mut Run,
 ) -> Result<Evaluated, Error> {
     let Subject {
         study,
@@ -561,7 +611,7 @@ fn evaluate(
             loaded,
             ground,
             book,
-            keeper: keeper.as_deref_mut(),
+            run,
         };
         let closer = Some(&mut closer);
         open = open_for(study, loaded, data_set, baseline, delivered, closer)?;
@@ -575,7 +625,7 @@ fn evaluate(
         division,
         delivers: !delivered.is_empty(),
     };
-    let (phases, unfit) = phases(&site, design, book, keeper.as_deref_mut())?;
+    let (phases, unfit) = phases(&site, design, book, run)?;
     let blank = phases.first().map(|phase| phase.blank.clone());
     let blank = blank.unwrap_or_default();
     let kept = match phases.as_slice() {
@@ -584,11 +634,11 @@ fn evaluate(
     };
     let is_over = (phases.iter())
         .flat_map(|phase| &phase.rounds)
-        .any(|round| ground.is_over(round));
-    let is_kept = !is_over && keeper.as_deref().is_some_and(|keeper| keeper.is_durable());
+        .any(|round| ground.is_over(round, run));
+    let is_kept = !is_over && run.keeper().is_some_and(|keeper| keeper.is_durable());
     let shown = match is_over {
         true => Ok(Examples::default()),
-        false => examples(&site, data_set, &phases, images, book, keeper),
+        false => examples(&site, data_set, &phases, images, book, run),
     };
     // The answer is there, whether or not it can be illustrated.
     let Examples { found, notes } = shown.unwrap_or_else(|error| Examples {
@@ -619,21 +669,21 @@ fn phases(
     site: &Site<'_>,
     design: Design,
     book: &mut Book,
-    mut keeper: Option<&mut StoreKeeper>,
+    run: &mut Run,
 ) -> Result<(Vec<EndedPhase>, Option<Error>), Error> {
     let first = phase::first(site.study, design);
-    let mut ended = vec![site.run(&first, book, keeper.as_deref_mut())?];
+    let mut ended = vec![site.run(&first, book, run)?];
     if ended[0]
         .rounds
         .iter()
-        .any(|round| site.ground.is_over(round))
+        .any(|round| site.ground.is_over(round, run))
     {
         return Ok((ended, None));
     }
     let summary = &ended[0].summary;
     match phase::following(site.study, summary, summary.sets_planned) {
         Ok(None) => Ok((ended, None)),
-        Ok(Some(next)) => match site.run(&next, book, keeper) {
+        Ok(Some(next)) => match site.run(&next, book, run) {
             Ok(second) => {
                 ended.push(second);
                 Ok((ended, None))

@@ -5,15 +5,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use headwater_enact::{Capacity, Counts, DataSet, Options};
 use headwater_engine::failed::FailedTask;
-use headwater_engine::native::Surroundings;
-use headwater_engine::places::Places;
-use headwater_engine::progress::{Clock, Progress, RunFacts};
-use headwater_engine::{Error, StorePlace};
-use headwater_execute::{Failure, Stop};
+use headwater_engine::native::run_graph_in;
+use headwater_engine::run::About;
+use headwater_engine::{Error, Progress, Run, StorePlace};
+use headwater_execute::{Failure, Stop, Threads};
 use headwater_graph::{Operation, Registry, TaskGraph, TaskId};
 use headwater_merge::Compact;
 use headwater_remember::{RunRecord, RunStatus, Store};
@@ -109,7 +108,6 @@ pub fn tune_study(
     stop: &Stop,
     heard: &(dyn Fn(&Arc<Operation>, Duration) + Send + Sync),
 ) -> Result<TuneReport, Error> {
-    let began = Instant::now();
     headwater_engine::limits::check_environment()?;
     if request.store.read_only {
         return Err(Error::usage(
@@ -117,59 +115,43 @@ pub fn tune_study(
             Some("leave --read-only out".to_owned()),
         ));
     }
+    let mut run = Run::new(Threads::new(1), stop);
     let (study, parsed) = Study::read(&request.study, &request.settings, libraries)?;
     parsed.runnable()?;
     let bound = study.bind(&parsed.workflow, libraries)?;
     let store = headwater_engine::open_store(&request.store, current)?;
-    let run = headwater_engine::identifier::new_run();
+    run.live_in(&store, false);
     let StudyData {
         loaded,
         data_set,
         baseline,
-    } = study.load(parsed, bound, libraries, &store, Some(&run))?;
+    } = study.load(parsed, bound, libraries, &store, Some(&run.uses()))?;
     let open = open(&study, &loaded, &first_items(data_set), &baseline)?;
     let (graph, wanted) = one_instance(&open)?;
     let operations: Vec<_> = graph
         .ids()
         .map(|task| Arc::clone(graph.operation_at(task)))
         .collect();
-    let record = RunRecord {
-        id: run.clone(),
+    let about = About {
         workflow: loaded.workflow.name.to_string(),
-        file: std::path::absolute(&request.study).unwrap_or_else(|_| request.study.clone()),
-        started: headwater_engine::identifier::now(),
-        command: command(request),
-        ..RunRecord::default()
-    };
-    let facts = RunFacts {
-        run: run.clone(),
-        workflow: record.workflow.clone(),
         study: Some(study.name().to_string()),
-        started: record.started,
-        cores: 1,
-        folder: PathBuf::new(),
+        file: std::path::absolute(&request.study).unwrap_or_else(|_| request.study.clone()),
+        command: command(request),
+        ..About::default()
     };
-    progress.about(facts, Clock::start(began, store.written()));
-    store.begin_run(&record)?;
+    let (facts, clock) = run.begin(about)?;
+    progress.about(facts, clock);
     // A note is for people; a run does not fail for want of one.
-    let _ = headwater_engine::notes::write_study(&store, &run, study.name());
-    let places = Places::new(&store, &run, false);
-    let around = Surroundings {
-        stop,
-        places: Some(&places),
-        heard,
-    };
+    let _ = headwater_engine::notes::write_study(&store, run.name(), study.name());
     let options = Options {
         capacity: Capacity::cores(1),
         ..Options::default()
     };
-    let ran = loaded.copy_used(&store).and_then(|()| {
-        let kept = Some((Arc::clone(&store), run.as_str()));
-        headwater_engine::native::run_graph_in(graph, &wanted, options, kept, &around)
-    });
-    let ended =
-        |status, counts| headwater_engine::places::end_run(&store, false, &run, status, counts);
-    let ran = ran.inspect_err(|_| ended(RunStatus::Failed, Counts::default()))?;
+    run.keep_in(&store, None, None);
+    let ran = loaded
+        .copy_used(&store)
+        .and_then(|()| run_graph_in(&mut run, graph, &wanted, options, heard));
+    let ran = ran.inspect_err(|error| run.fail(error))?;
     let failed = |(task, failure): &(TaskId, Failure)| FailedTask {
         address: ran
             .enactment
@@ -184,13 +166,13 @@ pub fn tune_study(
         from: Vec::new(),
     };
     let mut report = TuneReport {
-        run: run.clone(),
+        run: run.name().to_owned(),
         counts: ran.counts,
         operations: Vec::new(),
         failures: ran.failures.iter().map(failed).collect(),
         stopped: stop.is_stopping(),
     };
-    ended(report.status(), ran.counts);
+    run.end(report.status(), ran.counts, report.failures.is_empty());
     report.operations = measured(&operations, &store)?;
     Ok(report)
 }
