@@ -94,6 +94,9 @@ fn describe(run: &RunRecord, study: Option<&str>) -> serde_json::Value {
         "failed": counted(run, run.failed),
         "folder": (!run.outputs.as_os_str().is_empty()).then_some(&run.outputs),
         "command": run.command,
+        "host": (!run.host.is_empty()).then_some(&run.host),
+        "user": (!run.user.is_empty()).then_some(&run.user),
+        "reason": (!run.reason.is_empty()).then_some(&run.reason),
     })
 }
 
@@ -191,6 +194,12 @@ fn as_json(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> serde_jso
         .collect();
     let mut object = describe(run, found.study.as_deref());
     let sum = |of| counted(run, found.sum(of) as u64);
+    if run.ended.is_none() {
+        // Of what has not ended the tasks are counted that have.
+        object["tasks"] = json!(run.tasks.max(found.sum(|stage| stage.tasks) as u64));
+        object["executed"] = json!(found.sum(|stage| stage.executed));
+        object["failed"] = json!(found.sum(|stage| stage.failed));
+    }
     object["cut_off"] = json!(sum(|stage| stage.cut_off));
     object["blocked"] = json!(sum(|stage| stage.blocked));
     // Known where the run has noted its figures; sequences do not.
@@ -223,16 +232,14 @@ fn at_a_glance(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> Vec<S
     lines
 }
 
-/// Why there is nothing to tell of the tasks, where that is so.
+/// What there is to tell of the tasks where not all can be known.
 fn untold(run: &RunRecord, tasks: &[RunTask]) -> Vec<String> {
-    if !tasks.is_empty() {
-        return Vec::new();
-    }
     let why = match run.status {
-        RunStatus::Running => "what became of its tasks is known when it has ended",
         RunStatus::Interrupted => {
             "its process ended without a word: what it finished is remembered, and the same command continues it"
         }
+        _ if !tasks.is_empty() => return Vec::new(),
+        RunStatus::Running => "none of its tasks has ended yet",
         _ => "what became of its tasks is not recorded",
     };
     vec![String::new(), why.to_owned()]
@@ -252,7 +259,13 @@ fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
         None => rows.push(["workflow".to_owned(), from(&run.workflow)]),
     }
     rows.extend([
-        ["status".to_owned(), run.status.to_string()],
+        [
+            "status".to_owned(),
+            match run.reason.lines().next() {
+                Some(reason) => format!("{}: {reason}", run.status),
+                None => run.status.to_string(),
+            },
+        ],
         ["started".to_owned(), headwater::text::date(run.started)],
     ]);
     if let Some(ended) = run.ended {
@@ -274,7 +287,24 @@ fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
     }
     let number = |number: u64| show::grouped(usize::try_from(number).unwrap_or(usize::MAX));
     let mut counts = number(run.tasks);
-    if run.ended.is_some() {
+    if run.ended.is_none() {
+        let (executed, failed) = (
+            found.sum(|stage| stage.executed),
+            found.sum(|stage| stage.failed),
+        );
+        if executed + failed > 0 {
+            // How many a study has is known in the end.
+            counts = match run.tasks {
+                0 => String::new(),
+                tasks => format!("{}: ", number(tasks)),
+            };
+            counts.push_str(&format!(
+                "{} executed so far, {} failed",
+                show::grouped(executed),
+                show::grouped(failed)
+            ));
+        }
+    } else {
         let cut_off = found.sum(|stage| stage.cut_off);
         counts.push_str(&format!(
             ": {} executed, {} reused",
@@ -302,6 +332,9 @@ fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
         ]);
     }
     rows.push(["command".to_owned(), run.command.join(" ")]);
+    if !run.host.is_empty() {
+        rows.push(["by".to_owned(), format!("{} on {}", run.user, run.host)]);
+    }
     let rows: Vec<Vec<String>> = rows.into_iter().map(|row| row.to_vec()).collect();
     show::columns(&rows, &[])
 }

@@ -1,6 +1,7 @@
-//! Names of runs: `YYYYMMDD-HHMMSS-xxxx`, in UTC, with four random digits.
+//! Who and where we are, and names of runs: `YYYYMMDD-HHMMSS-xxxx`, in UTC, with four random digits.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::os::unix::fs::MetadataExt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use headwater_graph::text::calendar;
@@ -17,6 +18,27 @@ pub fn new_run() -> String {
     // The standard library seeds its hashers from the system's random numbers.
     let random = RandomState::new().build_hasher().finish() & 0xffff;
     name(now(), random as u16)
+}
+
+/// What this machine is called.
+pub fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    match name.trim() {
+        "" => "unknown".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// Who runs this process: a name if there is one, else a number.
+pub fn user() -> String {
+    let name = |variable: &str| std::env::var(variable).ok().filter(|name| !name.is_empty());
+    let number = || {
+        std::fs::metadata("/proc/self")
+            .map_or_else(|_| "unknown".to_owned(), |own| own.uid().to_string())
+    };
+    name("USER")
+        .or_else(|| name("LOGNAME"))
+        .unwrap_or_else(number)
 }
 
 fn name(seconds: i64, random: u16) -> String {

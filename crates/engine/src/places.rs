@@ -105,7 +105,7 @@ impl Places {
 }
 
 /// Writes down how a run ended, and removes what it needed while it went on.
-pub fn end_run(store: &Store, run: &str, status: RunStatus, counts: Counts) {
+pub fn end_run(store: &Store, run: &str, status: RunStatus, counts: Counts, reason: &str) {
     let counts = RunCounts {
         tasks: counts.tasks as u64,
         executed: counts.executed as u64,
@@ -113,7 +113,7 @@ pub fn end_run(store: &Store, run: &str, status: RunStatus, counts: Counts) {
         failed: counts.failed as u64,
     };
     // The products are safe already; a list of runs that is out of date is shown as interrupted.
-    let _ = store.end_run(run, status, counts);
+    let _ = store.end_run(run, status, counts, reason);
     let _ = store.remove_staging(run);
 }
 
@@ -133,17 +133,8 @@ mod tests {
     fn work_folders_stay_until_ten_later_runs_have_failed() {
         let run = |number: usize, status| RunRecord {
             id: number.to_string(),
-            workflow: String::new(),
-            file: PathBuf::new(),
-            started: 0,
-            ended: None,
             status,
-            tasks: 0,
-            executed: 0,
-            reused: 0,
-            failed: 0,
-            outputs: PathBuf::new(),
-            command: Vec::new(),
+            ..RunRecord::default()
         };
         let mut runs: Vec<RunRecord> = (0..30).map(|n| run(n, RunStatus::Done)).collect();
         runs.push(run(30, RunStatus::Failed));

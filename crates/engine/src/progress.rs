@@ -14,8 +14,9 @@ use headwater_enact::{Enactment, Start, State};
 use headwater_execute::{Execution, Failure, FailureKind, Finished, Observer};
 use headwater_graph::text::{acts, printable};
 use headwater_graph::{Recipe, TaskId};
-use headwater_remember::TaskState;
+use headwater_remember::{RunTask, TaskState};
 
+use crate::ledger::Ledger;
 use crate::trace::Trace;
 
 /// What run it is, once that is known.
@@ -415,6 +416,8 @@ pub struct Listener {
     pub failures: Mutex<Vec<SeenFailure>>,
     /// What ran.
     pub tasks: Mutex<Vec<Ran>>,
+    /// Where tasks are noted as they end.
+    pub ledger: Arc<Ledger>,
 }
 
 /// An execution, times in nanoseconds.
@@ -514,6 +517,15 @@ impl Observer for Listener {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(ran);
+        if let Some(fate) = fate(enactment, task).filter(|_| ran.is_final()) {
+            self.ledger.ended(|| RunTask {
+                address: address.clone(),
+                recipe: enactment.graph().recipe(task),
+                state: fate,
+                started: ran.started,
+                wall: ran.wall,
+            });
+        }
         if let Some(trace) = self
             .trace
             .lock()

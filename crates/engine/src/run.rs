@@ -19,6 +19,7 @@ use headwater_graph::{Outputs, ReadFile, TaskId};
 use headwater_remember::{RunRecord, RunStatus, Store};
 
 use crate::keep::StoreKeeper;
+use crate::ledger::Ledger;
 use crate::lost::recompute_lost;
 use crate::places::{Places, end_run, tidy_work};
 use crate::progress::{Clock, RunFacts};
@@ -69,6 +70,7 @@ pub struct Run {
     counts: Counts,
     /// When times of tasks are counted from.
     origin: Option<Instant>,
+    ledger: Arc<Ledger>,
 }
 
 impl Run {
@@ -95,6 +97,7 @@ impl Run {
             stage: Stage::Planned,
             counts: Counts::default(),
             origin: None,
+            ledger: Arc::default(),
         }
     }
 
@@ -182,6 +185,11 @@ impl Run {
         self.keeper.is_some()
     }
 
+    /// Where its tasks are noted as they end.
+    pub fn ledger(&self) -> &Arc<Ledger> {
+        &self.ledger
+    }
+
     /// Who runs its tasks.
     pub fn executor(&self) -> &dyn Executor {
         &*self.executor
@@ -211,10 +219,13 @@ impl Run {
             tasks: about.tasks as u64,
             outputs: about.outputs,
             command: about.command,
+            host: identifier::host(),
+            user: identifier::user(),
             ..RunRecord::default()
         };
         if let Some(store) = self.writable_store() {
             store.begin_run(&record)?;
+            self.ledger = Arc::new(Ledger::of(store, &self.name));
         }
         self.stage = Stage::Begun;
         let store = self.store.as_ref();
@@ -303,20 +314,20 @@ impl Run {
     /// Ends it. Folders of tasks are kept for those who want to look into them, unless nothing failed.
     pub fn end(&mut self, status: RunStatus, counts: Counts, nothing_failed: bool) {
         self.counts = counts;
-        let _ = self.close();
-        self.finish(status, nothing_failed);
+        self.finish(status, nothing_failed, "");
     }
 
     /// Ends it because of an error.
-    pub fn fail(&mut self, _error: &Error) {
-        let _ = self.close();
-        self.finish(RunStatus::Failed, self.counts.failed == 0);
+    pub fn fail(&mut self, error: &Error) {
+        let nothing_failed = self.counts.failed == 0;
+        self.finish(RunStatus::Failed, nothing_failed, &error.to_string());
     }
 
-    fn finish(&mut self, status: RunStatus, nothing_failed: bool) {
+    fn finish(&mut self, status: RunStatus, nothing_failed: bool, reason: &str) {
+        let _ = self.close();
         if self.stage == Stage::Begun {
             if let Some(store) = self.writable_store() {
-                end_run(store, &self.name, status, self.counts);
+                end_run(store, &self.name, status, self.counts, reason);
             }
             self.stage = Stage::Ended;
         }
@@ -327,8 +338,91 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         if self.stage != Stage::Ended {
-            let _ = self.close();
-            self.finish(RunStatus::Failed, true);
+            let reason = match std::thread::panicking() {
+                true => "the engine stopped because of a bug of its own",
+                false => "it was given up before its end",
+            };
+            self.finish(RunStatus::Failed, self.counts.failed == 0, reason);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_execute::Threads;
+    use headwater_remember::Mode;
+
+    use super::*;
+
+    /// A run that was begun, in a store of its own.
+    fn begun(folder: &Path) -> (Arc<Store>, Run) {
+        let store = Store::open(&folder.join(".headwater"), Mode::ReadWrite).expect("a store");
+        let store = Arc::new(store);
+        let mut run = Run::new(Threads::new(1), &Stop::default());
+        run.live_in(&store, false);
+        run.keep_in(&store, None, None);
+        run.begin(About::default()).expect("it begins");
+        (store, run)
+    }
+
+    /// How the only run of a store stands, and why.
+    fn only(store: &Store) -> (RunStatus, String) {
+        let runs = store.runs(2).expect("they can be read");
+        let [run] = runs.as_slice() else {
+            panic!("one run: {runs:?}");
+        };
+        assert!(!run.host.is_empty() && !run.user.is_empty());
+        (run.status, run.reason.clone())
+    }
+
+    #[test]
+    fn a_run_that_was_begun_ends_on_every_path() {
+        type Path<'a> = (&'a dyn Fn(Run), RunStatus, &'a str);
+        let error = || Error::Failed("no room".to_owned());
+        let paths: [Path<'_>; 4] = [
+            (
+                &|mut run| run.end(RunStatus::Done, Counts::default(), true),
+                RunStatus::Done,
+                "",
+            ),
+            (&|mut run| run.fail(&error()), RunStatus::Failed, "no room"),
+            (
+                &drop::<Run>,
+                RunStatus::Failed,
+                "it was given up before its end",
+            ),
+            (
+                &|run| {
+                    let panic = std::panic::AssertUnwindSafe(|| {
+                        let _run = run;
+                        std::panic::resume_unwind(Box::new("oh"));
+                    });
+                    assert!(std::panic::catch_unwind(panic).is_err());
+                },
+                RunStatus::Failed,
+                "the engine stopped because of a bug of its own",
+            ),
+        ];
+        for (path, status, reason) in paths {
+            let folder = tempfile::tempdir().expect("a folder");
+            let (store, run) = begun(folder.path());
+            let staging = store.staging_folder(run.name());
+            assert!(staging.is_dir());
+            assert_eq!(only(&store).0, RunStatus::Running);
+            path(run);
+            assert_eq!(only(&store), (status, reason.to_owned()));
+            assert!(!staging.exists(), "what it needed is gone");
+        }
+    }
+
+    #[test]
+    fn a_run_that_was_not_begun_leaves_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&folder.path().join(".headwater"), Mode::ReadWrite);
+        let store = Arc::new(store.expect("a store"));
+        let mut run = Run::new(Threads::new(1), &Stop::default());
+        run.live_in(&store, false);
+        drop(run);
+        assert_eq!(store.runs(1).expect("they can be read"), []);
     }
 }

@@ -172,6 +172,7 @@ impl Job<'_> {
             trace: Mutex::new(Some(Trace::create(self.results)?)),
             failures: Mutex::new(Vec::new()),
             tasks: Mutex::new(Vec::new()),
+            ledger: Arc::clone(run.ledger()),
         };
         (self.progress).begin(&listener.stages, &prepared.enactment);
         run.watch(Arc::clone(&prepared.watched));

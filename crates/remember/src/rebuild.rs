@@ -495,6 +495,23 @@ fn salvage_runs(old: &Connection, new: &Transaction<'_>) -> Result<(), Trouble> 
         }
         Ok(())
     })?;
+    new.execute_batch(crate::runs::CIRCUMSTANCES)?;
+    let mut put_circumstances = new.prepare(
+        "INSERT OR IGNORE INTO circumstances (run, host, user, reason) VALUES (?, ?, ?, ?)",
+    )?;
+    let old_circumstances =
+        old.prepare("SELECT host, user, reason FROM circumstances WHERE run = ?");
+    if let Ok(mut old_circumstances) = old_circumstances {
+        for number in &numbers {
+            let found = old_circumstances.query_row([number], |row| {
+                let text = |column: usize| row.get::<_, String>(column);
+                Ok((text(0)?, text(1)?, text(2)?))
+            });
+            if let Ok((host, user, reason)) = found {
+                put_circumstances.execute((number, host, user, reason))?;
+            }
+        }
+    }
     for number in numbers {
         let Ok(mut statement) = old.prepare(
             "SELECT address, recipe, state, started, wall, position FROM run_tasks WHERE run = ? ORDER BY position",

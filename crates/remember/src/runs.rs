@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use headwater_graph::{Recipe, StoreError};
-use rusqlite::{Connection, OptionalExtension, Params, Row, Statement};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, Statement};
 
+use crate::disk::cannot;
 use crate::store::Store;
 
 /// How a run stands.
@@ -96,6 +97,13 @@ pub struct RunRecord {
     pub outputs: PathBuf,
     /// The command that began it, argument by argument.
     pub command: Vec<String>,
+    /// The machine that it ran on; empty where that was not written down.
+    pub host: String,
+    /// Who ran it; empty where that was not written down.
+    pub user: String,
+    /// Why it ended before everything was done, in words; empty where it did not, or nothing more can be said than how
+    /// it stands.
+    pub reason: String,
 }
 
 /// What became of a task in a run.
@@ -189,6 +197,7 @@ impl Store {
             .flat_map(|argument| [argument, "\0"])
             .collect();
         let written = database.write(|transaction, _| {
+            transaction.execute_batch(CIRCUMSTANCES)?;
             transaction.execute(
                 &format!(
                     "INSERT INTO runs ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -207,6 +216,11 @@ impl Store {
                     run.outputs.as_os_str().as_bytes(),
                     &command,
                 ),
+            )?;
+            let number = transaction.last_insert_rowid();
+            transaction.execute(
+                "INSERT INTO circumstances (run, host, user, reason) VALUES (?, ?, ?, ?)",
+                (number, &run.host, &run.user, &run.reason),
             )
         });
         match written {
@@ -218,12 +232,13 @@ impl Store {
         }
     }
 
-    /// Ends a run, now. Its staging folder stays until [`Store::remove_staging`].
+    /// Ends a run, now, for a reason if there is more to say than how it stands. Its staging folder stays until [`Store::remove_staging`].
     pub fn end_run(
         &self,
         id: &str,
         status: RunStatus,
         counts: RunCounts,
+        reason: &str,
     ) -> Result<(), StoreError> {
         let ended = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -231,7 +246,7 @@ impl Store {
             .as_secs()
             .cast_signed();
         let changed = self.writable()?.write(|transaction, _| {
-            transaction.execute(
+            let changed = transaction.execute(
                 "UPDATE runs SET ended = ?, status = ?, tasks = ?, executed = ?, reused = ?, failed = ? WHERE id = ?",
                 (
                     ended,
@@ -242,7 +257,14 @@ impl Store {
                     counts.failed.cast_signed(),
                     id,
                 ),
-            )
+            )?;
+            // A store of an earlier version may have begun it.
+            transaction.execute_batch(CIRCUMSTANCES)?;
+            transaction.execute(
+                "UPDATE circumstances SET reason = ? WHERE run = (SELECT number FROM runs WHERE id = ?)",
+                (reason, id),
+            )?;
+            Ok(changed)
         })?;
         if changed == 1 {
             Ok(())
@@ -311,7 +333,17 @@ impl Store {
             }
             Ok(true)
         })?;
+        // What was noted on the way is in the list.
+        let _ = self.remove_run_file(run, ENDED_TASKS);
         if found { Ok(()) } else { self.without_row(run) }
+    }
+
+    /// Notes tasks of a run that have ended, for those who ask before it has ended, or after it was interrupted: then
+    /// they are its tasks, in the order in which they ended. It costs little, and nothing is made durable.
+    pub fn note_run_tasks(&self, run: &str, tasks: &[RunTask]) -> Result<(), StoreError> {
+        let lines: String = tasks.iter().map(line).collect();
+        let noted = self.add_to_run_file(run, ENDED_TASKS, lines.as_bytes());
+        noted.map_err(cannot("write", &self.run_folder(run).join(ENDED_TASKS)))
     }
 
     /// The tasks of a run; none where there is no such run.
@@ -331,6 +363,13 @@ impl Store {
         if tasks.iter().any(Option::is_none) {
             self.note_damage(format!("the list of tasks of run `{run}`"));
         }
+        if tasks.is_empty() {
+            let noted = self.run_file(run, ENDED_TASKS).unwrap_or_default();
+            // The last line may be half written, and a line that means nothing is none.
+            let noted = String::from_utf8_lossy(&noted);
+            let whole = noted.split_inclusive('\n');
+            return Ok(whole.filter_map(read_line).collect());
+        }
         Ok(tasks.into_iter().flatten().collect())
     }
 
@@ -348,6 +387,13 @@ impl Store {
                 .query_map(arguments.clone(), |row| {
                     Ok((row.get::<_, String>(0)?, from_row(row, 0)?))
                 })?
+                .map(|found| {
+                    let (id, mut run) = found?;
+                    if let Some(run) = &mut run {
+                        add_circumstances(connection, run)?;
+                    }
+                    Ok((id, run))
+                })
                 .collect::<rusqlite::Result<Vec<_>>>()
         })?;
         let look = |(id, run): (String, Option<RunRecord>)| {
@@ -391,6 +437,46 @@ fn run_number(connection: &Connection, run: &str) -> rusqlite::Result<Option<i64
         .optional()
 }
 
+/// The tasks of a run that has not ended, line by line.
+const ENDED_TASKS: &str = "tasks";
+
+/// A task as a line: state, start and duration, recipe, address.
+fn line(task: &RunTask) -> String {
+    let address = task.address.replace('\\', "\\\\").replace('\n', "\\n");
+    let (state, started, wall) = (task.state.name(), task.started, task.wall);
+    format!("{state}\t{started}\t{wall}\t{}\t{address}\n", task.recipe)
+}
+
+/// A task that [`line`] has written.
+fn read_line(line: &str) -> Option<RunTask> {
+    let mut parts = line.strip_suffix('\n')?.splitn(5, '\t');
+    let mut part = || parts.next();
+    let name = part()?;
+    Some(RunTask {
+        state: *TaskState::ALL.iter().find(|state| state.name() == name)?,
+        started: part()?.parse().ok()?,
+        wall: part()?.parse().ok()?,
+        recipe: part()?.parse().ok()?,
+        address: plain(part()?),
+    })
+}
+
+/// A text without the escapes of [`line`].
+fn plain(text: &str) -> String {
+    let mut signs = text.chars();
+    let mut plain = String::with_capacity(text.len());
+    while let Some(sign) = signs.next() {
+        plain.extend(match sign {
+            '\\' => signs.next().map(|escaped| match escaped {
+                'n' => '\n',
+                other => other,
+            }),
+            other => Some(other),
+        });
+    }
+    plain
+}
+
 /// Reads a run, whose columns begin at an offset; `None` where it is damaged.
 pub(crate) fn from_row(row: &Row<'_>, offset: usize) -> rusqlite::Result<Option<RunRecord>> {
     let path = |column: usize| -> rusqlite::Result<PathBuf> {
@@ -422,7 +508,38 @@ pub(crate) fn from_row(row: &Row<'_>, offset: usize) -> rusqlite::Result<Option<
         failed: count(9)?,
         outputs: path(10)?,
         command: command.split_terminator('\0').map(str::to_owned).collect(),
+        ..RunRecord::default()
     }))
+}
+
+/// Where and by whom a run was run, and why it ended. The table came later than the others, and is made when it is needed:
+/// who does not know it passes over it, so that the format of the store is the same.
+pub(crate) const CIRCUMSTANCES: &str = "
+CREATE TABLE IF NOT EXISTS circumstances (
+    run    INTEGER PRIMARY KEY,
+    host   TEXT NOT NULL,
+    user   TEXT NOT NULL,
+    reason TEXT NOT NULL
+)";
+
+/// Takes in where and by whom a run was run, where that was written down.
+fn add_circumstances(connection: &Connection, run: &mut RunRecord) -> rusqlite::Result<()> {
+    let found = || -> rusqlite::Result<(String, String, String)> {
+        connection
+            .prepare_cached(
+                "SELECT host, user, reason FROM circumstances
+                 WHERE run = (SELECT number FROM runs WHERE id = ?)",
+            )?
+            .query_row([&run.id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+    };
+    match found() {
+        Ok(found) => (run.host, run.user, run.reason) = found,
+        Err(rusqlite::Error::QueryReturnedNoRows) => {}
+        // There is no such table in a store of an earlier version.
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::Unknown) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }
 
 /// How many tasks one statement lists: a list may have a million.

@@ -11,17 +11,18 @@ use std::time::{Duration, Instant};
 use headwater_enact::{Enactment, NothingRemembered, Options, Requested, Start, State};
 use headwater_engine::deliver::Deliverer;
 use headwater_engine::fetch::StoreFetcher;
+use headwater_engine::ledger::Ledger;
 use headwater_engine::lock::locked;
 use headwater_engine::lost::{Found, find_wanted, recompute_lost_inputs};
 use headwater_engine::progress::{
-    FailureNews, MemorySnapshot, SeenFailure, StageSnapshot, TraceRow, outcome, why,
+    FailureNews, MemorySnapshot, SeenFailure, StageSnapshot, TraceRow, fate, outcome, why,
 };
 use headwater_engine::stash::Stash;
 use headwater_engine::trace::Trace;
 use headwater_engine::{Error, Run};
 use headwater_execute::{Execution, Failure, Finished, Observer};
 use headwater_graph::{Outputs, Recipe, Registry, Source, TaskId, Value};
-use headwater_remember::Store;
+use headwater_remember::{RunTask, Store};
 use headwater_report::study::ForecastFacts;
 
 use crate::assemble::Assembled;
@@ -42,6 +43,8 @@ pub(crate) struct Ground<'a> {
     /// The folder of the study: what is told of failures names files as the study does.
     pub(crate) base: PathBuf,
     pub(crate) trace: Mutex<Trace>,
+    /// Where tasks are noted as they end.
+    pub(crate) ledger: Arc<Ledger>,
 }
 
 /// A task that ran: when it began, since the study began, how long it took, and how much of a processor.
@@ -272,6 +275,17 @@ impl Observer for Listener<'_> {
                 elapsed: execution.elapsed,
                 cpu: execution.usage.cpu,
             });
+            if let Some(state) = fate(enactment, task) {
+                let nanoseconds =
+                    |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+                self.ground.ledger.ended(|| RunTask {
+                    address: address(),
+                    recipe: enactment.graph().recipe(task),
+                    state,
+                    started: nanoseconds(execution.started),
+                    wall: nanoseconds(execution.elapsed),
+                });
+            }
         }
         {
             let mut trace = locked(&self.ground.trace);

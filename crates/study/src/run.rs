@@ -262,6 +262,11 @@ impl Job<'_> {
                 .map(Path::to_path_buf)
                 .unwrap_or_default(),
             trace,
+            // Where nothing is remembered there is nothing to explain either.
+            ledger: match self.division.remembers() {
+                true => Arc::clone(run.ledger()),
+                false => Arc::default(),
+            },
         };
         run.watch(Arc::new(watched(self.subject.data_set)));
         run.count_from_beginning();

@@ -21,6 +21,7 @@ mod json;
 mod keeping;
 mod kill;
 mod limits;
+mod meanwhile;
 mod memory;
 mod mistakes;
 mod modes;

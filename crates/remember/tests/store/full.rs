@@ -151,7 +151,7 @@ fn make_anew(place: &Path, root: &Path) {
         store.register(&records).unwrap();
         store.begin_run(&run("run")).unwrap();
         store
-            .end_run("run", RunStatus::Done, RunCounts::default())
+            .end_run("run", RunStatus::Done, RunCounts::default(), "")
             .unwrap();
         store.remove_staging("run").unwrap();
         drop(store);

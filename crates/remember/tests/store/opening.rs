@@ -54,7 +54,7 @@ fn a_read_only_store_sees_everything_and_changes_nothing() {
     for refused in [
         reader.register(&[record(2)]),
         reader.begin_run(&run("a")),
-        reader.end_run("a", RunStatus::Done, RunCounts::default()),
+        reader.end_run("a", RunStatus::Done, RunCounts::default(), ""),
         reader.put_run_tasks("a", &[]),
     ] {
         assert!(matches!(refused, Err(StoreError::ReadOnly)), "{refused:?}");
@@ -255,7 +255,7 @@ fn a_run_goes_from_running_to_its_end() {
         failed: 2,
     };
     case.store
-        .end_run(&begun.id, RunStatus::Failed, counts)
+        .end_run(&begun.id, RunStatus::Failed, counts, "")
         .unwrap();
     let ended = case.store.runs(10).unwrap().remove(0);
     assert!(ended.ended.is_some_and(|ended| ended > begun.started));
@@ -264,7 +264,7 @@ fn a_run_goes_from_running_to_its_end() {
     assert_eq!(ended, begun);
     let unknown = case
         .store
-        .end_run("absent", RunStatus::Done, counts)
+        .end_run("absent", RunStatus::Done, counts, "")
         .unwrap_err()
         .to_string();
     assert!(unknown.ends_with("there is no run `absent`"), "{unknown}");
@@ -277,7 +277,7 @@ fn a_run_without_its_process_is_interrupted() {
     other.begin_run(&run("a")).unwrap();
     other.begin_run(&run("b")).unwrap();
     other
-        .end_run("b", RunStatus::Done, RunCounts::default())
+        .end_run("b", RunStatus::Done, RunCounts::default(), "")
         .unwrap();
     let statuses = |store: &Store| {
         store
@@ -331,7 +331,7 @@ fn names_that_are_no_names_and_names_taken_are_refused() {
     }
     case.store.begin_run(&run("a")).unwrap();
     case.store
-        .end_run("a", RunStatus::Done, RunCounts::default())
+        .end_run("a", RunStatus::Done, RunCounts::default(), "")
         .unwrap();
     case.store.remove_staging("a").unwrap();
     assert!(case.store.begin_run(&run("a")).is_err());

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use crate::common::{Case, bytes, check_right, copy_tree, keep_in, pending, recipe, record, run};
 use headwater_graph::{Digest, Objects, Records};
-use headwater_remember::{Alias, Mode, Store, Writer};
+use headwater_remember::{
+    Alias, Mode, RunCounts, RunRecord, RunStatus, RunTask, Store, TaskState, Writer,
+};
 
 /// Where in a file these bytes are.
 fn places(path: &Path, wanted: &[u8]) -> Vec<usize> {
@@ -159,4 +161,81 @@ fn what_live_runs_use_is_not_collected_after_a_rebuild() {
     assert_eq!(other.take_damage().len(), 1);
     assert_eq!(other.collect(0, false).unwrap().objects, 0);
     assert!(path.exists());
+}
+
+/// Where and by whom a run was run stands in a table that a store of an earlier version does not have.
+#[test]
+fn who_ran_it_and_why_it_ended_is_known_and_not_asked_of_earlier_stores() {
+    let case = Case::new();
+    let database = case.root().join("records.sqlite");
+    let change = |what: &str| {
+        let connection = rusqlite::Connection::open(&database).unwrap();
+        connection.execute_batch(what).unwrap();
+    };
+    let begin = |id: &str| {
+        let run = RunRecord {
+            host: "here".to_owned(),
+            user: "somebody".to_owned(),
+            ..run(id)
+        };
+        case.store.begin_run(&run).unwrap();
+    };
+    let known = |store: &Store| {
+        let runs = store.runs(9).unwrap().into_iter();
+        let told = runs.map(|run| [run.id, run.host, run.user, run.reason].join(" "));
+        told.collect::<Vec<_>>()
+    };
+    begin("first");
+    assert_eq!(known(&case.store), ["first here somebody "]);
+    change("DROP TABLE circumstances");
+    assert_eq!(known(&case.store), ["first   "]);
+    let end = |id: &str| {
+        let counts = RunCounts::default();
+        case.store.end_run(id, RunStatus::Failed, counts, "no room")
+    };
+    end("first").unwrap();
+    begin("second");
+    end("second").unwrap();
+    let all = ["second here somebody no room", "first   "];
+    assert_eq!(known(&case.store), all);
+    // It is brought over when the database is made anew.
+    let Case { folder, store } = case;
+    drop(store);
+    let root = folder.path().join(".headwater");
+    let connection = rusqlite::Connection::open(&database).unwrap();
+    connection
+        .execute_batch("DROP INDEX products_by_prefix")
+        .unwrap();
+    drop(connection);
+    let store = Store::open(&root, Mode::ReadWrite).unwrap();
+    assert_eq!(store.take_damage().len(), 1, "it was made anew");
+    assert_eq!(known(&store), all);
+}
+
+/// Until a run has its list, those of its tasks are told that were noted.
+#[test]
+fn tasks_that_were_noted_are_told_until_there_is_a_list() {
+    let case = Case::new();
+    case.store.begin_run(&run("a")).unwrap();
+    let task = |number: u64, address: &str| RunTask {
+        address: address.to_owned(),
+        recipe: recipe(number),
+        state: TaskState::Executed,
+        started: number,
+        wall: 7,
+    };
+    let noted = [task(1, "one[0]"), task(2, "a\tb\\n\nc\\")];
+    assert_eq!(case.store.run_tasks("a").unwrap(), []);
+    case.store.note_run_tasks("a", &noted[..1]).unwrap();
+    case.store.note_run_tasks("a", &noted[1..]).unwrap();
+    assert_eq!(case.store.run_tasks("a").unwrap(), noted);
+    // A process that is killed may leave half a line.
+    case.store
+        .add_to_run_file("a", "tasks", b"executed\t1\t1\t00")
+        .unwrap();
+    assert_eq!(case.store.run_tasks("a").unwrap(), noted);
+    let all = [task(3, "x"), task(1, "one[0]")];
+    case.store.put_run_tasks("a", &all).unwrap();
+    assert_eq!(case.store.run_tasks("a").unwrap(), all);
+    assert!(!case.store.has_run_file("a", "tasks"));
 }
