@@ -2,7 +2,8 @@
 //!
 //! Law: at most [`MOST_BYTES`] of a file are read, whatever it is; one that has more is refused, and takes no more
 //! memory than that. A pipe is read as a file is, so that a shell may write one on the fly; one that nobody writes to is
-//! refused after `PATIENCE`, and not waited for for ever.
+//! refused after `PATIENCE`, one to which nothing is written for `SILENCE`; anything else that has nothing to be read
+//! now, such as a terminal, at once.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -18,6 +19,9 @@ pub const MOST_BYTES: u64 = 256 << 20;
 /// For so long somebody may come who writes to a pipe.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// For so long somebody who has a pipe open may write nothing to it.
+const SILENCE: Duration = Duration::from_secs(60);
+
 /// While there is nothing to read, whether there is something is asked so often.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -25,6 +29,10 @@ const PAUSE: Duration = Duration::from_millis(5);
 pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
     let read = open(path).and_then(|file| read_at_most(file, MOST_BYTES));
     let bytes = read.map_err(|source| match source.kind() {
+        ErrorKind::WouldBlock => Error::usage(
+            format!("there is nothing to be read from `{}`", path.display()),
+            Some("give a regular file or a pipe".to_owned()),
+        ),
         ErrorKind::TimedOut => Error::usage(
             format!("`{}` is a pipe that nobody writes to", path.display()),
             Some("give a regular file, or start what writes to the pipe".to_owned()),
@@ -77,18 +85,28 @@ fn open(path: &Path) -> io::Result<File> {
     options.read(true).custom_flags(libc::O_NONBLOCK).open(path)
 }
 
-/// Waits where there is nothing yet: for what is written, and with patience for somebody who writes.
+/// Waits at a pipe where there is nothing yet: with patience for somebody who writes, and for what is written.
 struct Patient {
     file: File,
+    is_pipe: bool,
     /// Until when it may have no writer; `None` when it has had one, or needs none.
     until: Option<Instant>,
+    /// How long nothing may be written to it.
+    silence: Duration,
+    heard: Instant,
 }
 
 impl Patient {
-    fn new(file: File, patience: Duration) -> io::Result<Patient> {
+    fn new(file: File, patience: Duration, silence: Duration) -> io::Result<Patient> {
         let is_pipe = file.metadata()?.file_type().is_fifo();
         let until = is_pipe.then(|| Instant::now() + patience);
-        Ok(Patient { file, until })
+        Ok(Patient {
+            file,
+            is_pipe,
+            until,
+            silence,
+            heard: Instant::now(),
+        })
     }
 }
 
@@ -102,10 +120,16 @@ impl Read for Patient {
                 }
                 Ok(0) if self.until.is_some() && !buffer.is_empty() => {}
                 // Somebody has, and has not written.
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.until = None,
+                Err(error) if error.kind() == ErrorKind::WouldBlock && self.is_pipe => {
+                    self.until = None;
+                    if self.heard.elapsed() > self.silence {
+                        return Err(ErrorKind::TimedOut.into());
+                    }
+                }
                 Err(error) => return Err(error),
                 Ok(count) => {
                     self.until = None;
+                    self.heard = Instant::now();
                     return Ok(count);
                 }
             }
@@ -121,7 +145,7 @@ fn read_at_most(file: File, most: u64) -> io::Result<Option<Vec<u8>>> {
         return Ok(None);
     }
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-    let file = Patient::new(file, PATIENCE)?;
+    let file = Patient::new(file, PATIENCE, SILENCE)?;
     file.take(most + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= most).then_some(bytes))
 }
@@ -174,7 +198,8 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.unwrap().success());
         let mut bytes = Vec::new();
-        let mut patient = Patient::new(open(&path).unwrap(), Duration::from_millis(30)).unwrap();
+        let mut patient =
+            Patient::new(open(&path).unwrap(), Duration::from_millis(30), SILENCE).unwrap();
         let error = patient.read_to_end(&mut bytes).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut);
         let writes = path.clone();
@@ -188,10 +213,27 @@ mod tests {
             }
         });
         let file = open(&path).unwrap();
-        let mut patient = Patient::new(file, Duration::from_millis(2_000)).unwrap();
+        let mut patient = Patient::new(file, Duration::from_millis(2_000), SILENCE).unwrap();
         patient.read_to_end(&mut bytes).unwrap();
         assert_eq!(bytes, b"onetwothree");
         writer.join().unwrap();
+        // Who has it open and is silent is not waited for for ever either.
+        let _both = File::options().read(true).write(true).open(&path).unwrap();
+        let file = open(&path).unwrap();
+        let mut patient = Patient::new(file, PATIENCE, Duration::from_millis(30)).unwrap();
+        let error = patient.read_to_end(&mut bytes).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+    }
+
+    /// A terminal that nobody types at.
+    #[test]
+    fn what_is_no_pipe_and_has_nothing_to_be_read_is_refused_at_once() {
+        let Ok(terminal) = open(Path::new("/dev/ptmx")) else {
+            eprintln!("skipped: there are no terminals here");
+            return;
+        };
+        let error = read_at_most(terminal, 1 << 16).unwrap_err();
+        assert_ne!(error.kind(), ErrorKind::TimedOut, "{error}");
     }
 
     #[test]

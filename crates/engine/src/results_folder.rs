@@ -18,6 +18,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use headwater_graph::text::{from_line, on_a_line};
+
 use crate::{Error, whole};
 
 /// The file that says which files are being written.
@@ -44,14 +46,14 @@ impl Claim {
         }
     }
 
-    /// Its line in the list; none where that would be two lines. Without a claim such a file is in the way, and stays.
+    /// Its line in the list; none where its name is no text. Without a claim such a file is in the way, and stays.
     fn line(&self) -> Option<String> {
         let kind = match self {
             Claim::File(_) => "file",
             Claim::Whole(_) => "whole",
             Claim::Folder(_) => "folder",
         };
-        let path = self.path().to_str().filter(|path| !path.contains('\n'))?;
+        let path = on_a_line(self.path().to_str()?);
         Some(format!("{kind} {path}\n"))
     }
 
@@ -63,7 +65,7 @@ impl Claim {
             "folder" => Claim::Folder,
             _ => return None,
         };
-        (!path.is_empty() && path != UNFINISHED).then(|| claim(PathBuf::from(path)))
+        (!path.is_empty() && path != UNFINISHED).then(|| claim(PathBuf::from(from_line(path))))
     }
 }
 
@@ -95,7 +97,7 @@ impl Look {
 
     /// Its line in the list, for the file at this path.
     fn line(&self, path: &Path) -> Option<String> {
-        let path = path.to_str().filter(|path| !path.contains('\n'))?;
+        let path = on_a_line(path.to_str()?);
         let Look {
             inode,
             size,
@@ -111,7 +113,7 @@ impl Look {
             size: words.next()?.parse().ok()?,
             modified: words.next()?.parse().ok()?,
         };
-        Some((PathBuf::from(words.next()?), look))
+        Some((PathBuf::from(from_line(words.next()?)), look))
     }
 }
 
@@ -568,7 +570,8 @@ mod tests {
             claim(&["two\nlines", "carriage\r"], Claim::File).unwrap();
             let written = ["trace.tsv", ".report.html-12-3", "y/0.tar.gz", "y/1/5.png"];
             written.into_iter().for_each(write);
-            ["z/any/thing", "deep/a/b"].into_iter().for_each(write);
+            let named_oddly = ["two\nlines", "carriage\r"];
+            (["z/any/thing", "deep/a/b"].into_iter().chain(named_oddly)).for_each(write);
             fs::create_dir_all(path.join("none")).unwrap();
         };
         leave();

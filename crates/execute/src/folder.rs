@@ -17,7 +17,7 @@ use headwater_graph::{
 };
 
 use crate::pattern::files_matching;
-use crate::proof::{Proven, Shelter, read_digest};
+use crate::proof::{Proven, Shelter, read_digest, shows_writes};
 use crate::system::is_open_for_writing;
 
 /// Files up to this size are read to see whether they are what they should be, however they look.
@@ -491,7 +491,11 @@ fn copy_proven(path: &Path, file: &FileValue, to: &mut fs::File) -> io::Result<(
             false => Err(changed()),
         };
     }
-    let holds = || Proven::here().holds(path, &file.digest, file.size, Shelter::Sheltered);
+    let shelter = match shows_writes(path) {
+        true => Shelter::Sheltered,
+        false => Shelter::Open,
+    };
+    let holds = || Proven::here().holds(path, &file.digest, file.size, shelter);
     if !holds() {
         return Err(changed());
     }

@@ -13,13 +13,11 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use headwater_graph::{
-    ContentHasher, Digest, DirectoryValue, FileValue, Handle, Mark, UsedFile, Value,
-};
+use headwater_graph::{ContentHasher, Digest, DirectoryValue, FileValue, Handle, UsedFile, Value};
 
 use crate::ended::{Failure, FailureKind};
 use crate::folder::{FolderError, below, make_folder, said, sealed, set_mode};
-use crate::proof::{Proven, Shelter, mark_at, mark_of, was_written};
+use crate::proof::{Look, Proven, Shelter, mark_of, shows_writes};
 use crate::protect::Allowance;
 use crate::render::Filled;
 use crate::spawn::Namespace;
@@ -55,9 +53,9 @@ pub(crate) struct Giving<'a> {
     /// What the program sees read-only.
     mounts: Namespace,
     /// With what they looked like when they were given.
-    linked: Vec<(Linked, Mark)>,
+    linked: Vec<(Linked, Look)>,
     /// The files of the user that are given by a link, with what they looked like then.
-    users: Vec<(PathBuf, Mark)>,
+    users: Vec<(PathBuf, Look)>,
     /// By inode, the files that stand where something is mounted, and what that is.
     stand_ins: HashMap<u64, PathBuf>,
     port: String,
@@ -294,22 +292,22 @@ impl<'a> Giving<'a> {
     fn users_file(&mut self, file: &FileValue, path: &Path, at: &Path) -> Result<(), Refusal> {
         let is_named = matches!(file.handle, Handle::Named { .. });
         // Of a file that is known by its name only the mark is known.
-        if is_named && !self.watched.is_as_it_was(file, path) {
+        if is_named && !self.watched.is_as_it_was(file, path, self.shelter()) {
             return Err(Refusal::Other);
         }
         let mode = |path: &Path| match fs::metadata(path) {
             Ok(found) => Ok(found.mode() & 0o777),
             Err(_) => Err(Refusal::Other),
         };
-        if self.allowance.copies(file.size) {
+        if self.copies(file.size, path) {
             let wanted = (!is_named).then_some((&file.digest, file.size));
             return copy(path, at, mode(path)?, wanted);
         }
-        if !self.watched.is_as_it_was(file, path) {
+        if !self.watched.is_as_it_was(file, path, self.shelter()) {
             return Err(Refusal::Other);
         }
         if self.shares(file.size, path, at, mode(path)?)? {
-            return match self.watched.is_as_it_was(file, path) {
+            return match self.watched.is_as_it_was(file, path, self.shelter()) {
                 true => Ok(()),
                 false => Err(Refusal::Other),
             };
@@ -317,8 +315,8 @@ impl<'a> Giving<'a> {
         if self.allowance.mounts {
             self.mounts.read_only.push(path.to_path_buf());
         }
-        let mark = mark_at(path).map_err(|_| Refusal::Other)?;
-        self.users.push((path.to_path_buf(), mark));
+        let look = Look::at(path).map_err(|_| Refusal::Other)?;
+        self.users.push((path.to_path_buf(), look));
         symlink(path, at).map_err(|error| said("cannot link", at, &error).into())
     }
 
@@ -334,7 +332,7 @@ impl<'a> Giving<'a> {
         let mode = sealed(executable);
         // An object may have the mode of another file with the same bytes.
         let has_mode = found.mode() & 0o111 == mode & 0o111;
-        if self.allowance.copies(file.size) || !has_mode {
+        if self.copies(file.size, path) || !has_mode {
             return copy(path, at, mode, Some((&file.digest, file.size)));
         }
         let linked = Linked {
@@ -359,6 +357,11 @@ impl<'a> Giving<'a> {
             true => self.link_in_folder(linked, at),
             false => self.link(linked, at),
         }
+    }
+
+    /// Whether a task gets a copy of a file: it is small, or nobody could see afterwards whether it was written to.
+    fn copies(&mut self, size: u64, path: &Path) -> bool {
+        self.allowance.copies(size) || self.allowance.copies_rather() && !shows_writes(path)
     }
 
     fn shelter(&self) -> Shelter {
@@ -390,8 +393,8 @@ impl<'a> Giving<'a> {
         if !holds(&linked, self.shelter()) {
             return Err(Refusal::Other);
         }
-        let mark = mark_at(&linked.path).map_err(|_| Refusal::Other)?;
-        self.linked.push((linked, mark));
+        let look = Look::at(&linked.path).map_err(|_| Refusal::Other)?;
+        self.linked.push((linked, look));
         Ok(())
     }
 
@@ -474,20 +477,20 @@ impl<'a> Giving<'a> {
             value.for_each_file(&mut |file| {
                 if let Some(path) = file.handle.path()
                     && self.watched.has(path)
-                    && !self.watched.is_as_it_was(file, path)
+                    && !self.watched.is_as_it_was(file, path, self.shelter())
                 {
                     message.get_or_insert(changed(&format!("`{}`", path.display())));
                 }
             });
         }
-        for (path, mark) in &self.users {
-            if was_written(path, mark) {
+        for (path, look) in &self.users {
+            if look.was_changed(path) {
                 message.get_or_insert(changed(&format!("`{}`", path.display())));
             }
         }
-        for (linked, mark) in &self.linked {
+        for (linked, look) in &self.linked {
             let is_right = holds(linked, self.shelter());
-            if is_right && !was_written(&linked.path, mark) {
+            if is_right && !look.was_changed(&linked.path) {
                 continue;
             }
             let said = match linked.is_product {

@@ -6,7 +6,7 @@
 //! to read the file and not yet a finding. One whose time of modification differs at the end of a task was written to
 //! while the task read it, and having the right bytes again by then does not help the task.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -15,6 +15,8 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use headwater_graph::{ContentHasher, Digest, Mark};
+
+use crate::system::{is_in_memory, open_to_read};
 
 /// How often a file that changes while it is read is read again.
 const ATTEMPTS: usize = 3;
@@ -38,10 +40,44 @@ pub(crate) fn mark_at(path: &Path) -> io::Result<Mark> {
     Ok(mark_of(&fs::metadata(path)?))
 }
 
-/// Whether a file that looked like this was written to or replaced since, whatever its bytes are now: they may have been
-/// others in between.
-pub(crate) fn was_written(path: &Path, before: &Mark) -> bool {
-    mark_at(path).map_or(true, |now| !before.has_contents_of(&now))
+/// What a file looked like when a task was given it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    mark: Mark,
+    /// Whether it may be executed, and by whom.
+    executable: u32,
+}
+
+impl Look {
+    /// As it is now.
+    pub(crate) fn at(path: &Path) -> io::Result<Look> {
+        let found = fs::metadata(path)?;
+        Ok(Look {
+            mark: mark_of(&found),
+            executable: found.mode() & 0o111,
+        })
+    }
+
+    /// Whether it was written to or replaced since, or made a program, whatever its bytes are now: they may have been
+    /// others in between.
+    pub(crate) fn was_changed(&self, path: &Path) -> bool {
+        Look::at(path).map_or(true, |now| {
+            !self.mark.has_contents_of(&now.mark) || self.executable != now.executable
+        })
+    }
+}
+
+/// Whether a file shows when somebody writes to it: in memory (tmpfs), what is written by way of a mapping does not.
+pub(crate) fn shows_writes(path: &Path) -> bool {
+    /// By device, since there are few.
+    static KNOWN: Mutex<BTreeMap<u64, bool>> = Mutex::new(BTreeMap::new());
+    let Ok(found) = fs::metadata(path) else {
+        return true;
+    };
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    *known
+        .entry(found.dev())
+        .or_insert_with(|| !is_in_memory(path))
 }
 
 /// Whether another change from now on shows.
@@ -56,7 +92,7 @@ fn is_settled(mark: &Mark) -> bool {
 /// The digest of a file, and the mark that belongs to it.
 pub(crate) fn read_digest(path: &Path) -> io::Result<(Digest, Mark)> {
     for _ in 0..ATTEMPTS {
-        if let Some(found) = digest_open(&mut File::open(path)?)? {
+        if let Some(found) = digest_open(&mut open_to_read(path)?)? {
             return Ok(found);
         }
     }
@@ -153,12 +189,14 @@ impl Proven {
         let is_known = match known.filter(|known| known.digest == *digest) {
             Some(known) => match shelter {
                 Shelter::Sheltered => known.mark.has_contents_of(&now),
-                Shelter::Open => known.mark == now && known.settled,
+                Shelter::Open => known.mark == now && known.settled && shows_writes(path),
             },
             // Nobody has read it in this process. It comes from a store, which has just looked at it; a small one may
             // have been changed since, and is read where tasks can do that.
             None if shelter == Shelter::Sheltered && size <= STAYS => true,
-            None if size > STAYS && (shelter == Shelter::Sheltered || is_settled(&now)) => {
+            None if size > STAYS
+                && (shelter == Shelter::Sheltered || is_settled(&now) && shows_writes(path)) =>
+            {
                 self.learn(*digest, now);
                 true
             }
@@ -192,7 +230,10 @@ mod tests {
 
     impl Case {
         fn new() -> Case {
-            let folder = tempfile::tempdir().expect("a folder");
+            Case::in_folder(tempfile::tempdir().expect("a folder"))
+        }
+
+        fn in_folder(folder: tempfile::TempDir) -> Case {
             fs::write(folder.path().join("file"), "right").expect("a file");
             let case = Case {
                 folder,
@@ -231,6 +272,40 @@ mod tests {
         let case = Case::new();
         fs::hard_link(case.path(), case.folder.path().join("other")).expect("a link");
         assert!(case.holds(Shelter::Sheltered) && case.holds(Shelter::Open));
+    }
+
+    /// A file in memory looks the same after somebody has written to it by way of a mapping.
+    #[test]
+    fn a_write_to_a_mapped_file_in_memory_is_found_where_tasks_may_write() {
+        use std::os::fd::AsRawFd;
+
+        let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
+            eprintln!("skipped: there are no files in memory here");
+            return;
+        };
+        let case = Case::in_folder(folder);
+        let file = File::options().read(true).write(true).open(case.path());
+        let file = file.expect("a file");
+        // SAFETY: the mapping is of an open file with five bytes, and nobody else uses it.
+        unsafe {
+            let all = libc::PROT_READ | libc::PROT_WRITE;
+            let at = libc::mmap(
+                std::ptr::null_mut(),
+                5,
+                all,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                0,
+            );
+            assert_ne!(at, libc::MAP_FAILED);
+            let first = at.cast::<u8>();
+            assert_eq!(first.read_volatile(), b'r');
+            std::thread::sleep(2 * TICK);
+            assert!(case.holds(Shelter::Open));
+            first.write_volatile(b'w');
+            libc::munmap(at, 5);
+        }
+        assert!(!case.holds(Shelter::Open));
     }
 
     #[test]

@@ -134,6 +134,11 @@ impl Allowance {
         may
     }
 
+    /// Whether a copy is better than a link that is looked at, whatever it costs.
+    pub(crate) fn copies_rather(&self) -> bool {
+        !self.mounts && self.each > 0
+    }
+
     /// Whether these files are all copied; if so, that counts.
     pub(crate) fn copies_all(&mut self, sizes: impl Iterator<Item = u64>) -> bool {
         let before = *self;

@@ -2,8 +2,13 @@
 //!
 //! Law: a question that a kernel or a file system does not know is answered as if the thing could not be done.
 
+use std::ffi::CString;
 use std::fs::File;
+use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 /// Chooses the signal that tells of a lease.
 const F_SETSIG: libc::c_int = 10;
@@ -13,6 +18,30 @@ const F_SETSIG: libc::c_int = 10;
 pub(crate) fn share_blocks(from: &File, to: &File) -> bool {
     // SAFETY: both descriptors are open for the whole call, and the call takes nothing else.
     unsafe { libc::ioctl(to.as_raw_fd(), libc::FICLONE, from.as_raw_fd()) == 0 }
+}
+
+/// Opens a file to be read, without waiting for anybody: what has nothing to be read is an error.
+pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).custom_flags(libc::O_NONBLOCK).open(path)
+}
+
+/// Whether a file lies on a file system that keeps everything in memory.
+pub(crate) fn is_in_memory(path: &Path) -> bool {
+    const TMPFS: u32 = 0x0102_1994;
+    const RAMFS: u32 = 0x8584_58F6;
+    let Ok(name) = CString::new(path.as_os_str().as_bytes()) else {
+        return false;
+    };
+    let mut answer = std::mem::MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: the name is a C string and the answer has room for what the call writes.
+    if unsafe { libc::statfs(name.as_ptr(), answer.as_mut_ptr()) } != 0 {
+        return false;
+    }
+    // SAFETY: the call succeeded, so it has filled the answer.
+    let answer = unsafe { answer.assume_init() };
+    // The numbers have 32 bits; the field is wider on some machines, and signed.
+    matches!(answer.f_type as u32, TMPFS | RAMFS)
 }
 
 /// Whether somebody has this file, which is open for reading here, open for writing or mapped so.
@@ -30,7 +59,7 @@ pub(crate) fn is_open_for_writing(file: &File) -> bool {
             return false;
         }
     }
-    std::io::Error::last_os_error().raw_os_error() == Some(libc::EAGAIN)
+    io::Error::last_os_error().raw_os_error() == Some(libc::EAGAIN)
 }
 
 #[cfg(test)]

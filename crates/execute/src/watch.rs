@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use headwater_graph::{Digest, FileValue, Handle, Mark, Signature, Value};
 
 use crate::ended::{Failure, FailureKind};
-use crate::proof::{Proven, Shelter, mark_at, read_digest, was_written};
+use crate::proof::{Look, Proven, Shelter, mark_at, read_digest, shows_writes};
 
 /// A product whose bytes are not those that were made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Watched {
 
     /// Whether a file of the user is what it was: it looks the same, or its bytes were read again and are the same.
     /// Of a file that is known by its name nobody knows the bytes.
-    pub(crate) fn is_as_it_was(&self, file: &FileValue, path: &Path) -> bool {
+    pub(crate) fn is_as_it_was(&self, file: &FileValue, path: &Path, shelter: Shelter) -> bool {
         let Some((digest, mark)) = self.0.get(path) else {
             return false;
         };
@@ -67,7 +67,9 @@ impl Watched {
             return false;
         }
         let is_named = matches!(file.handle, Handle::Named { .. });
-        now == *mark || !is_named && read_digest(path).is_ok_and(|(found, _)| found == file.digest)
+        let shows = || shelter == Shelter::Sheltered || shows_writes(path);
+        now == *mark && (is_named || shows())
+            || !is_named && read_digest(path).is_ok_and(|(found, _)| found == file.digest)
     }
 
     /// Looks at the inputs of a native task that is about to start.
@@ -77,7 +79,7 @@ impl Watched {
         inputs: &'a [Value],
         shelter: Shelter,
     ) -> Result<Reading<'a>, Trouble> {
-        let (mut trouble, mut marks) = (None, Vec::new());
+        let (mut trouble, mut looks) = (None, Vec::new());
         for (port, value) in signature.inputs.iter().zip(inputs) {
             value.for_each_file(&mut |file| {
                 let Some(path) = file.handle.path() else {
@@ -87,9 +89,9 @@ impl Watched {
                     return;
                 }
                 if self.holds(file, path, shelter)
-                    && let Ok(mark) = mark_at(path)
+                    && let Ok(look) = Look::at(path)
                 {
-                    marks.push(mark);
+                    looks.push(look);
                     return;
                 }
                 trouble = Some(match self.has(path) {
@@ -112,14 +114,14 @@ impl Watched {
                 signature,
                 inputs,
                 shelter,
-                marks,
+                looks,
             }),
         }
     }
 
     fn holds(&self, file: &FileValue, path: &Path, shelter: Shelter) -> bool {
         match self.has(path) {
-            true => self.is_as_it_was(file, path),
+            true => self.is_as_it_was(file, path, shelter),
             false => Proven::here().holds(path, &file.digest, file.size, shelter),
         }
     }
@@ -132,7 +134,7 @@ pub(crate) struct Reading<'a> {
     inputs: &'a [Value],
     shelter: Shelter,
     /// What the files looked like before it, in their order.
-    marks: Vec<Mark>,
+    looks: Vec<Look>,
 }
 
 impl Reading<'_> {
@@ -140,13 +142,13 @@ impl Reading<'_> {
     pub(crate) fn after(&self) -> (Option<Failure>, Vec<Spoiled>) {
         let mut message = None;
         let mut spoiled = Vec::new();
-        let mut marks = self.marks.iter();
+        let mut looks = self.looks.iter();
         for (port, value) in self.signature.inputs.iter().zip(self.inputs) {
             value.for_each_file(&mut |file| {
                 let Some(path) = file.handle.path() else {
                     return;
                 };
-                let written = marks.next().is_none_or(|mark| was_written(path, mark));
+                let written = looks.next().is_none_or(|look| look.was_changed(path));
                 let is_right = self.watched.holds(file, path, self.shelter);
                 if is_right && !written {
                     return;

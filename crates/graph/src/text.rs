@@ -91,6 +91,30 @@ pub fn shell_quote(text: &str) -> String {
     }
 }
 
+/// A text as a part of a line: [`from_line`] gives it back.
+pub fn on_a_line(text: &str) -> Cow<'_, str> {
+    match text.contains(['\\', '\n']) {
+        true => text.replace('\\', "\\\\").replace('\n', "\\n").into(),
+        false => text.into(),
+    }
+}
+
+/// The text that [`on_a_line`] was given.
+pub fn from_line(text: &str) -> String {
+    let mut signs = text.chars();
+    let mut plain = String::with_capacity(text.len());
+    while let Some(sign) = signs.next() {
+        plain.extend(match sign {
+            '\\' => signs.next().map(|escaped| match escaped {
+                'n' => '\n',
+                other => other,
+            }),
+            other => Some(other),
+        });
+    }
+    plain
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,5 +139,14 @@ mod tests {
             "\\u{1b}[2Jx\\r\\u{7}\\u{9b}31m\n"
         );
         assert_eq!(printable("a\u{202e}b\u{200d}c"), "a\\u{202e}b\u{200d}c");
+    }
+
+    #[test]
+    fn a_text_on_a_line_comes_back() {
+        for text in ["", "plain", "a\nb", "\\", "\\n", "a\\\n\\\\n\n"] {
+            let line = on_a_line(text);
+            assert!(!line.contains('\n'), "{text:?}");
+            assert_eq!(from_line(&line), text);
+        }
     }
 }

@@ -89,7 +89,9 @@ fn a_product_of_a_run_that_had_ended_was_made_again() {
     case.begin("one", 100);
     case.product("one", 1);
     let counts = RunCounts::default();
-    case.store.end_run("one", RunStatus::Done, counts, "").unwrap();
+    case.store
+        .end_run("one", RunStatus::Done, counts, "")
+        .unwrap();
     // It ended now; the next one begins after that.
     case.begin("two", i64::MAX);
     case.task("two", 1, TaskState::Executed);

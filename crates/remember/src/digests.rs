@@ -17,6 +17,7 @@ use headwater_graph::{ContentHasher, Digest, SEGMENT, SegmentDigest, SegmentHash
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::disk::cannot;
+use crate::objects::open_regular;
 use crate::store::{Mode, Store};
 
 /// Bytes read at once: large enough for the hasher to use all lanes of the processor, small enough for its cache.
@@ -88,7 +89,7 @@ fn read_file(
 ) -> Result<(Digest, State), StoreError> {
     let reading = cannot("read", path);
     let mut attempt = || -> io::Result<Option<(Digest, State)>> {
-        let file = File::open(path)?;
+        let file = open_regular(path)?;
         let before = State::of(&file.metadata()?);
         let size = before.size.cast_unsigned();
         let digest = match threads > 1 && size >= LARGE {

@@ -139,6 +139,13 @@ pub(crate) fn total(sizes: impl Iterator<Item = u64>) -> u64 {
     sizes.fold(0, u64::saturating_add)
 }
 
+/// Whether a file of this user has a mode in which its owner cannot read it.
+fn is_shut(found: &fs::Metadata) -> bool {
+    // SAFETY: a plain system call that takes nothing and cannot fail.
+    let user = unsafe { libc::geteuid() };
+    found.uid() == user && found.mode() & 0o400 == 0
+}
+
 /// What an object is called beneath the folder of a store.
 pub(crate) fn object_name(digest: &Digest) -> PathBuf {
     let hex = digest.hex();
@@ -562,7 +569,10 @@ impl Store {
     fn checked_path(&self, digest: &Digest, listed: &Seen) -> Option<PathBuf> {
         let path = self.object_path(digest);
         let found = self.beneath().metadata(object_name(digest)).ok();
-        if found.is_some_and(|found| found.is_file() && Seen::of(&found) == *listed) {
+        let is_right = |found: fs::Metadata| {
+            found.is_file() && Seen::of(&found) == *listed && !is_shut(&found)
+        };
+        if found.is_some_and(is_right) {
             return Some(path);
         }
         match self.look_at(digest, Some(listed.size), &mut |_| ()) {
@@ -589,8 +599,16 @@ impl Store {
             _ if is_planted(&error) && self.beneath().metadata(&name).is_ok() => {
                 self.set_aside(digest, None)
             }
+            // Somebody has taken the right to read it away, and it is ours.
+            io::ErrorKind::PermissionDenied if self.is_shut(&name) => self.set_aside(digest, None),
             _ => cannot("open", &self.object_path(digest))(error),
         })
+    }
+
+    /// Whether an object of this user has a mode in which its owner cannot read it.
+    fn is_shut(&self, name: &Path) -> bool {
+        let found = self.beneath().metadata(name);
+        found.is_ok_and(|found| is_shut(&found))
     }
 
     /// Moves away what was read as an object and found wrong, or what is in its place and is no file.
@@ -600,7 +618,7 @@ impl Store {
         let is_same = || -> io::Result<bool> {
             let now = self.beneath().metadata(&name)?;
             let Some(read) = read else {
-                return Ok(!now.is_file());
+                return Ok(!now.is_file() || is_shut(&now));
             };
             let seen = read.metadata()?;
             Ok((seen.dev(), seen.ino()) == (now.dev(), now.ino()))
@@ -679,7 +697,7 @@ fn write_object(
 }
 
 /// Opens a file to be read, if it is one: nobody waits for the other end of a pipe.
-fn open_regular(path: &Path) -> io::Result<File> {
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     let file = options
         .read(true)

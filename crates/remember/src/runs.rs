@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use headwater_graph::text::{from_line, on_a_line};
 use headwater_graph::{Recipe, StoreError};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, Statement};
 
@@ -442,7 +443,7 @@ const ENDED_TASKS: &str = "tasks";
 
 /// A task as a line: state, start and duration, recipe, address.
 fn line(task: &RunTask) -> String {
-    let address = task.address.replace('\\', "\\\\").replace('\n', "\\n");
+    let address = on_a_line(&task.address);
     let (state, started, wall) = (task.state.name(), task.started, task.wall);
     format!("{state}\t{started}\t{wall}\t{}\t{address}\n", task.recipe)
 }
@@ -457,24 +458,8 @@ fn read_line(line: &str) -> Option<RunTask> {
         started: part()?.parse().ok()?,
         wall: part()?.parse().ok()?,
         recipe: part()?.parse().ok()?,
-        address: plain(part()?),
+        address: from_line(part()?),
     })
-}
-
-/// A text without the escapes of [`line`].
-fn plain(text: &str) -> String {
-    let mut signs = text.chars();
-    let mut plain = String::with_capacity(text.len());
-    while let Some(sign) = signs.next() {
-        plain.extend(match sign {
-            '\\' => signs.next().map(|escaped| match escaped {
-                'n' => '\n',
-                other => other,
-            }),
-            other => Some(other),
-        });
-    }
-    plain
 }
 
 /// Reads a run, whose columns begin at an offset; `None` where it is damaged.

@@ -245,9 +245,30 @@ fn check_write(
     assert_eq!(good.expect("a row")["state"], "reused", "{case}");
 }
 
+/// What a task does to a file and undoes, if it does, and what another one finds out about it meanwhile.
+struct Change {
+    change: &'static str,
+    undo: &'static str,
+    look: &'static str,
+}
+
+const CHANGES: [Change; 2] = [
+    Change {
+        change: r#"printf b | dd of="$real" bs=1 conv=notrunc"#,
+        undo: r#"printf a | dd of="$real" bs=1 conv=notrunc"#,
+        look: "head -c 1 {in.from}",
+    },
+    Change {
+        change: r#"chmod 777 "$real""#,
+        undo: "true",
+        look: r#"printf "$(test -x {in.from} && echo b || echo a)""#,
+    },
+];
+
 /// A task that writes other bytes to a file, and the right ones when somebody has read it; and the one that reads it,
 /// which ends after that. `{file}` is the product that both are given, or a file of the user that the first is not.
-fn change_and_restore(reads: &str, path: &str, size: usize) -> Place {
+fn change_and_undo(reads: &str, path: &str, size: usize, what: &Change) -> Place {
+    let Change { change, undo, look } = what;
     Place::with_flow(&format!(
         r#"
 headwater: 1
@@ -269,10 +290,10 @@ operations:
     shell: |
       real=$(realpath {path})
       if test -w "$real" && ! test -e "$TMPDIR/calm"; then
-        printf b | dd of="$real" bs=1 conv=notrunc
+        {change}
         touch "$TMPDIR/written"
         while ! test -e "$TMPDIR/read"; do sleep 0.01; done
-        printf a | dd of="$real" bs=1 conv=notrunc
+        {undo}
       fi
       touch "$TMPDIR/written" "$TMPDIR/right"
       echo {{in.from}} > {{out.made}}
@@ -281,7 +302,7 @@ operations:
   good:
     shell: |
       while ! test -e "$TMPDIR/written"; do sleep 0.01; done
-      head -c 1 {{in.from}} > {{out.made}}
+      {look} > {{out.made}}
       touch "$TMPDIR/read"
       while ! test -e "$TMPDIR/right"; do sleep 0.01; done
     inputs: {{from: file}}
@@ -293,16 +314,23 @@ operations:
 /// A file that is right again when a task ends was not right while it read.
 #[test]
 fn what_was_read_between_a_change_and_its_undoing_is_not_remembered() {
-    for (reads, path) in [("product", "{in.from}"), ("item", "\"$TMPDIR/../raw\"")] {
-        for size in [9, LARGE] {
-            for way in WAYS {
-                let case = format!("{reads} of {size} bytes, `{way}`");
-                let place = change_and_restore(reads, path, size);
+    for (number, what) in CHANGES.iter().enumerate() {
+        for (reads, path) in [("product", "{in.from}"), ("item", "\"$TMPDIR/../raw\"")] {
+            for (size, way) in [9, LARGE]
+                .iter()
+                .flat_map(|size| WAYS.map(|way| (*size, way)))
+            {
+                let case = format!("{number}: {reads} of {size} bytes, `{way}`");
+                let place = change_and_undo(reads, path, size, what);
                 place.write("raw", &"a".repeat(size));
                 place.write("data.yaml", "inputs: {item: raw}\n");
                 let given = ["--inputs", "data.yaml"];
                 let (_, first) = run(&place, User::Own, way, &given);
                 fs::write(place.side().join("calm"), "").expect("a file");
+                if reads == "item" {
+                    let mode = fs::Permissions::from_mode(0o644);
+                    fs::set_permissions(place.path("raw"), mode).expect("a mode");
+                }
                 let (code, second) = run(&place, User::Own, way, &given);
                 assert_eq!(code, Some(0), "{case}");
                 assert_eq!(second.texts("good"), ["a"], "{case}");
@@ -314,6 +342,46 @@ fn what_was_read_between_a_change_and_its_undoing_is_not_remembered() {
                 is_sound(&place);
             }
         }
+    }
+}
+
+/// Whoever takes the right to read a product away does not take the product away.
+#[test]
+fn a_product_that_nobody_may_read_any_more_is_made_again() {
+    let flow = |script: &str| {
+        format!(
+            r#"
+headwater: 1
+workflow: shut
+stages:
+  first:
+    tasks: [{{op: make, out: {{made: product}}}}]
+  second:
+    tasks: [{{op: use, in: {{from: product}}, out: {{made: used}}}}]
+outputs: {{product: product, used: used}}
+operations:
+  make:
+    shell: "echo product > {{out.made}}"
+    outputs: {{made: {{type: file, path: made}}}}
+  use:
+    shell: |
+      cat {{in.from}} > {{out.made}}
+      {script}
+    inputs: {{from: file}}
+    outputs: {{made: {{type: file, path: made.txt}}}}
+"#
+        )
+    };
+    for user in users() {
+        let place = Place::with_flow(&flow("chmod 000 \"$(realpath {in.from})\""));
+        for _ in 0..2 {
+            run(&place, user, "check", &[]);
+        }
+        place.write("flow.yaml", &flow("echo harmless"));
+        let (code, report) = run(&place, user, "", &[]);
+        assert_eq!(code, Some(0), "{user:?}");
+        assert_eq!(report.texts("used"), ["product\n"], "{user:?}");
+        assert_eq!(report.texts("product"), ["product\n"], "{user:?}");
     }
 }
 

@@ -419,3 +419,24 @@ fn a_folder_with_other_files_is_no_store() {
             .ended(0);
     }
 }
+
+/// Terminals, the log of the kernel: nobody waits for them to say something.
+#[test]
+fn what_has_nothing_to_be_read_is_refused_and_not_waited_for() {
+    let place = Place::with_flow(
+        "headwater: 1\nworkflow: one\ninputs: {f: file}\nstages:\n  only:\n    tasks: [{op: copy, in: {f: f}, out: {g: g}}]\n\
+         outputs: {g: g}\noperations:\n  copy: {shell: 'cat {in.f} > {out.g}', inputs: {f: file}, outputs: {g: {type: file, path: g}}}\n",
+    );
+    for silent in ["/dev/ptmx", "/proc/kmsg"] {
+        if std::fs::File::open(silent).is_err() {
+            eprintln!("skipped: `{silent}` cannot be opened here");
+            continue;
+        }
+        place.headwater(&["check", silent]).ended(2);
+        let data = ["run", "flow.yaml", "--inputs", silent];
+        place.headwater(&data).ended(2);
+        place.write("data.yaml", &format!("inputs: {{f: {silent}}}\n"));
+        let given = place.headwater(&["run", "flow.yaml", "--inputs", "data.yaml"]);
+        assert_ne!(given.code, Some(0), "{}", given.stderr);
+    }
+}
