@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
+use crate::value::plain_float;
 use crate::{
     Array, ContentHasher, Digest, DirectoryEntry, DirectoryValue, ElementType, FileValue, Handle,
     Image, Opaque, Region, Value,
@@ -274,19 +275,6 @@ fn put_bytes(out: &mut impl Sink, bytes: &[u8]) {
 fn put_float(out: &mut impl Sink, number: f64) {
     out.extend_from_slice(&plain_float(number).to_le_bytes());
 }
-
-/// Values may hold NaN (parameters may not), so there is one NaN, and one zero.
-pub(crate) fn plain_float(number: f64) -> f64 {
-    if number.is_nan() {
-        f64::from_bits(NOT_A_NUMBER)
-    } else {
-        // The sum of −0.0 and 0.0 is 0.0, and no other number changes.
-        number + 0.0
-    }
-}
-
-/// The bits of the one float that is not a number.
-const NOT_A_NUMBER: u64 = 0x7ff8_0000_0000_0000;
 
 fn put_array(out: &mut impl Sink, array: &Array) {
     let code = ElementType::ALL

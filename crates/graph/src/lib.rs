@@ -9,7 +9,7 @@
 //! | `value` | [`Value`], [`Type`]: what flows along the edges; `encode` has the one canonical encoding of each, `element` arrays as slices of numbers |
 //! | `digest` | [`Digest`], [`Recipe`]: 32-byte names of contents and of computations |
 //! | `mark` | [`Mark`]: what a file looked like, in numbers |
-//! | `operation`, `command` | [`Operation`], its [`Signature`], and what a program needs to become one |
+//! | `signature`, `command`, `operation` | [`Signature`]: ports, parameters and resources; what a program needs to become an [`Operation`]; and a signature with a way to run |
 //! | `parts` | what the version of a program stands for, in words |
 //! | `registry` | [`Registry`] of operations and [`Codec`]s |
 //! | `workflow` | [`Workflow`]: stages, tasks, iteration, synchronisation; `strategy` has `cross` and `dot` |
@@ -35,6 +35,7 @@ mod operation;
 mod parts;
 mod recipe;
 mod registry;
+mod signature;
 mod store;
 mod strategy;
 pub mod text;
@@ -58,11 +59,11 @@ pub use encode::{
 pub use graph::{External, GraphError, NewTask, Source, Task, TaskGraph, TaskId};
 pub use mark::Mark;
 pub use operation::{
-    Cancel, Context, Kind, Operation, OperationError, Outputs, ParameterDeclaration, Port,
-    ReadFile, ReadSeek, Resources, Run, Signature,
+    Cancel, Context, Kind, Operation, OperationError, Outputs, ReadFile, ReadSeek, Run,
 };
 pub use recipe::{Identity, NotANumber, RecipeBuilder, SCHEME};
 pub use registry::{Codec, Decode, Encode, Registry, RegistryError};
+pub use signature::{ParameterDeclaration, Port, Resources, Signature};
 pub use store::{Cost, Costs, Known, Objects, ProductRecord, Records, StoreError, StoredOutput};
 pub use strategy::{Strategy, StrategyError};
 pub use value::{

@@ -11,7 +11,6 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::Digest;
-use crate::encode::plain_float;
 
 /// A parameter value or any other single number, truth value or text.
 #[derive(Debug, Clone, PartialEq)]
@@ -803,6 +802,19 @@ impl Value {
         }
     }
 }
+
+/// Values may hold NaN (parameters may not), so there is one NaN, and one zero.
+pub(crate) fn plain_float(number: f64) -> f64 {
+    if number.is_nan() {
+        f64::from_bits(NOT_A_NUMBER)
+    } else {
+        // The sum of −0.0 and 0.0 is 0.0, and no other number changes.
+        number + 0.0
+    }
+}
+
+/// The bits of the one float that is not a number.
+const NOT_A_NUMBER: u64 = 0x7ff8_0000_0000_0000;
 
 /// Whether a number is the one that its encoding stands for.
 fn is_plain(number: f64) -> bool {
