@@ -14,7 +14,6 @@ use crate::formats::{DATA, DATA_SHAPE};
 use crate::leaf::{self, Scope};
 use crate::parse::parse;
 use crate::report::{Read, Report};
-use crate::scalar;
 use crate::shape::Fields;
 use crate::source::Source;
 use crate::tree::{Kind, Node};
@@ -359,7 +358,7 @@ fn datum(node: &Node, report: &mut Report) -> Datum {
             }
             DatumValue::Record(parts)
         }
-        Kind::Scalar { .. } => match scalar::value(node) {
+        Kind::Scalar { .. } => match leaf::value(node) {
             Ok(Some(value)) => DatumValue::Scalar(value),
             Ok(None) => DatumValue::Null,
             Err(diagnostic) => {

@@ -11,6 +11,7 @@ use headwater_graph::{
     Registry, Scalar, ScalarType, Signature, Span, Stage, TaskDefinition, Type, Value, Workflow,
 };
 
+use crate::excerpt::shorten;
 use crate::formats::{
     DESCRIPTOR, DESCRIPTOR_ARGUMENT, DESCRIPTOR_DIRECTIONS, DESCRIPTOR_TASK, DESCRIPTOR_TYPES,
 };
@@ -19,7 +20,7 @@ use crate::name::NameRule;
 use crate::report::Report;
 use crate::shape::Fields;
 use crate::suggest::Suggester;
-use crate::tree::{Node, shorten};
+use crate::tree::Node;
 use crate::workflow::operation::OperationPlaces;
 use crate::workflow::places::Places;
 use crate::workflow::{WorkflowFile, whole};

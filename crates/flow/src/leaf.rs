@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use headwater_graph::{Diagnostic, Registry, Scalar, Span, Strategy, Tolerance, Type};
 
+use crate::excerpt::shorten;
 use crate::name::NameRule;
 use crate::quantity;
-use crate::scalar;
+use crate::scalar::{Plain, plain};
 use crate::source::Source;
 use crate::suggest::{Suggester, listed};
-use crate::tree::{Kind, Node, shorten};
+use crate::tree::{Kind, Node};
 
 /// How many `list of` a type may have.
 const LIST_DEPTH: usize = 8;
@@ -137,7 +138,7 @@ fn bare_placeholder(node: &Node) -> Option<String> {
 }
 
 fn format(node: &Node) -> Reading<()> {
-    match scalar::value(node)? {
+    match value(node)? {
         Some(Scalar::Int(1)) => Ok(()),
         Some(Scalar::Int(number)) => {
             let message = format!("this program reads format 1, and the file says {number}");
@@ -154,10 +155,28 @@ pub(crate) fn text(node: &Node) -> Option<Arc<str>> {
     node.text().map(Arc::clone)
 }
 
+/// The value of a node; `None` for null.
+pub(crate) fn value(node: &Node) -> Reading<Option<Scalar>> {
+    match &node.kind {
+        Kind::Scalar { text, plain: true } => match plain(text) {
+            Plain::Null => Ok(None),
+            Plain::Value(value) => Ok(Some(value)),
+            Plain::Refused(message, hint) => {
+                Err(Diagnostic::error(node.span, message).with_hint(hint))
+            }
+        },
+        Kind::Scalar { text, .. } => Ok(Some(Scalar::Text(Arc::clone(text)))),
+        _ => {
+            let message = format!("expected a single value, found {}", node.found());
+            Err(Diagnostic::error(node.span, message))
+        }
+    }
+}
+
 /// `true` or `false`.
 pub(crate) fn flag(node: &Node) -> Reading<bool> {
     match &node.kind {
-        Kind::Scalar { plain: true, .. } => match scalar::value(node)? {
+        Kind::Scalar { plain: true, .. } => match value(node)? {
             Some(Scalar::Bool(value)) => Ok(value),
             Some(Scalar::Text(word)) => Err(match word.to_lowercase().as_str() {
                 "yes" | "on" | "y" => Leaf::Flag.unexpected(node).with_hint("write `true`"),
@@ -177,7 +196,7 @@ pub(crate) fn flag(node: &Node) -> Reading<bool> {
 pub(crate) fn whole(node: &Node, least: u64) -> Reading<u64> {
     let expected = Leaf::Whole(least);
     match &node.kind {
-        Kind::Scalar { plain: true, .. } => match scalar::value(node)? {
+        Kind::Scalar { plain: true, .. } => match value(node)? {
             Some(Scalar::Int(number)) => u64::try_from(number)
                 .ok()
                 .filter(|number| *number >= least)
@@ -193,7 +212,7 @@ pub(crate) fn whole(node: &Node, least: u64) -> Reading<u64> {
 
 /// Any number.
 pub(crate) fn number(node: &Node) -> Reading<f64> {
-    match scalar::value(node)? {
+    match value(node)? {
         Some(Scalar::Int(number)) => Ok(number as f64),
         Some(Scalar::Float(number)) => Ok(number),
         _ => Err(Leaf::Number.unexpected(node)),
@@ -205,7 +224,7 @@ pub(crate) fn literal(node: &Node) -> Reading<Scalar> {
     if !node.is_scalar() {
         return Err(Leaf::Literal.unexpected(node));
     }
-    scalar::value(node)?.ok_or_else(|| {
+    value(node)?.ok_or_else(|| {
         let diagnostic = Leaf::Literal.unexpected(node);
         match node.text() {
             Some(text) => {

@@ -14,18 +14,19 @@
 //! | `tree`, `parse`, `syntax` | nodes with spans, from the events of the YAML parser; its errors in plain words |
 //! | `shape`, `leaf`, `formats` | what may be written where; `formats` is the grammar of all files |
 //! | `validate`, `schema` | the two readers of shapes: one checks trees, one prints JSON Schema |
-//! | `workflow` and its folder | workflow files and their parts |
-//! | `workflow/programs` | files of operations alone |
+//! | `read` | text that becomes a workflow, whichever kind of file it is |
+//! | `workflow` and its folder | what workflow files say, part by part |
+//! | `programs` | files of operations alone |
 //! | `study` | study files, settings that change them, and what they mean for their workflow |
 //! | `descriptor` | stage descriptors: JSON that others write, read as a workflow of one stage |
 //! | `starter` | files to start from: a workflow, a study, a study of a workflow that is there, a Rust library of operations |
 //! | `workflow/places` | from problems of a workflow to places in its file |
 //! | `data` | data files, and writing them |
 //! | `data/csv` | data files as CSV, and [`TextTable`]: tables of anything |
-//! | `name`, `scalar`, `quantity`, `suggest` | names, single values, times and sizes, what may have been meant |
+//! | `name`, `scalar`, `quantity`, `suggest`, `excerpt` | names, single values, times and sizes, what may have been meant, long texts in messages |
 //! | `report`, `render` | diagnostics while reading, and as text |
 //!
-//! Read `formats.rs` first, then `workflow.rs`.
+//! Read `formats.rs` first, then `read.rs`, then `workflow.rs`.
 //!
 //! **Invariant:** any text can be given to any reader; none panics, and none stops at the first mistake.
 //! Nothing here opens a file: patterns and paths are handed on as they are written.
@@ -34,14 +35,17 @@ mod data;
 mod descriptor;
 mod distinct;
 mod example;
+mod excerpt;
 mod formats;
 mod leaf;
 #[doc(hidden)]
 pub mod mutate;
 mod name;
 mod parse;
+mod programs;
 mod quantity;
 mod quoting;
+mod read;
 mod render;
 mod report;
 mod scalar;
@@ -62,6 +66,8 @@ pub use data::{
     DataColumn, DataFile, DataFormat, DataRow, DataShape, DataValue, Datum, DatumValue,
     ParameterSetting, is_data, read_data,
 };
+pub use programs::{is_programs, read_programs};
+pub use read::{read_descriptor, read_workflow};
 pub use render::render;
 pub use report::Read;
 pub use schema::{
@@ -78,7 +84,6 @@ pub use study::{
     is_study, read_study, read_study_with, resolve,
 };
 pub use suggest::suggestion;
+pub use workflow::WorkflowFile;
 pub use workflow::operation::OperationPlaces;
 pub use workflow::parameter::{SettingError, fit_parameter, read_scalar_setting};
-pub use workflow::programs::{is_programs, read_programs};
-pub use workflow::{WorkflowFile, read_descriptor, read_workflow};

@@ -5,7 +5,8 @@
 
 use headwater_graph::Diagnostic;
 
-use crate::tree::{Node, shorten};
+use crate::excerpt::shorten;
+use crate::tree::Node;
 
 /// Longer names make file names that file systems refuse.
 const LONGEST: usize = 200;

@@ -10,10 +10,11 @@ use std::sync::Arc;
 use headwater_graph::{Diagnostic, Span};
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 
+use crate::excerpt::shorten;
 use crate::report::Report;
 use crate::source::Source;
 use crate::syntax::{self, Recovery};
-use crate::tree::{DEPTH, Kind, Node, Tree, shorten};
+use crate::tree::{DEPTH, Kind, Node, Tree};
 
 /// How many nodes aliases and anchors may add.
 const ALIAS_NODES: usize = 100_000;

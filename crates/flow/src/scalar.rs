@@ -4,11 +4,10 @@
 //! the file would have to know YAML to know what they are, so they are refused with a way out.
 
 use std::fmt::Write;
-use std::sync::Arc;
 
-use headwater_graph::{Diagnostic, Scalar, turns_text};
+use headwater_graph::{Scalar, turns_text};
 
-use crate::tree::{Kind, Node, shorten};
+use crate::excerpt::shorten;
 
 /// What a plain text means.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,24 +75,6 @@ pub(crate) fn is_number(text: &str) -> bool {
 /// Whether a text means something else when it is written without quotes.
 pub(crate) fn is_special(text: &str) -> bool {
     !matches!(plain(text), Plain::Value(Scalar::Text(_)))
-}
-
-/// The value of a node; `None` for null.
-pub(crate) fn value(node: &Node) -> Result<Option<Scalar>, Diagnostic> {
-    match &node.kind {
-        Kind::Scalar { text, plain: true } => match plain(text) {
-            Plain::Null => Ok(None),
-            Plain::Value(value) => Ok(Some(value)),
-            Plain::Refused(message, hint) => {
-                Err(Diagnostic::error(node.span, message).with_hint(hint))
-            }
-        },
-        Kind::Scalar { text, .. } => Ok(Some(Scalar::Text(Arc::clone(text)))),
-        _ => {
-            let message = format!("expected a single value, found {}", node.found());
-            Err(Diagnostic::error(node.span, message))
-        }
-    }
 }
 
 fn is_whole(unsigned: &str) -> bool {

@@ -6,8 +6,8 @@
 
 use headwater_graph::{Diagnostic, Span};
 
+use crate::excerpt::shorten;
 use crate::source::Source;
-use crate::tree::shorten;
 
 /// How reading can go on after a mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]

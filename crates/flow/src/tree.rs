@@ -8,6 +8,9 @@ use std::sync::Arc;
 
 use headwater_graph::Span;
 
+use crate::excerpt::shorten;
+use crate::scalar::{is_number, is_special};
+
 /// How deep a tree may be.
 pub(crate) const DEPTH: usize = 64;
 
@@ -97,11 +100,11 @@ impl Node {
             Kind::Scalar { text, plain } => {
                 if *plain && text.is_empty() {
                     "nothing".to_owned()
-                } else if *plain && crate::scalar::is_number(text) {
+                } else if *plain && is_number(text) {
                     format!("the number `{}`", shorten(text))
                 } else if text.is_empty() {
                     "an empty text".to_owned()
-                } else if !*plain && crate::scalar::is_special(text) {
+                } else if !*plain && is_special(text) {
                     format!("the text `{}`", shorten(text))
                 } else {
                     format!("`{}`", shorten(text))
@@ -129,16 +132,4 @@ impl Node {
         }
         (size, depth + 1)
     }
-}
-
-/// The beginning of a text, in one line, for messages.
-pub(crate) fn shorten(text: &str) -> String {
-    const LONGEST: usize = 40;
-    let line = text.trim_end().replace(['\n', '\r'], " ");
-    if line.chars().count() <= LONGEST {
-        return line;
-    }
-    let mut short: String = line.chars().take(LONGEST - 1).collect();
-    short.push('…');
-    short
 }

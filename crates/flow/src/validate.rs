@@ -6,6 +6,7 @@
 use headwater_graph::Diagnostic;
 
 use crate::example;
+use crate::excerpt::shorten;
 use crate::formats::{OPERATION, STAGE, TASK};
 use crate::leaf::{Leaf, Scope};
 use crate::name::NameRule;
@@ -13,7 +14,7 @@ use crate::report::Report;
 use crate::scalar;
 use crate::shape::{Fields, Shape, Table};
 use crate::suggest::listed;
-use crate::tree::{Node, shorten};
+use crate::tree::Node;
 
 /// Reports what does not fit. With `damaged`, keys may be missing because the file ends too early.
 pub(crate) fn validate(

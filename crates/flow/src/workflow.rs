@@ -1,13 +1,11 @@
-//! Workflow files.
+//! What a workflow file says: its parts, and the workflow as a whole.
 //!
-//! Law: text in, [`WorkflowFile`] and all diagnostics out. The tree is checked against the shape of the
-//! format first, then the meaning of its parts, then the workflow as a whole; each step goes on after the
-//! mistakes of the one before.
+//! Law: a tree in, [`WorkflowFile`] and all diagnostics out. The meaning of the parts is checked first, then the
+//! workflow as a whole; each step goes on after the mistakes of the one before.
 
 pub(crate) mod operation;
 pub(crate) mod parameter;
 pub(crate) mod places;
-pub(crate) mod programs;
 mod stage;
 pub(crate) mod template;
 
@@ -15,20 +13,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_graph::{
-    Diagnostic, Input, KnownBy, Operation, OutputBinding, Place, Registry, Span, Type, Workflow,
-    check,
+    Input, KnownBy, Operation, OutputBinding, Place, Registry, Span, Type, Workflow, check,
 };
 
-use crate::data::data_field;
-use crate::descriptor::{descriptor, is_descriptor};
-use crate::formats::{DESCRIPTOR_SHAPE, IDENTITY_WORDS, INPUT, WORKFLOW, WORKFLOW_SHAPE};
+use crate::formats::{IDENTITY_WORDS, INPUT, WORKFLOW};
 use crate::leaf::{self, Scope};
-use crate::parse::parse;
-use crate::report::{Read, Report};
+use crate::report::Report;
 use crate::shape::Fields;
-use crate::source::Source;
-use crate::tree::{Node, Tree};
-use crate::validate::validate;
+use crate::tree::Node;
 use crate::workflow::operation::{OperationPlaces, Operations, operations};
 use crate::workflow::parameter::parameters;
 use crate::workflow::places::Places;
@@ -51,105 +43,8 @@ pub struct WorkflowFile {
     pub placeholders: Vec<Arc<str>>,
 }
 
-/// Reads a workflow file, YAML or JSON. `registry` holds the operations and types that libraries bring. A stage
-/// descriptor is known by its shape and read as a workflow of one stage; see
-/// [`read_descriptor`](crate::read_descriptor).
-pub fn read_workflow(text: &str, registry: &Registry) -> Read<WorkflowFile> {
-    read(text, registry, is_descriptor)
-}
-
-/// Reads a stage descriptor: the JSON of the code generator of the region templates framework, which describes one
-/// stage and its tasks. It becomes a workflow of that stage.
-///
-/// - Data regions (`dr`) are inputs and outputs of the workflow, of type `file`. Scalars are its parameters: `uchar`
-///   and `int` are ints, `float` and `double` floats, without default unless the file gives one. A `float_array`
-///   among `args` is an input of type `list of float`.
-/// - Between tasks, `mat` and `float_array` are arrays and `mat_vect` is a list of arrays. What a task has with
-///   `io: forward` it passes on and does not look at: the data keeps its name and its maker, so whoever reads it
-///   later reads from the maker, and the task that passed it on does not wait for it.
-/// - `::library::Group::function` is the operation `library/Group.function`. If `registry` has it, that one is used;
-///   if not, it is a placeholder that can be planned and not run. A real number for an int is truncated, as it is in
-///   the language of these functions.
-pub fn read_descriptor(text: &str, registry: &Registry) -> Read<WorkflowFile> {
-    read(text, registry, |_| true)
-}
-
-fn read(
-    text: &str,
-    registry: &Registry,
-    as_descriptor: impl Fn(&Node) -> bool,
-) -> Read<WorkflowFile> {
-    let source = Source::new(text);
-    let mut report = Report::default();
-    let tree = parse(&source, &mut report);
-    read_tree(tree, &source, registry, report, as_descriptor)
-}
-
-/// Goes on after a text has been parsed.
-pub(crate) fn read_tree(
-    tree: Tree,
-    source: &Source,
-    registry: &Registry,
-    mut report: Report,
-    as_descriptor: impl Fn(&Node) -> bool,
-) -> Read<WorkflowFile> {
-    let Some(root) = tree.root.filter(|root| !root.is_nothing()) else {
-        if !tree.damaged {
-            let hint = "a workflow file and a study file begin with `headwater: 1`";
-            report.error_with(source.end(), "this file is empty", hint);
-        }
-        return report.finish(None);
-    };
-    let described = as_descriptor(&root);
-    if let Some(foreign) = foreign(&root).filter(|_| !described) {
-        report.push(foreign);
-        return report.finish(None);
-    }
-    let scope = Scope { source, registry };
-    let parsed = report.len();
-    let shape = if described {
-        &DESCRIPTOR_SHAPE
-    } else {
-        &WORKFLOW_SHAPE
-    };
-    validate(&root, shape, scope, tree.damaged, &mut report);
-    let file = if tree.damaged || root.entries().is_none() {
-        None
-    } else if described {
-        Some(descriptor(&root, registry, &mut report))
-    } else {
-        Some(workflow(&root, scope, &mut report))
-    };
-    report.forget_patched(parsed, &tree.patches);
-    report.finish(file)
-}
-
-/// Other files of Headwater, which would only give a heap of unknown fields.
-fn foreign(root: &Node) -> Option<Diagnostic> {
-    if root.get("workflow").is_some() && root.get("study").is_none() {
-        return None;
-    }
-    let (key, message, hint) = if let Some((key, _)) = root.get("study") {
-        (
-            key,
-            "this is a study file, not a workflow file",
-            "give the file that its `workflow:` names",
-        )
-    } else if root.get("stages").is_some() || root.get("operations").is_some() {
-        return None;
-    } else if let Some(key) = data_field(root) {
-        (
-            key,
-            "this is a data file, not a workflow file",
-            "data files are given with `--inputs`; a workflow file has `workflow:` and `stages:`",
-        )
-    } else {
-        return None;
-    };
-    Some(Diagnostic::error(key.span, message).with_hint(hint))
-}
-
-fn workflow(root: &Node, scope: Scope<'_>, report: &mut Report) -> WorkflowFile {
+/// The workflow that a tree says, after it was checked against the grammar.
+pub(crate) fn workflow(root: &Node, scope: Scope<'_>, report: &mut Report) -> WorkflowFile {
     let fields = Fields::of(root, &WORKFLOW);
     let mut places = Places::default();
     let name = fields

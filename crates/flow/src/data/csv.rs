@@ -14,10 +14,10 @@ use std::sync::{Arc, OnceLock};
 use headwater_graph::{Scalar, Span};
 
 use crate::data::{DataFile, DataRow, DataShape, Datum, DatumValue};
+use crate::excerpt::shorten;
 use crate::name::NameRule;
 use crate::report::{Read, Report};
 use crate::source::Source;
-use crate::tree::shorten;
 
 /// A cell as it is written.
 #[derive(Debug)]

@@ -11,12 +11,13 @@ use std::sync::Arc;
 use headwater_graph::{Diagnostic, Span};
 
 use super::text::StudyText;
+use crate::excerpt::shorten;
 use crate::formats::{OVERRIDE, STUDY_SHAPE};
 use crate::parse::parse;
 use crate::report::Report;
 use crate::shape::{Shape, Table};
 use crate::source::Source;
-use crate::tree::{DEPTH, Kind, Node, shorten};
+use crate::tree::{DEPTH, Kind, Node};
 
 /// What a setting looks like, for messages.
 const FORM: &str = "a setting is PATH=VALUE, where the path has keys with dots between them: `method.vbd.samples=400`";

@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use headwater_graph::{Diagnostic, Part, Placeholder, ScalarType, Text, Type};
 
+use crate::excerpt::shorten;
 use crate::leaf::{Scope, inner_span};
 use crate::quoting::{Context, contexts};
 use crate::report::Report;
 use crate::suggest::Suggester;
-use crate::tree::{Node, shorten};
+use crate::tree::Node;
 
 /// Where a text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,13 +10,13 @@ use crate::descriptor::is_descriptor;
 use crate::formats::{PROGRAMS, PROGRAMS_SHAPE};
 use crate::leaf::Scope;
 use crate::parse::parse;
+use crate::read::read_tree;
 use crate::report::{Read, Report};
 use crate::shape::Fields;
 use crate::source::Source;
 use crate::tree::Node;
 use crate::validate::validate;
 use crate::workflow::operation::operations;
-use crate::workflow::read_tree;
 
 /// Whether a file is meant as one of operations alone: it has `operations`, and nothing of a workflow or a study.
 pub fn is_programs(text: &str) -> bool {
