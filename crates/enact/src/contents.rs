@@ -6,9 +6,7 @@
 
 use std::collections::HashMap;
 
-use headwater_graph::{Identity, Recipe, RecipeBuilder, TaskId, Type};
-
-use crate::{Enactment, OpenError, Recall, State, Verdict};
+use headwater_graph::{Identity, Recipe, RecipeBuilder, TaskGraph, TaskId, Type};
 
 /// A product of the store that a task is equal to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +31,8 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    fn of(&self, task: TaskId) -> Option<&[Identity]> {
+    /// What the outputs of a task are, if that is known.
+    pub(crate) fn of(&self, task: TaskId) -> Option<&[Identity]> {
         self.outputs.get(task.index())?.as_deref()
     }
 
@@ -41,32 +40,10 @@ impl Contents {
     pub(crate) fn forget(&mut self, task: TaskId) {
         self.targets.remove(&task);
     }
-}
 
-impl Enactment {
-    /// The tasks to be compared now; each has to be answered by [`compared`](Self::compared).
-    pub fn take_comparisons(&mut self, into: &mut Vec<TaskId>) {
-        self.coordinator.take_comparisons(into);
-    }
-
-    /// The tasks that `tasks` read and of which it is not known what they are by content, each once.
-    pub fn unidentified(&self, tasks: &[TaskId]) -> Vec<TaskId> {
-        let mut unidentified = Vec::new();
-        for task in tasks {
-            self.graph.for_each_input_task(*task, |input| {
-                if self.contents.of(input).is_none() {
-                    unidentified.push(input);
-                }
-            });
-        }
-        unidentified.sort_unstable();
-        unidentified.dedup();
-        unidentified
-    }
-
-    /// Tells what the outputs of a task are by content.
-    pub fn identify(&mut self, task: TaskId, mut outputs: Vec<Identity>) {
-        let ports = &self.graph.operation_at(task).signature.outputs;
+    /// Takes in what the outputs of a task are.
+    pub(crate) fn identify(&mut self, graph: &TaskGraph, task: TaskId, mut outputs: Vec<Identity>) {
+        let ports = &graph.operation_at(task).signature.outputs;
         if outputs.len() != ports.len() {
             return;
         }
@@ -76,7 +53,7 @@ impl Enactment {
                 *identity = Identity::Directory(*digest);
             }
         }
-        let known = &mut self.contents.outputs;
+        let known = &mut self.outputs;
         if known.len() <= task.index() {
             known.resize(task.index() + 1, None);
         }
@@ -84,102 +61,56 @@ impl Enactment {
     }
 
     /// The content key of a task, where it is known what everything it reads is.
-    pub fn content_key(&mut self, task: TaskId) -> Option<Recipe> {
-        let mut builder = std::mem::take(&mut self.contents.builder);
-        let contents = &self.contents;
-        let key = self.graph.content_key(task, &mut builder, &|input, port| {
-            contents.of(input)?.get(usize::from(port))
+    pub(crate) fn key(&mut self, graph: &TaskGraph, task: TaskId) -> Option<Recipe> {
+        let mut builder = std::mem::take(&mut self.builder);
+        let key = graph.content_key(task, &mut builder, &|input, port| {
+            self.of(input)?.get(usize::from(port))
         });
-        self.contents.builder = builder;
+        self.builder = builder;
         key
     }
 
     /// The content key under which a task was compared.
-    pub fn compared_by(&self, task: TaskId) -> Option<&Recipe> {
-        self.contents.keys.get(&task)
+    pub(crate) fn compared_by(&self, task: TaskId) -> Option<&Recipe> {
+        self.keys.get(&task)
     }
 
-    /// The content key of a task that is about to run, if it was compared. It may be another one by now: an
-    /// input that was lost and made again need not be what it was.
-    pub fn runs_under(&mut self, task: TaskId) -> Option<Recipe> {
-        let before = *self.contents.keys.get(&task)?;
-        let now = self.content_key(task)?;
+    /// Notes the content key under which a task is compared.
+    pub(crate) fn compare_by(&mut self, task: TaskId, key: Recipe) {
+        self.keys.insert(task, key);
+    }
+
+    /// The content key of a task that was compared as it is now; if it is another one, it is noted.
+    pub(crate) fn key_again(&mut self, graph: &TaskGraph, task: TaskId) -> Option<Recipe> {
+        let before = *self.keys.get(&task)?;
+        let now = self.key(graph, task)?;
         if now != before {
-            self.contents.keys.insert(task, now);
-            if self.contents.first.get(&before) == Some(&task) {
-                self.contents.first.remove(&before);
+            self.keys.insert(task, now);
+            if self.first.get(&before) == Some(&task) {
+                self.first.remove(&before);
             }
-            self.contents.first.entry(now).or_insert(task);
+            self.first.entry(now).or_insert(task);
         }
         Some(now)
     }
 
-    /// The recipe under which the outputs of a task can be brought back: its own, or that of the product it
-    /// is equal to.
-    pub fn stored_as(&self, task: TaskId) -> Recipe {
-        let target = self.contents.targets.get(&task).copied();
-        target.unwrap_or_else(|| self.graph.recipe(task))
+    /// The first task with a content key.
+    pub(crate) fn first(&self, key: &Recipe) -> Option<TaskId> {
+        self.first.get(key).copied()
     }
 
-    /// A task of this run that has this content key and leads, or led, to outputs.
-    pub fn leader(&self, task: TaskId, key: &Recipe) -> Option<TaskId> {
-        let alive = |other: &TaskId| {
-            let state = self.coordinator.state(*other);
-            *other != task && !matches!(state, State::Idle | State::Failed | State::Blocked)
-        };
-        let first = self.contents.first.get(key).copied().filter(alive);
-        // A task that reads nothing but what comes from outside has its content key as its recipe.
-        first.or_else(|| self.graph.find(key).filter(alive))
+    /// The task is the first with its content key from now on.
+    pub(crate) fn lead(&mut self, task: TaskId, key: Recipe) {
+        self.first.insert(key, task);
     }
 
-    /// Tells what came of a comparison: the content key, and the product of the store that has it.
-    pub fn compared(
-        &mut self,
-        task: TaskId,
-        key: Option<Recipe>,
-        found: Option<Match>,
-        recall: &mut dyn Recall,
-    ) -> Result<(), OpenError> {
-        let mut verdict = Verdict::New;
-        // Of a task that has lost an input meanwhile the key says nothing any more.
-        let is_asked = self.coordinator.state(task) == State::Comparing;
-        if let Some(key) = key.filter(|_| is_asked) {
-            self.contents.keys.insert(task, key);
-            let leader = self.leader(task, &key);
-            if let Some(leader) = leader {
-                verdict = Verdict::Like(leader);
-                if matches!(self.coordinator.state(leader), State::Done | State::Known) {
-                    self.became_equal(task, leader, recall);
-                }
-            } else if let Some(found) = found {
-                self.identify(task, found.outputs);
-                if found.recipe == self.graph.recipe(task) {
-                    verdict = Verdict::Made;
-                } else {
-                    verdict = Verdict::Stored;
-                    self.contents.targets.insert(task, found.recipe);
-                    recall.equal(&self.graph, task, &found.recipe);
-                }
-            } else {
-                self.contents.first.insert(key, task);
-            }
-        }
-        self.coordinator.compared(&self.graph, task, verdict);
-        let mut more = self.take_notices(recall);
-        if self.coordinator.state(task) == State::Known {
-            more |= self.tell_expander(task, None, recall);
-        }
-        if more { self.expand(recall) } else { Ok(()) }
+    /// The product that has the outputs of a task that was found equal.
+    pub(crate) fn target(&self, task: TaskId) -> Option<Recipe> {
+        self.targets.get(&task).copied()
     }
 
-    /// `task` has what `other` has.
-    pub(crate) fn became_equal(&mut self, task: TaskId, other: TaskId, recall: &mut dyn Recall) {
-        if let Some(outputs) = self.contents.of(other) {
-            let outputs = outputs.to_vec();
-            self.identify(task, outputs);
-        }
-        let target = self.stored_as(other);
-        self.contents.targets.insert(task, target);
-        recall.equal(&self.graph, task, &target);
+    /// The outputs of a task are those of a product.
+    pub(crate) fn found_equal(&mut self, task: TaskId, target: Recipe) {
+        self.targets.insert(task, target);
     }
 }

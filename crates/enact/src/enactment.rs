@@ -4,6 +4,8 @@
 //! Rounds open here: when a watched task ends, the expander goes on, and what it adds is looked up, planned
 //! and offered, while everything else keeps running.
 
+mod compare;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -57,8 +59,8 @@ pub struct TaskAddress {
 /// A run in progress.
 #[derive(Debug)]
 pub struct Enactment {
-    pub(crate) graph: TaskGraph,
-    pub(crate) coordinator: Coordinator,
+    graph: TaskGraph,
+    coordinator: Coordinator,
     expander: Option<Expander>,
     requested: Vec<Requested>,
     /// The products that are requested: task, and position of the output.
@@ -71,7 +73,7 @@ pub struct Enactment {
     released: Vec<TaskId>,
     shared: Vec<(TaskId, TaskId)>,
     blocked: Vec<(TaskId, TaskId)>,
-    pub(crate) contents: Contents,
+    contents: Contents,
     rounds: u32,
 }
 
@@ -225,7 +227,7 @@ impl Enactment {
         self.take_notices(&mut NothingRemembered);
     }
 
-    pub(crate) fn expand(&mut self, recall: &mut dyn Recall) -> Result<(), OpenError> {
+    fn expand(&mut self, recall: &mut dyn Recall) -> Result<(), OpenError> {
         loop {
             let Some(expander) = &mut self.expander else {
                 return Ok(());
@@ -280,7 +282,7 @@ impl Enactment {
     }
 
     /// Tells the expander how a watched task ended, if it has; `true` if there is something to expand.
-    pub(crate) fn tell_expander(
+    fn tell_expander(
         &mut self,
         task: TaskId,
         outputs: Option<&[Value]>,
@@ -322,7 +324,7 @@ impl Enactment {
         expander.settled(&mut self.graph, task, outcome)
     }
 
-    pub(crate) fn take_notices(&mut self, recall: &mut dyn Recall) -> bool {
+    fn take_notices(&mut self, recall: &mut dyn Recall) -> bool {
         let mut more = false;
         for notice in self.coordinator.take_notices() {
             match notice {

@@ -12,7 +12,7 @@
 //! | `join` | combining items as they arrive, in any order |
 //! | `expand` | [`Expander`]: stage instances and their tasks |
 //! | `enactment` | [`Enactment`]: graph, expander and coordinator as one thing to be driven |
-//! | `contents` | what products are by content, and which tasks are therefore equal |
+//! | `contents` | what products are by content, and which tasks are therefore equal; `enactment/compare` asks |
 //! | `coordinator` | [`Coordinator`]: states, order, resources, failures, memory |
 //! | `simulate` | [`simulate`]: the same coordinator in virtual time, with a diagram |
 //!
