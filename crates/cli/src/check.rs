@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use headwater::Error;
 use headwater::files::CheckedFile;
-use headwater::graph::{Diagnostic, Registry};
+use headwater::graph::Registry;
 use serde_json::json;
 
 use crate::arguments::Common;
@@ -19,7 +19,7 @@ pub(crate) fn check(file: &Path, common: &Common, libraries: &Registry) -> Resul
     };
     let errors: usize = checked.files.iter().map(errors_of).sum();
     if common.json {
-        let list = |found: &CheckedFile| describe_all(&found.file, &found.diagnostics);
+        let list = |found: &CheckedFile| show::describe_all(&found.file, &found.diagnostics);
         // The first file is the one that was asked about, the others are those that it names.
         let (own, named) = match checked.files.split_first() {
             Some((own, named)) => (list(own), named),
@@ -52,21 +52,4 @@ pub(crate) fn check(file: &Path, common: &Common, libraries: &Registry) -> Resul
         }
     }
     Ok(ExitCode::from(if errors == 0 { 0 } else { 2 }))
-}
-
-/// What the reader of a file said.
-pub(crate) fn describe_all(file: &Path, diagnostics: &[Diagnostic]) -> Vec<serde_json::Value> {
-    let all = diagnostics.iter();
-    all.map(|diagnostic| describe(file, diagnostic)).collect()
-}
-
-pub(crate) fn describe(file: &Path, diagnostic: &Diagnostic) -> serde_json::Value {
-    json!({
-        "file": file,
-        "severity": diagnostic.severity.to_string(),
-        "line": diagnostic.span.map(|span| span.line),
-        "column": diagnostic.span.map(|span| span.column),
-        "message": diagnostic.message,
-        "hint": diagnostic.hint,
-    })
 }

@@ -22,6 +22,7 @@ mod runs;
 mod show;
 mod signals;
 mod study;
+mod watched;
 mod watching;
 
 use std::process::ExitCode;

@@ -15,7 +15,7 @@ use headwater::Error;
 use headwater::runs::RunStatus;
 
 use crate::show;
-use crate::watching::Watched;
+use crate::watched::Watched;
 
 /// How often the file is written.
 const PAUSE: Duration = Duration::from_secs(5);

@@ -6,13 +6,15 @@ use std::time::{Duration, Instant};
 
 use headwater::Progress;
 use headwater::progress::{Snapshot, StageSnapshot};
+use headwater::runs::RunStatus;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::arguments::watching::ProgressKind;
+use crate::watched::Watched;
 use crate::{events, show};
 
 /// Shows the progress until the run is over.
-pub(crate) fn show(progress: &Progress, kind: ProgressKind) -> Option<JoinHandle<()>> {
+fn show(progress: &Progress, kind: ProgressKind) -> Option<JoinHandle<()>> {
     let progress = progress.clone();
     let thread = std::thread::Builder::new().name("headwater-progress".to_owned());
     let shown = match kind {
@@ -22,6 +24,24 @@ pub(crate) fn show(progress: &Progress, kind: ProgressKind) -> Option<JoinHandle
         ProgressKind::Bars | ProgressKind::Lines => thread.spawn(move || tell(&progress)),
     };
     shown.ok()
+}
+
+impl Watched for Progress {
+    fn tell(&self, line: &str) {
+        Progress::tell(self, line);
+    }
+
+    fn finish(&self) {
+        Progress::finish(self);
+    }
+
+    fn metrics(&self, status: RunStatus) -> String {
+        headwater::progress::run_metrics(&self.look(), status)
+    }
+
+    fn show(&self, kind: ProgressKind) -> Option<JoinHandle<()>> {
+        show(self, kind)
+    }
 }
 
 /// How far a command is that counts its own steps.

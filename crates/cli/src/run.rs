@@ -12,8 +12,8 @@ use serde_json::{Map, json};
 use crate::arguments::Common;
 use crate::arguments::run::Run;
 use crate::arguments::watching::ProgressKind;
+use crate::show;
 use crate::watching::watched;
-use crate::{check, show};
 
 pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Result<ExitCode, Error> {
     let current = current_folder()?;
@@ -263,7 +263,7 @@ pub(crate) fn failure(failed: &FailedTask) -> serde_json::Value {
 /// What the readers of files said, for programs.
 fn told(files: &[(PathBuf, String, Vec<Diagnostic>)]) -> Vec<serde_json::Value> {
     let all = files.iter();
-    all.flat_map(|(file, _, found)| check::describe_all(file, found))
+    all.flat_map(|(file, _, found)| show::describe_all(file, found))
         .collect()
 }
 

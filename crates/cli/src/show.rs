@@ -162,7 +162,7 @@ pub(crate) fn paint(text: &str, code: &str) -> String {
 pub(crate) fn diagnostics(file: &Path, text: &str, diagnostics: &[Diagnostic]) {
     if events() {
         for diagnostic in diagnostics {
-            let mut object = crate::check::describe(file, diagnostic);
+            let mut object = describe(file, diagnostic);
             object["event"] = json!("diagnostic");
             event(&object);
         }
@@ -172,13 +172,30 @@ pub(crate) fn diagnostics(file: &Path, text: &str, diagnostics: &[Diagnostic]) {
     }
 }
 
+/// What the reader of a file said, for programs.
+pub(crate) fn describe_all(file: &Path, diagnostics: &[Diagnostic]) -> Vec<Value> {
+    let all = diagnostics.iter();
+    all.map(|diagnostic| describe(file, diagnostic)).collect()
+}
+
+fn describe(file: &Path, diagnostic: &Diagnostic) -> Value {
+    json!({
+        "file": file,
+        "severity": diagnostic.severity.to_string(),
+        "line": diagnostic.span.map(|span| span.line),
+        "column": diagnostic.span.map(|span| span.column),
+        "message": diagnostic.message,
+        "hint": diagnostic.hint,
+    })
+}
+
 /// An error for programs: what it is, what would help, and where it is in a file.
 pub(crate) fn error_object(
     message: &str,
     hint: Option<String>,
     found: Option<(&Path, &[Diagnostic])>,
 ) -> Value {
-    let all = found.map(|(file, diagnostics)| crate::check::describe_all(file, diagnostics));
+    let all = found.map(|(file, diagnostics)| describe_all(file, diagnostics));
     json!({
         "error": message,
         "hint": hint,

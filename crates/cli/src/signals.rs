@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use headwater::Stop;
 
-use crate::watching::Watched;
+use crate::watched::Watched;
 
 const STOPPING: &str =
     "stopping: running tasks are ended, finished work is kept (Ctrl-C again stops at once)";

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod cases;
 mod json;
-pub(crate) mod live;
+mod live;
 mod plan;
 mod run;
 mod show;

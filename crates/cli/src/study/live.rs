@@ -9,10 +9,12 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use headwater::StudyProgress;
+use headwater::runs::RunStatus;
 use headwater::study::{LiveAnswer, StudySnapshot};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::arguments::watching::ProgressKind;
+use crate::watched::Watched;
 use crate::{events, figures, progress, show};
 
 /// How many parameters are shown at most, drawn and in a plain line.
@@ -27,7 +29,7 @@ const BAR: usize = 24;
 const USUAL: (usize, usize) = (80, 24);
 
 /// Shows the progress until the study is over.
-pub(crate) fn show(progress: &StudyProgress, kind: ProgressKind) -> Option<JoinHandle<()>> {
+fn show(progress: &StudyProgress, kind: ProgressKind) -> Option<JoinHandle<()>> {
     let progress = progress.clone();
     let thread = Builder::new().name("headwater-progress".to_owned());
     let shown = match kind {
@@ -37,6 +39,24 @@ pub(crate) fn show(progress: &StudyProgress, kind: ProgressKind) -> Option<JoinH
         ProgressKind::Bars | ProgressKind::Lines => thread.spawn(move || tell(&progress)),
     };
     shown.ok()
+}
+
+impl Watched for StudyProgress {
+    fn tell(&self, line: &str) {
+        StudyProgress::tell(self, line);
+    }
+
+    fn finish(&self) {
+        StudyProgress::finish(self);
+    }
+
+    fn metrics(&self, status: RunStatus) -> String {
+        headwater::progress::study_metrics(&self.look(), status)
+    }
+
+    fn show(&self, kind: ProgressKind) -> Option<JoinHandle<()>> {
+        show(self, kind)
+    }
 }
 
 /// For programs. The last answer is that of all that is there.

@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 use crate::arguments::Common;
 use crate::arguments::study::{self as arguments, ReuseKind, StudyCommand};
 use crate::run::{self, current_folder, place, tell_new_store};
+use crate::show;
 use crate::watching::watched;
-use crate::{check, show};
 
 pub(crate) fn study(
     command: &StudyCommand,
@@ -179,7 +179,7 @@ fn as_json(plan: &StudyPlan) -> Value {
 /// What the readers of files said.
 pub(crate) fn said(files: &[CheckedFile]) -> Vec<Value> {
     let all = files.iter();
-    all.flat_map(|file| check::describe_all(&file.file, &file.diagnostics))
+    all.flat_map(|file| show::describe_all(&file.file, &file.diagnostics))
         .collect()
 }
 
