@@ -39,7 +39,8 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::beneath::{Kind, Root};
 use crate::claims;
 use crate::disk::cannot;
-use crate::objects::{DAMAGED, object_name};
+use crate::object_rows::object_name;
+use crate::objects::DAMAGED;
 use crate::store::{INCOMING, Store};
 use crate::worth::Rates;
 

@@ -17,8 +17,8 @@ use std::time::Duration;
 use headwater_graph::StoreError;
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Transaction, TransactionBehavior, ffi};
 
-use crate::database::locked;
 use crate::disk::{cannot, is_writable};
+use crate::lock::locked;
 use crate::schema::{APPLICATION, CHECKPOINT_PAGES, FORMAT, TABLES};
 
 /// How long to wait for another process that is writing. Its groups take fractions of a second.

@@ -12,122 +12,21 @@
 //! behalf.
 
 use std::fs::File;
-use std::io;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use headwater_graph::StoreError;
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 
-use crate::beneath::{Access, Root};
-use crate::connections::{
-    Connections, Identity, Interned, Trouble, Unopened, identity, is_busy, refused,
-};
-use crate::disk::{cannot, wait_for};
+use crate::connections::{Connections, Interned, Trouble, Unopened, identity, is_busy, refused};
+use crate::damage::Damage;
 use crate::journal::{Batch, Journal};
-use crate::rebuild;
-use crate::schema::FORMAT;
-
-/// Locks, also after a panic elsewhere: transactions roll back while unwinding, so nothing is left half-done.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use crate::lock::locked;
+use crate::place::Place;
+use crate::rebuild::{self, catch_up, note_length, seen_length};
 
 /// How often a damaged database is replaced before what was asked is given up: once, and a little more where damage
 /// goes on.
 const REPLACEMENTS: usize = 4;
-
-/// The most that is told of damage at once. Where there is more, nobody would read it.
-const TOLD: usize = 100;
-
-/// What was found damaged, in words.
-#[derive(Debug, Default)]
-pub(crate) struct Told {
-    messages: Vec<String>,
-    more: u64,
-}
-
-impl Told {
-    /// Adds a message, or counts it.
-    pub(crate) fn push(&mut self, message: String) {
-        if self.messages.len() < TOLD {
-            self.messages.push(message);
-        } else {
-            self.more += 1;
-        }
-    }
-
-    /// All of it so far; from then on it is empty.
-    pub(crate) fn take(&mut self) -> Vec<String> {
-        let Told { mut messages, more } = std::mem::take(self);
-        if more > 0 {
-            messages.push(format!("and {more} more"));
-        }
-        messages
-    }
-}
-
-/// What was found damaged, as all parts of a store add to it.
-pub(crate) type Damage = Arc<Mutex<Told>>;
-
-/// What the file of the database is called.
-pub(crate) const DATABASE: &str = "records.sqlite";
-
-/// Where the files of the records are.
-#[derive(Debug, Clone)]
-pub(crate) struct Place {
-    pub(crate) root: Arc<Root>,
-    pub(crate) path: PathBuf,
-    pub(crate) journal: Journal,
-}
-
-impl Place {
-    /// The files of the store in this folder.
-    pub(crate) fn of(root: &Arc<Root>) -> Place {
-        Place {
-            root: Arc::clone(root),
-            path: root.at(DATABASE),
-            journal: Journal::of(root),
-        }
-    }
-
-    /// Waits for as long as it takes: to make a large database anew takes minutes, and the kernel lets go of the locks
-    /// of the dead.
-    fn lock(&self, lock: impl Fn(&File) -> io::Result<()>) -> Result<File, StoreError> {
-        let path = self.root.at("records.lock");
-        let file = (self.root.file("records.lock", Access::Lock)).map_err(cannot("make", &path))?;
-        wait_for(&file, lock).map_err(cannot("lock", &path))?;
-        Ok(file)
-    }
-
-    /// Keeps the database from being replaced, until the answer is dropped.
-    pub(crate) fn share(&self) -> Result<File, StoreError> {
-        self.lock(File::lock_shared)
-    }
-
-    /// Keeps everybody from writing, until the answer is dropped.
-    pub(crate) fn own(&self) -> Result<File, StoreError> {
-        self.lock(File::lock)
-    }
-
-    /// An error where the journal is of another format, so that nothing can be made from it or put beside it.
-    pub(crate) fn check_format(&self) -> Result<(), StoreError> {
-        match self.journal.format().filter(|format| *format != FORMAT) {
-            None => Ok(()),
-            Some(found) => Err(StoreError::Format {
-                path: self.journal.path().to_owned(),
-                found,
-                wanted: FORMAT,
-            }),
-        }
-    }
-
-    /// Whether the database is still the file that was opened. One that is gone altogether was not replaced.
-    fn is_current(&self, opened: Option<Identity>) -> Result<bool, StoreError> {
-        let found = identity(&self.path)?;
-        Ok(found.is_none() || found == opened)
-    }
-}
 
 /// The record database of one store.
 #[derive(Debug)]
@@ -371,56 +270,10 @@ fn open_once(place: &Place, damage: &Damage) -> Result<Connections, Unopened> {
     }
 }
 
-/// How much of the journal the database has seen; `None` where it has never been asked to look.
-fn seen_length(connection: &Connection) -> rusqlite::Result<Option<u64>> {
-    connection
-        .prepare_cached("SELECT value FROM state WHERE name = 'journal'")?
-        .query_row([], |row| row.get::<_, i64>(0))
-        .optional()
-        .map(|length| length.map(i64::cast_unsigned))
-}
-
-/// Notes how much of the journal the database has seen.
-pub(crate) fn note_length(connection: &Connection, length: u64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("INSERT OR REPLACE INTO state (name, value) VALUES ('journal', ?)")?
-        .execute([length.cast_signed()])?;
-    Ok(())
-}
-
-/// Brings database and journal together: takes over what the journal has and the database has not seen, and writes a
-/// new journal where there is none or it has become shorter. Nobody else may write meanwhile.
-fn catch_up(
-    place: &Place,
-    damage: &Damage,
-    transaction: &Transaction<'_>,
-    interned: &mut Interned,
-) -> Result<(), Trouble> {
-    let seen = seen_length(transaction)?;
-    let length = place.journal.length()?;
-    match length {
-        Some(length) if seen == Some(length) => return Ok(()),
-        Some(length) if length >= seen.unwrap_or(0) && length > 0 => {
-            let mut scan = place.journal.scan(seen.unwrap_or(0))?;
-            rebuild::replay(place, &mut scan, transaction, interned)?;
-            note_length(transaction, length)?;
-        }
-        _ => {
-            if seen.is_some() {
-                locked(damage).push(format!(
-                    "the journal `{}`, which was cut or lost: it was written anew from the database",
-                    place.journal.path().display()
-                ));
-            }
-            note_length(transaction, rebuild::rewrite(place, transaction)?)?;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::beneath::Root;
 
     fn open(folder: &std::path::Path) -> Database {
         let root = Arc::new(Root::open(folder).unwrap());
@@ -453,18 +306,6 @@ mod tests {
         assert_eq!(count(&database), 1);
         let told = locked(&database.damage).take();
         assert_eq!(told, [""; 0], "a mistake is no damage");
-    }
-
-    #[test]
-    fn what_is_told_of_damage_has_an_end() {
-        let mut told = Told::default();
-        for number in 0..TOLD + 7 {
-            told.push(number.to_string());
-        }
-        let messages = told.take();
-        assert_eq!(messages.len(), TOLD + 1);
-        assert_eq!(messages[TOLD - 1..], ["99", "and 7 more"]);
-        assert_eq!(told.take(), [""; 0]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::aliases::Alias;
 use crate::beneath::{Access, Root};
 use crate::details::{self, Damaged, Reader, put_bytes, put_number};
 use crate::disk::{cannot, next_data};
-use crate::objects::Seen;
+use crate::object_rows::{ObjectRow, Seen};
 use crate::schema::FORMAT;
 
 /// How the mark begins, in every format.
@@ -50,17 +50,6 @@ pub(crate) enum Entry {
     Alias(Alias),
     /// What the version of an operation stands for.
     Version(VersionRow),
-}
-
-/// The rest of a row of the table `objects`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ObjectRow {
-    /// What the file looked like.
-    pub(crate) seen: Seen,
-    /// Nanoseconds that making it took.
-    pub(crate) wall: u64,
-    /// When, in seconds since 1970.
-    pub(crate) used: i64,
 }
 
 /// A row of the table `versions`.

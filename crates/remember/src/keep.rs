@@ -20,8 +20,9 @@ use std::path::PathBuf;
 use headwater_graph::{Digest, Mark, ProductRecord, StoreError, Value};
 
 use crate::aliases::Alias;
-use crate::journal::{Batch, ObjectRow};
-use crate::rebuild::insert_object;
+use crate::clock::now;
+use crate::journal::Batch;
+use crate::object_rows::{ObjectRow, insert_object};
 use crate::records::Row;
 use crate::store::Store;
 
@@ -121,7 +122,7 @@ impl Store {
             return Ok(left_out);
         }
         let walls = walls(products());
-        let now = crate::store::now();
+        let now = now();
         let objects: Vec<(Digest, ObjectRow)> = placed
             .durable
             .iter()

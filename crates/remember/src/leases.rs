@@ -35,8 +35,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use headwater_graph::{Recipe, StoreError};
 
 use crate::beneath::{Access, Root};
-use crate::database::locked;
 use crate::disk::cannot;
+use crate::lock::locked;
 use crate::store::{Mode, Store};
 
 /// How many files there are. Each needs a descriptor, of which a process often may have no more than 1024.

@@ -39,7 +39,7 @@
 //! | `leases` | [`Leases`]: who is making what, so that nothing is made twice at once |
 //! | `queries` | what people ask: lists of products, what came before, what a version stands for |
 //! | `costs` | what executions of an operation have cost |
-//! | `objects` | placing, finding and verifying bytes |
+//! | `objects`, `object_rows` | placing, finding and verifying bytes; what they are called, and what is written down of them |
 //! | `collect` | [`Collected`]: taking bytes away when they are too many |
 //! | `verify` | [`Verified`]: reading everything |
 //! | `worth` | [`Rates`]: what is worth keeping |
@@ -47,11 +47,13 @@
 //! | `runs` | [`RunRecord`], [`RunTask`]: what ran when, and how it ended |
 //! | `run_files` | notes that a run leaves, and its folders |
 //! | `claims` | who is alive, and what the dead have left behind |
-//! | `database` | the three ways of using the records, and what happens when they are damaged |
+//! | `database`, `place` | the three ways of using the records, and what happens when they are damaged; where their files are, and who may use them |
 //! | `connections`, `schema` | connections to one file, what their errors mean, tables and the format number |
 //! | `journal`, `rebuild` | the journal, and making the records again from it |
+//! | `damage` | what was found damaged, in words |
 //! | `beneath` | the folder, and everything in it by names that never lead out of it |
 //! | `disk` | the few system calls that the standard library does not have |
+//! | `lock`, `clock` | locks among threads, and the time of day |
 //!
 //! **Invariants:** a record is visible only when its objects are durable. Nothing is acknowledged before the commit
 //! that holds it has reached the disk. A reader never waits for a writer; only who asks for the path of an object, in a
@@ -62,9 +64,11 @@
 mod aliases;
 mod beneath;
 mod claims;
+mod clock;
 mod collect;
 mod connections;
 mod costs;
+mod damage;
 mod database;
 mod details;
 mod digests;
@@ -73,8 +77,11 @@ mod disk;
 mod journal;
 mod keep;
 mod leases;
+mod lock;
 mod lookup;
+mod object_rows;
 mod objects;
+mod place;
 mod queries;
 mod rebuild;
 mod records;

@@ -22,12 +22,13 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use headwater_graph::{ContentHasher, Digest, Mark, Objects, StoreError, encode_to};
-use rusqlite::{Connection, OptionalExtension};
 
 use crate::beneath::{Access, Root, is_planted};
+use crate::clock::now;
 use crate::disk::{cannot, wait_for};
 use crate::keep::{ObjectSource, PendingObject};
-use crate::store::{Mode, Store, now};
+use crate::object_rows::{Seen, listed, mark_of, object_name};
+use crate::store::{Mode, Store};
 
 /// Above this many files one synchronisation of the whole file system is cheaper than one for each.
 const MANY: usize = 16;
@@ -35,51 +36,6 @@ const MANY: usize = 16;
 const WHOLE: u64 = 1 << 28;
 /// Bytes read at once.
 const PIECE: usize = 1 << 20;
-
-/// The part of a [`Mark`] that is written down of a file that is known to be right. Its time of change is no part of that: another link to the
-/// file, such as one among the outputs of a run, changes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
-    pub(crate) size: u64,
-    pub(crate) inode: u64,
-    /// Nanoseconds since 1970.
-    pub(crate) modified: i64,
-}
-
-impl Seen {
-    pub(crate) fn of(found: &fs::Metadata) -> Seen {
-        let Mark {
-            size,
-            inode,
-            modified,
-            ..
-        } = mark_of(found);
-        Seen {
-            size,
-            inode,
-            modified,
-        }
-    }
-
-    /// From the first three columns: size, inode, modified.
-    pub(crate) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Seen> {
-        Ok(Seen {
-            size: row.get::<_, i64>(0)?.cast_unsigned(),
-            inode: row.get::<_, i64>(1)?.cast_unsigned(),
-            modified: row.get(2)?,
-        })
-    }
-}
-
-/// What a file looks like whose metadata were asked for.
-fn mark_of(found: &fs::Metadata) -> Mark {
-    Mark::new(
-        (found.dev(), found.ino()),
-        found.len(),
-        (found.mtime(), found.mtime_nsec()),
-        (found.ctime(), found.ctime_nsec()),
-    )
-}
 
 /// What became of the objects of a batch.
 #[derive(Debug, Default)]
@@ -90,19 +46,6 @@ pub(crate) struct Placed {
     pub(crate) present: Vec<Digest>,
     /// Objects whose bytes could not be had.
     pub(crate) refused: HashMap<Digest, StoreError>,
-}
-
-/// What is listed of an object, and when it was last used.
-pub(crate) fn listed(
-    connection: &Connection,
-    digest: &Digest,
-) -> rusqlite::Result<Option<(Seen, i64)>> {
-    connection
-        .prepare_cached("SELECT size, inode, modified, used FROM objects WHERE digest = ?")?
-        .query_row([&digest.0[..]], |row| {
-            Ok((Seen::from_row(row)?, row.get(3)?))
-        })
-        .optional()
 }
 
 /// Whether nothing has to be done for an object: its file is there as it was listed, or it is the very file that is
@@ -144,13 +87,6 @@ fn is_shut(found: &fs::Metadata) -> bool {
     // SAFETY: a plain system call that takes nothing and cannot fail.
     let user = unsafe { libc::geteuid() };
     found.uid() == user && found.mode() & 0o400 == 0
-}
-
-/// What an object is called beneath the folder of a store.
-pub(crate) fn object_name(digest: &Digest) -> PathBuf {
-    let hex = digest.hex();
-    let (folder, name) = hex.split_at(2);
-    PathBuf::from(format!("objects/{folder}/{name}"))
 }
 
 /// Where objects are that were found not to be what their name says.

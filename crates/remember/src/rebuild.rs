@@ -16,17 +16,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use headwater_graph::{ContentHasher, Digest, ProductRecord, Recipe, StoreError};
-use rusqlite::{Connection, Row as SqlRow, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, Row as SqlRow, Transaction, TransactionBehavior};
 
 use crate::aliases::Alias;
 use crate::beneath::{Access, Kind, Root};
+use crate::clock::now;
 use crate::connections::{
     Identity, Interned, Trouble, identity, is_full, log_is_empty, make, refused,
 };
-use crate::database::{DATABASE, Damage, Place, locked, note_length};
+use crate::damage::Damage;
 use crate::disk::{cannot, copy_data, is_hollow};
-use crate::journal::{Batch, Entry, JOURNAL, ObjectRow, Scan, VersionRow};
-use crate::objects::{Seen, object_name};
+use crate::journal::{Batch, Entry, JOURNAL, Scan, VersionRow};
+use crate::lock::locked;
+use crate::object_rows::{ObjectRow, Seen, insert_object, object_name};
+use crate::place::{DATABASE, Place};
 use crate::records::{self, COLUMNS, Names, Row};
 
 /// Records that are put into the tables together.
@@ -144,10 +147,7 @@ fn build(place: &Place) -> Result<Built, StoreError> {
         };
         let listed = list_objects(place, &transaction)?;
         // What the runs that are alive have used since is not in the journal; none of it may be collected.
-        transaction.execute(
-            "UPDATE objects SET used = max(used, ?)",
-            [crate::store::now()],
-        )?;
+        transaction.execute("UPDATE objects SET used = max(used, ?)", [now()])?;
         let journal = !is_whole || salvaged.adds() || listed > 0;
         if journal {
             let length = write_journal(&place.root, &inside(JOURNAL), &transaction)?;
@@ -250,8 +250,55 @@ fn copy_old(place: &Place) -> Result<Option<Connection>, StoreError> {
     Ok(Connection::open(root.at(copy)).ok())
 }
 
+/// How much of the journal the database has seen; `None` where it has never been asked to look.
+pub(crate) fn seen_length(connection: &Connection) -> rusqlite::Result<Option<u64>> {
+    connection
+        .prepare_cached("SELECT value FROM state WHERE name = 'journal'")?
+        .query_row([], |row| row.get::<_, i64>(0))
+        .optional()
+        .map(|length| length.map(i64::cast_unsigned))
+}
+
+/// Notes how much of the journal the database has seen.
+pub(crate) fn note_length(connection: &Connection, length: u64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO state (name, value) VALUES ('journal', ?)")?
+        .execute([length.cast_signed()])?;
+    Ok(())
+}
+
+/// Brings database and journal together: takes over what the journal has and the database has not seen, and writes a
+/// new journal where there is none or it has become shorter. Nobody else may write meanwhile.
+pub(crate) fn catch_up(
+    place: &Place,
+    damage: &Damage,
+    transaction: &Transaction<'_>,
+    interned: &mut Interned,
+) -> Result<(), Trouble> {
+    let seen = seen_length(transaction)?;
+    let length = place.journal.length()?;
+    match length {
+        Some(length) if seen == Some(length) => return Ok(()),
+        Some(length) if length >= seen.unwrap_or(0) && length > 0 => {
+            let mut scan = place.journal.scan(seen.unwrap_or(0))?;
+            replay(place, &mut scan, transaction, interned)?;
+            note_length(transaction, length)?;
+        }
+        _ => {
+            if seen.is_some() {
+                locked(damage).push(format!(
+                    "the journal `{}`, which was cut or lost: it was written anew from the database",
+                    place.journal.path().display()
+                ));
+            }
+            note_length(transaction, rewrite(place, transaction)?)?;
+        }
+    }
+    Ok(())
+}
+
 /// Puts entries of the journal into the tables; returns how many products there were. Again does no harm.
-pub(crate) fn replay(
+fn replay(
     place: &Place,
     scan: &mut Scan,
     transaction: &Transaction<'_>,
@@ -289,29 +336,6 @@ pub(crate) fn replay(
             Some(Entry::Version(row)) => insert_version(transaction, interned, &row)?,
         }
     }
-}
-
-/// Lists an object as durable.
-pub(crate) fn insert_object(
-    transaction: &Transaction<'_>,
-    digest: &Digest,
-    row: &ObjectRow,
-) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached(
-            "INSERT INTO objects (digest, size, inode, modified, wall, reads, used) VALUES (?, ?, ?, ?, ?, 0, ?)
-             ON CONFLICT (digest) DO UPDATE SET size = excluded.size, inode = excluded.inode,
-             modified = excluded.modified, wall = max(wall, excluded.wall), used = max(used, excluded.used)",
-        )?
-        .execute((
-            &digest.0[..],
-            row.seen.size.cast_signed(),
-            row.seen.inode.cast_signed(),
-            row.seen.modified,
-            row.wall.cast_signed(),
-            row.used,
-        ))?;
-    Ok(())
 }
 
 /// Puts what a version stands for into its table.
@@ -556,7 +580,7 @@ fn list_objects(place: &Place, transaction: &Transaction<'_>) -> Result<usize, T
         let row = ObjectRow {
             seen: *seen,
             wall: 0,
-            used: crate::store::now(),
+            used: now(),
         };
         insert_object(transaction, digest, &row)?;
     }
@@ -618,7 +642,7 @@ fn read_object(root: &Root, digest: &Digest) -> io::Result<Option<Seen>> {
 }
 
 /// Writes a new journal from the database and puts it at its place; gives its length. Nobody else may write meanwhile.
-pub(crate) fn rewrite(place: &Place, transaction: &Transaction<'_>) -> Result<u64, Trouble> {
+fn rewrite(place: &Place, transaction: &Transaction<'_>) -> Result<u64, Trouble> {
     let name = Path::new("records.journal.new");
     let length = write_journal(&place.root, name, transaction)?;
     (place.root.rename(name, JOURNAL)).map_err(cannot("make", place.journal.path()))?;

@@ -6,12 +6,12 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use headwater_graph::text::{from_line, on_a_line};
 use headwater_graph::{Recipe, StoreError};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, Statement};
 
+use crate::clock::now;
 use crate::disk::cannot;
 use crate::store::Store;
 
@@ -241,11 +241,7 @@ impl Store {
         counts: RunCounts,
         reason: &str,
     ) -> Result<(), StoreError> {
-        let ended = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default()
-            .as_secs()
-            .cast_signed();
+        let ended = now();
         let changed = self.writable()?.write(|transaction, _| {
             let changed = transaction.execute(
                 "UPDATE runs SET ended = ?, status = ?, tasks = ?, executed = ?, reused = ?, failed = ? WHERE id = ?",

@@ -14,9 +14,13 @@ use headwater_graph::StoreError;
 
 use crate::beneath::{Kind, Root};
 use crate::claims::{self, Claim};
-use crate::database::{DATABASE, Damage, Database, Place, locked};
+use crate::clock::now;
+use crate::damage::Damage;
+use crate::database::Database;
 use crate::disk::{cannot, network_file_system, sync_names};
 use crate::journal::JOURNAL;
+use crate::lock::locked;
+use crate::place::{DATABASE, Place};
 use crate::worth::Meter;
 
 /// What may be done with a store.
@@ -281,14 +285,6 @@ fn check_own(root: &Root) -> Result<(), StoreError> {
         }
     }
     Ok(())
-}
-
-/// Seconds since 1970.
-pub(crate) fn now() -> i64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    since.as_secs().cast_signed()
 }
 
 /// How the names of claims begin that are not runs. The names of runs begin with a date.

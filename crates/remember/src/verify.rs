@@ -9,8 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use headwater_graph::{Digest, StoreError};
 
-use crate::database::{Database, locked};
-use crate::objects::{Seen, listed, total};
+use crate::database::Database;
+use crate::lock::locked;
+use crate::object_rows::{Seen, listed};
+use crate::objects::total;
 use crate::store::{Mode, Store};
 
 /// What a verification has found.

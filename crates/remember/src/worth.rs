@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use headwater_graph::StoreError;
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::database::{Database, locked};
+use crate::database::Database;
+use crate::lock::locked;
 use crate::store::{Mode, Store};
 
 /// How much a measurement counts against all before it.

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use headwater_graph::StoreError;
 
 use crate::aliases::Alias;
-use crate::database::locked;
 use crate::keep::{Entry, Pending, repeat};
+use crate::lock::locked;
 use crate::store::Store;
 
 /// How long the first of a batch waits for company.
