@@ -12,8 +12,8 @@ use std::sync::Arc;
 use headwater_graph::{Cost, Costs, ProductRecord, StoreError};
 use rusqlite::Connection;
 
+use crate::product_rows::{COLUMNS, Names, record};
 use crate::queries::number;
-use crate::records::{COLUMNS, Names, record};
 use crate::store::Store;
 
 /// Executions that a cost is drawn from, at most.

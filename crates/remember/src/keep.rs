@@ -23,7 +23,7 @@ use crate::aliases::Alias;
 use crate::clock::now;
 use crate::journal::Batch;
 use crate::object_rows::{ObjectRow, insert_object};
-use crate::records::Row;
+use crate::product_rows::Row;
 use crate::store::Store;
 
 /// Where the bytes of an object are before it is one.

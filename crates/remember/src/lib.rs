@@ -34,7 +34,7 @@
 //! | `store` | [`Store`]: opening, the folders, who may write |
 //! | `keep` | the order of steps that makes a batch durable: **read this first** |
 //! | `writer` | [`Writer`]: groups what many threads submit into few commits |
-//! | `records`, `details` | rows of products; `details` has their compact, checked encoding |
+//! | `records`, `product_rows`, `details` | records of products, and the rows that they are in; `details` has the compact, checked encoding of their lists |
 //! | `aliases` | [`Alias`]: recipes that were found to be equal to a product |
 //! | `leases` | [`Leases`]: who is making what, so that nothing is made twice at once |
 //! | `queries` | what people ask: lists of products, what came before, what a version stands for |
@@ -44,7 +44,7 @@
 //! | `verify` | [`Verified`]: reading everything |
 //! | `worth` | [`Rates`]: what is worth keeping |
 //! | `digests`, `directory` | digests of files (cached) and of directories |
-//! | `runs` | [`RunRecord`], [`RunTask`]: what ran when, and how it ended |
+//! | `runs`, `run_rows` | [`RunRecord`], [`RunTask`]: what ran when, and how it ended; and the rows that say so |
 //! | `run_files` | notes that a run leaves, and its folders |
 //! | `claims` | who is alive, and what the dead have left behind |
 //! | `database`, `place` | the three ways of using the records, and what happens when they are damaged; where their files are, and who may use them |
@@ -82,10 +82,12 @@ mod lookup;
 mod object_rows;
 mod objects;
 mod place;
+mod product_rows;
 mod queries;
 mod rebuild;
 mod records;
 mod run_files;
+mod run_rows;
 mod runs;
 mod schema;
 mod store;
@@ -101,7 +103,8 @@ pub use keep::{ObjectSource, Pending, PendingObject};
 pub use leases::{Lease, Leases};
 pub use queries::{FoundProduct, ProductFilter, VersionParts};
 pub use records::Times;
-pub use runs::{FoundRun, RunCounts, RunRecord, RunStatus, RunTask, TaskState};
+pub use run_rows::{RunRecord, RunStatus, RunTask, TaskState};
+pub use runs::{FoundRun, RunCounts};
 pub use store::{Mode, Store};
 pub use verify::Verified;
 pub use worth::Rates;

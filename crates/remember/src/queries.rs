@@ -11,10 +11,10 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::aliases::Alias;
 use crate::database::Database;
 use crate::journal::{Batch, VersionRow};
-use crate::lookup::{Table, find};
+use crate::lookup::{Table, find, prefix};
+use crate::product_rows::{COLUMNS, Names, name, record};
 use crate::rebuild::insert_version;
-use crate::records::{COLUMNS, Names, name, record};
-use crate::runs::RunTask;
+use crate::run_rows::{RunTask, read_task};
 use crate::store::Store;
 
 /// What a version stands for: labels and texts.
@@ -202,13 +202,9 @@ impl Store {
         database.read(|connection| {
             let id: Option<i64> = connection
                 .prepare_cached("SELECT id FROM products WHERE prefix = ? AND recipe = ?")?
-                .query_row(
-                    (
-                        crate::records::prefix(&product.recipe),
-                        &product.recipe.0[..],
-                    ),
-                    |row| row.get(0),
-                )
+                .query_row((prefix(&product.recipe), &product.recipe.0[..]), |row| {
+                    row.get(0)
+                })
                 .optional()?;
             let question = format!(
                 "SELECT {COLUMNS} FROM products
@@ -246,7 +242,7 @@ impl Store {
                  WHERE task.address = ?2 ORDER BY earlier.number DESC",
             )?;
             let found = statement.query_map((run, address, runs), |row| {
-                Ok((row.get::<_, String>(5)?, crate::runs::read_task(row)?))
+                Ok((row.get::<_, String>(5)?, read_task(row)?))
             })?;
             let whole = |(run, task): (String, Option<RunTask>)| task.map(|task| (run, task));
             Ok(found
@@ -331,7 +327,7 @@ impl Store {
             };
             let question =
                 format!("SELECT {COLUMNS} FROM products WHERE prefix = ? AND recipe = ?");
-            let arguments = (crate::records::prefix(&target), &target.0[..]);
+            let arguments = (prefix(&target), &target.0[..]);
             let record = select(connection, &question, arguments)?.pop();
             Ok(
                 record.map_or(FoundProduct::None, |record| FoundProduct::One {

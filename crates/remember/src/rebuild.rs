@@ -28,9 +28,11 @@ use crate::damage::Damage;
 use crate::disk::{cannot, copy_data, is_hollow};
 use crate::journal::{Batch, Entry, JOURNAL, Scan, VersionRow};
 use crate::lock::locked;
+use crate::lookup::prefix;
 use crate::object_rows::{ObjectRow, Seen, insert_object, object_name};
 use crate::place::{DATABASE, Place};
-use crate::records::{self, COLUMNS, Names, Row};
+use crate::product_rows::{self, COLUMNS, Names, Row};
+use crate::run_rows;
 
 /// Records that are put into the tables together.
 const GROUP: usize = 4_096;
@@ -427,10 +429,10 @@ fn salvage(
     })?;
     let mut present = new.prepare("SELECT 1 FROM products WHERE prefix = ? AND recipe = ?")?;
     each_row(old, "products", "id", COLUMNS, |row| {
-        let Some(record) = records::from_row(&names, row, 1) else {
+        let Some(record) = product_rows::from_row(&names, row, 1) else {
             return Ok(());
         };
-        if !present.exists((records::prefix(&record.recipe), &record.recipe.0[..]))? {
+        if !present.exists((prefix(&record.recipe), &record.recipe.0[..]))? {
             Row::insert(&mut [Row::new(&record)], new, interned)?;
             salvaged.products += 1;
         }
@@ -446,7 +448,7 @@ fn salvage(
             let Some(alias) = alias_from(&names, row) else {
                 return Ok(());
             };
-            if !present.exists((records::prefix(&alias.recipe), &alias.recipe.0[..]))?
+            if !present.exists((prefix(&alias.recipe), &alias.recipe.0[..]))?
                 && Alias::insert(&[(0, &alias)], new, interned)?.is_empty()
             {
                 salvaged.others += 1;
@@ -506,7 +508,7 @@ fn salvage_runs(old: &Connection, new: &Transaction<'_>) -> Result<(), Trouble> 
     let mut numbers = Vec::new();
     each_row(old, "runs", "number", RUNS, |row| {
         // A row that the list of runs could not be read with is left behind.
-        if let Ok(Some(_)) = crate::runs::from_row(row, 1) {
+        if let Ok(Some(_)) = run_rows::from_row(row, 1) {
             let values = (0..13)
                 .map(|column| row.get::<_, rusqlite::types::Value>(column))
                 .collect::<rusqlite::Result<Vec<_>>>();
@@ -519,7 +521,7 @@ fn salvage_runs(old: &Connection, new: &Transaction<'_>) -> Result<(), Trouble> 
         }
         Ok(())
     })?;
-    new.execute_batch(crate::runs::CIRCUMSTANCES)?;
+    new.execute_batch(run_rows::CIRCUMSTANCES)?;
     let mut put_circumstances = new.prepare(
         "INSERT OR IGNORE INTO circumstances (run, host, user, reason) VALUES (?, ?, ?, ?)",
     )?;
@@ -551,8 +553,8 @@ fn salvage_runs(old: &Connection, new: &Transaction<'_>) -> Result<(), Trouble> 
                 break;
             };
             last = position;
-            if let Ok(Some(task)) = crate::runs::read_task(row) {
-                put_task.execute(crate::runs::task_row(number, position, &task))?;
+            if let Ok(Some(task)) = run_rows::read_task(row) {
+                put_task.execute(run_rows::task_row(number, position, &task))?;
             }
         }
     }
@@ -700,7 +702,7 @@ fn write_journal(root: &Root, name: &Path, connection: &Connection) -> Result<u6
         }
         last = id;
         // A damaged one counts as not there.
-        if let Some(record) = records::from_row(&names, row, 0) {
+        if let Some(record) = product_rows::from_row(&names, row, 0) {
             Row::new(&record).journal(&mut batch);
             write(&mut batch, PIECE)?;
         }

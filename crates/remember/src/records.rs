@@ -1,29 +1,24 @@
-//! Rows of products: finding, reading and adding them.
+//! Records of products: finding them, and mending those that are damaged.
 //!
-//! Law: a recipe has at most one row. What is looked up is compared in all its 32 bytes. A row that is not in every
-//! column what was written is never given out: it is taken from the journal, and where that does not have it either
-//! it is removed, so that the product is made anew.
+//! Law: what is looked up is compared in all its 32 bytes. A row that is damaged is never given out: it is taken from
+//! the journal, and where that does not have it either it is removed, so that the product is made anew.
 //!
 //! A recipe that has no row may be an alias, and then stands for the row of its target. A target always is a product,
 //! never another alias, so that nothing has to be followed further; one that is gone makes its aliases count as not
 //! there. A content key is a recipe too, that of a task that reads everything from outside: the products made under
 //! it are those that have it as their content key and the one that has it as its recipe.
-//!
-//! The column `details` ends with a seal: eight bytes of checksum over what the other columns say.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use headwater_graph::{Known, ProductRecord, Recipe, Records, StoreError};
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::Connection;
 
 use crate::aliases;
-use crate::connections::Interned;
 use crate::database::Database;
-use crate::details;
 use crate::journal::{Batch, Entry};
-pub(crate) use crate::lookup::prefix;
-use crate::lookup::{Table, find, in_index_order};
+use crate::lookup::{Table, find, in_index_order, prefix};
+use crate::product_rows::{COLUMNS, Names, Row, name, record};
 use crate::store::{Mode, Store};
 
 /// Calls `found` with what is read of each product that one of the recipes is, or is an alias of, and their positions;
@@ -59,190 +54,6 @@ fn find_products<T>(
 fn own_recipe(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Recipe>> {
     let bytes = row.get_ref(0)?.as_blob().unwrap_or_default();
     Ok(<[u8; 32]>::try_from(bytes).ok().map(Recipe))
-}
-
-/// Bytes at the end of the details.
-const SEAL: usize = 8;
-
-/// Ties together what is not in the details, so that a changed number or name does not pass for the one it was.
-fn seal(record: &ProductRecord) -> [u8; SEAL] {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&record.recipe.0);
-    for number in [record.wall, record.cpu, record.peak_memory] {
-        hasher.update(&number.to_le_bytes());
-    }
-    hasher.update(&record.time.to_le_bytes());
-    for text in [&record.operation, &record.version, &record.run] {
-        hasher.update(&(text.len() as u64).to_le_bytes());
-        hasher.update(text.as_bytes());
-    }
-    let mut seal = [0; SEAL];
-    seal.copy_from_slice(&hasher.finalize().as_bytes()[..SEAL]);
-    seal
-}
-
-/// A record ready to be inserted: everything that can be prepared is, because others wait while it is inserted.
-pub(crate) struct Row<'a> {
-    prefix: i64,
-    record: &'a ProductRecord,
-    /// With the seal.
-    details: Vec<u8>,
-}
-
-impl<'a> Row<'a> {
-    /// Prepares a record.
-    pub(crate) fn new(record: &'a ProductRecord) -> Row<'a> {
-        let mut details = details::write(
-            &record.recipe,
-            record.content.as_ref(),
-            &record.parameters,
-            &record.inputs,
-            &record.outputs,
-        );
-        details.extend_from_slice(&seal(record));
-        Row {
-            prefix: prefix(&record.recipe),
-            record,
-            details,
-        }
-    }
-
-    /// Adds the record to what is to be appended to the journal.
-    pub(crate) fn journal(&self, batch: &mut Batch) {
-        batch.product(self.record, self.lists());
-    }
-
-    /// The details without the seal.
-    fn lists(&self) -> &[u8] {
-        &self.details[..self.details.len() - SEAL]
-    }
-
-    /// Adds rows. A recipe that has a row with the same details keeps it; one with other details gets the new ones.
-    pub(crate) fn insert(
-        rows: &mut [Row<'_>],
-        transaction: &Transaction<'_>,
-        interned: &mut Interned,
-    ) -> rusqlite::Result<()> {
-        rows.sort_by_key(|row| row.prefix);
-        let mut present = transaction
-            .prepare_cached("SELECT id, recipe, details FROM products WHERE prefix = ?")?;
-        let mut insert = transaction.prepare_cached(
-            "INSERT INTO products
-             (id, prefix, recipe, content, operation, version, run, wall, cpu, peak_memory, time, details)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )?;
-        let mut remove = transaction.prepare_cached("DELETE FROM products WHERE id = ?")?;
-        for row in rows {
-            let record = row.record;
-            let mut replaced = None;
-            let mut candidates = present.query([row.prefix])?;
-            let mut same = false;
-            while let Some(candidate) = candidates.next()? {
-                if candidate.get_ref(1)?.as_blob()? == record.recipe.0 {
-                    same = candidate
-                        .get_ref(2)?
-                        .as_blob()?
-                        .split_last_chunk::<SEAL>()
-                        .is_some_and(|(lists, _)| lists == row.lists());
-                    replaced = Some(candidate.get::<_, i64>(0)?);
-                    break;
-                }
-            }
-            drop(candidates);
-            if same {
-                continue;
-            }
-            // A task that is remembered runs again only because its bytes are gone or damaged, or because two
-            // processes were at it at once. If its outputs differ then, the latest are those that are surely there.
-            if let Some(id) = replaced {
-                remove.execute([id])?;
-            }
-            insert.execute((
-                replaced,
-                row.prefix,
-                &record.recipe.0[..],
-                record.content.as_ref().map(prefix),
-                interned.number(transaction, &record.operation)?,
-                interned.number(transaction, &record.version)?,
-                interned.number(transaction, &record.run)?,
-                record.wall.cast_signed(),
-                record.cpu.cast_signed(),
-                record.peak_memory.cast_signed(),
-                record.time,
-                &row.details[..],
-            ))?;
-        }
-        Ok(())
-    }
-}
-
-/// Texts by their number in the table `names`. They never change, so a copy is as good.
-pub(crate) type Names = HashMap<i64, Arc<str>>;
-
-/// The text that a number stands for; `None` where the table was damaged.
-pub(crate) fn name(
-    connection: &Connection,
-    names: &mut Names,
-    number: i64,
-) -> rusqlite::Result<Option<Arc<str>>> {
-    if let Some(name) = names.get(&number) {
-        return Ok(Some(Arc::clone(name)));
-    }
-    let name: Option<Arc<str>> = connection
-        .prepare_cached("SELECT text FROM names WHERE id = ?")?
-        .query_row([number], |row| Ok(Arc::from(row.get_ref(0)?.as_str()?)))
-        .optional()?;
-    if let Some(name) = &name {
-        names.insert(number, Arc::clone(name));
-    }
-    Ok(name)
-}
-
-/// The columns that [`record`] and [`from_row`] read.
-pub(crate) const COLUMNS: &str =
-    "recipe, id, operation, version, run, wall, cpu, peak_memory, time, details";
-
-/// Puts a row together; `None` where it is damaged.
-pub(crate) fn record(
-    connection: &Connection,
-    names: &mut Names,
-    row: &rusqlite::Row<'_>,
-) -> rusqlite::Result<Option<ProductRecord>> {
-    for column in [2, 3, 4] {
-        if name(connection, names, row.get(column)?)?.is_none() {
-            return Ok(None);
-        }
-    }
-    Ok(from_row(names, row, 0))
-}
-
-/// Puts a row together, whose columns begin at an offset; `None` where it is damaged or names are missing.
-pub(crate) fn from_row(
-    names: &Names,
-    row: &rusqlite::Row<'_>,
-    offset: usize,
-) -> Option<ProductRecord> {
-    let blob = |column: usize| row.get_ref(offset + column).ok()?.as_blob().ok();
-    let number = |column: usize| row.get::<_, i64>(offset + column).ok();
-    let text = |column: usize| names.get(&number(column)?).cloned();
-    let recipe = Recipe(blob(0)?.try_into().ok()?);
-    let (lists, sealed) = blob(9)?.split_last_chunk::<SEAL>()?;
-    let details = details::read(&recipe, lists).ok()?;
-    let record = ProductRecord {
-        recipe,
-        content: details.content,
-        operation: text(2)?,
-        version: text(3)?,
-        parameters: details.parameters,
-        inputs: details.inputs,
-        outputs: details.outputs,
-        wall: number(5)?.cast_unsigned(),
-        cpu: number(6)?.cast_unsigned(),
-        peak_memory: number(7)?.cast_unsigned(),
-        run: text(4)?,
-        time: number(8)?,
-    };
-    (seal(&record) == *sealed).then_some(record)
 }
 
 /// What a look-up of whole records came to.

@@ -3,60 +3,18 @@
 //! Law: a run is `running` exactly while the process that began it is there; one that has neither ended nor a process
 //! is `interrupted`. That is found out by looking, never written down, so that a crash needs no tidying up.
 
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 
-use headwater_graph::text::{from_line, on_a_line};
-use headwater_graph::{Recipe, StoreError};
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, Statement};
+use headwater_graph::StoreError;
+use rusqlite::{Connection, OptionalExtension, Params, Statement};
 
 use crate::clock::now;
 use crate::disk::cannot;
+use crate::run_rows::{
+    CIRCUMSTANCES, COLUMNS, RunRecord, RunStatus, RunTask, add_circumstances, from_row, is_name,
+    line, read_line, read_task,
+};
 use crate::store::Store;
-
-/// How a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RunStatus {
-    /// Its process is at it.
-    #[default]
-    Running,
-    /// Everything that was wanted is there.
-    Done,
-    /// Some of its tasks failed.
-    Failed,
-    /// Somebody stopped it.
-    Cancelled,
-    /// Its process ended without a word.
-    Interrupted,
-}
-
-impl RunStatus {
-    const ALL: [RunStatus; 5] = [
-        RunStatus::Running,
-        RunStatus::Done,
-        RunStatus::Failed,
-        RunStatus::Cancelled,
-        RunStatus::Interrupted,
-    ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            RunStatus::Running => "running",
-            RunStatus::Done => "done",
-            RunStatus::Failed => "failed",
-            RunStatus::Cancelled => "cancelled",
-            RunStatus::Interrupted => "interrupted",
-        }
-    }
-}
-
-impl std::fmt::Display for RunStatus {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.pad(self.name())
-    }
-}
 
 /// How many tasks a run had, and what became of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,104 +29,6 @@ pub struct RunCounts {
     pub failed: u64,
 }
 
-/// A run. By default it is beginning: nothing has become of its tasks.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RunRecord {
-    /// Its name, `YYYYMMDD-HHMMSS-xxxx`.
-    pub id: String,
-    /// The name of the workflow.
-    pub workflow: String,
-    /// The file of the workflow; empty where there is none.
-    pub file: PathBuf,
-    /// When it began, in seconds since 1970.
-    pub started: i64,
-    /// When it ended, in seconds since 1970.
-    pub ended: Option<i64>,
-    /// How it stands.
-    pub status: RunStatus,
-    /// How many tasks it has.
-    pub tasks: u64,
-    /// Those that ran.
-    pub executed: u64,
-    /// Those that were remembered, without those that were found to be equal to something that was there.
-    pub reused: u64,
-    /// Those that failed.
-    pub failed: u64,
-    /// Where its outputs are; empty where there are none.
-    pub outputs: PathBuf,
-    /// The command that began it, argument by argument.
-    pub command: Vec<String>,
-    /// The machine that it ran on; empty where that was not written down.
-    pub host: String,
-    /// Who ran it; empty where that was not written down.
-    pub user: String,
-    /// Why it ended before everything was done, in words; empty where it did not, or nothing more can be said than how
-    /// it stands.
-    pub reason: String,
-}
-
-/// What became of a task in a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TaskState {
-    /// It ran.
-    Executed,
-    /// It was remembered.
-    Reused,
-    /// It ran and failed.
-    Failed,
-    /// Something that it needs failed.
-    Blocked,
-    /// It was new, but what it would have read was not: the product of an equal task was taken.
-    CutOff,
-    /// It was remembered, but its bytes were gone and needed: it ran again.
-    Restored,
-}
-
-impl TaskState {
-    /// All of them; the position is the number in the table.
-    const ALL: [TaskState; 6] = [
-        TaskState::Executed,
-        TaskState::Reused,
-        TaskState::Failed,
-        TaskState::Blocked,
-        TaskState::CutOff,
-        TaskState::Restored,
-    ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            TaskState::Executed => "executed",
-            TaskState::Reused => "reused",
-            TaskState::Failed => "failed",
-            TaskState::Blocked => "blocked",
-            TaskState::CutOff => "cut-off",
-            TaskState::Restored => "restored",
-        }
-    }
-}
-
-impl std::fmt::Display for TaskState {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.pad(self.name())
-    }
-}
-
-/// A task of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunTask {
-    /// Its address, such as `segment.watershed[3-1]`.
-    pub address: String,
-    /// Its recipe.
-    pub recipe: Recipe,
-    /// What became of it.
-    pub state: TaskState,
-    /// When it began, in nanoseconds since the start of the run.
-    pub started: u64,
-    /// How long it took, in nanoseconds.
-    pub wall: u64,
-}
-
 /// What a person meant by the name of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FoundRun {
@@ -179,9 +39,6 @@ pub enum FoundRun {
     /// Several begin like that; these.
     Several(Vec<String>),
 }
-
-const COLUMNS: &str =
-    "id, workflow, file, started, ended, status, tasks, executed, reused, failed, outputs, command";
 
 impl Store {
     /// Begins a run: from now on it is listed, its process counts as alive and its staging folder is there.
@@ -417,12 +274,6 @@ impl Store {
     }
 }
 
-/// Whether a text can be the name of a run: it becomes the name of folders, and must stay inside the store.
-fn is_name(id: &str) -> bool {
-    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || sign == '-' || sign == '_';
-    !id.is_empty() && id.chars().all(is_plain)
-}
-
 fn no_run(id: &str) -> StoreError {
     StoreError::Database(format!("there is no run `{id}`"))
 }
@@ -436,92 +287,6 @@ fn run_number(connection: &Connection, run: &str) -> rusqlite::Result<Option<i64
 
 /// The tasks of a run that has not ended, line by line.
 const ENDED_TASKS: &str = "tasks";
-
-/// A task as a line: state, start and duration, recipe, address.
-fn line(task: &RunTask) -> String {
-    let address = on_a_line(&task.address);
-    let (state, started, wall) = (task.state.name(), task.started, task.wall);
-    format!("{state}\t{started}\t{wall}\t{}\t{address}\n", task.recipe)
-}
-
-/// A task that [`line`] has written.
-fn read_line(line: &str) -> Option<RunTask> {
-    let mut parts = line.strip_suffix('\n')?.splitn(5, '\t');
-    let mut part = || parts.next();
-    let name = part()?;
-    Some(RunTask {
-        state: *TaskState::ALL.iter().find(|state| state.name() == name)?,
-        started: part()?.parse().ok()?,
-        wall: part()?.parse().ok()?,
-        recipe: part()?.parse().ok()?,
-        address: from_line(part()?),
-    })
-}
-
-/// Reads a run, whose columns begin at an offset; `None` where it is damaged.
-pub(crate) fn from_row(row: &Row<'_>, offset: usize) -> rusqlite::Result<Option<RunRecord>> {
-    let path = |column: usize| -> rusqlite::Result<PathBuf> {
-        Ok(OsStr::from_bytes(row.get_ref(offset + column)?.as_blob()?).into())
-    };
-    let count = |column: usize| row.get::<_, i64>(offset + column).map(i64::cast_unsigned);
-    let name: String = row.get(offset + 5)?;
-    let Some(status) = RunStatus::ALL
-        .into_iter()
-        .find(|status| status.name() == name)
-    else {
-        return Ok(None);
-    };
-    let id: String = row.get(offset)?;
-    if !is_name(&id) {
-        return Ok(None);
-    }
-    let command: String = row.get(offset + 11)?;
-    Ok(Some(RunRecord {
-        id,
-        workflow: row.get(offset + 1)?,
-        file: path(2)?,
-        started: row.get(offset + 3)?,
-        ended: row.get(offset + 4)?,
-        status,
-        tasks: count(6)?,
-        executed: count(7)?,
-        reused: count(8)?,
-        failed: count(9)?,
-        outputs: path(10)?,
-        command: command.split_terminator('\0').map(str::to_owned).collect(),
-        ..RunRecord::default()
-    }))
-}
-
-/// Where and by whom a run was run, and why it ended. The table came later than the others, and is made when it is needed:
-/// who does not know it passes over it, so that the format of the store is the same.
-pub(crate) const CIRCUMSTANCES: &str = "
-CREATE TABLE IF NOT EXISTS circumstances (
-    run    INTEGER PRIMARY KEY,
-    host   TEXT NOT NULL,
-    user   TEXT NOT NULL,
-    reason TEXT NOT NULL
-)";
-
-/// Takes in where and by whom a run was run, where that was written down.
-fn add_circumstances(connection: &Connection, run: &mut RunRecord) -> rusqlite::Result<()> {
-    let found = || -> rusqlite::Result<(String, String, String)> {
-        connection
-            .prepare_cached(
-                "SELECT host, user, reason FROM circumstances
-                 WHERE run = (SELECT number FROM runs WHERE id = ?)",
-            )?
-            .query_row([&run.id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-    };
-    match found() {
-        Ok(found) => (run.host, run.user, run.reason) = found,
-        Err(rusqlite::Error::QueryReturnedNoRows) => {}
-        // There is no such table in a store of an earlier version.
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::Unknown) => {}
-        Err(error) => return Err(error),
-    }
-    Ok(())
-}
 
 /// How many tasks one statement lists: a list may have a million.
 const TOGETHER: usize = 16;
@@ -553,37 +318,4 @@ fn bind(
     insert.raw_bind_parameter(*place + 6, task.wall.cast_signed())?;
     *place += 7;
     Ok(())
-}
-
-/// The row of a task in `run_tasks`.
-pub(crate) fn task_row(run: i64, position: i64, task: &RunTask) -> impl Params + '_ {
-    (
-        run,
-        position,
-        &task.address,
-        &task.recipe.0[..],
-        task.state as i64,
-        task.started.cast_signed(),
-        task.wall.cast_signed(),
-    )
-}
-
-/// Reads a task of a run; `None` where it is damaged.
-pub(crate) fn read_task(row: &Row<'_>) -> rusqlite::Result<Option<RunTask>> {
-    let recipe = <[u8; 32]>::try_from(row.get_ref(1)?.as_blob()?)
-        .ok()
-        .map(Recipe);
-    let state = usize::try_from(row.get::<_, i64>(2)?)
-        .ok()
-        .and_then(|state| TaskState::ALL.get(state).copied());
-    let (Some(recipe), Some(state)) = (recipe, state) else {
-        return Ok(None);
-    };
-    Ok(Some(RunTask {
-        address: row.get(0)?,
-        recipe,
-        state,
-        started: row.get::<_, i64>(3)?.cast_unsigned(),
-        wall: row.get::<_, i64>(4)?.cast_unsigned(),
-    }))
 }
