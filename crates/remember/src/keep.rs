@@ -15,61 +15,16 @@
 //! under the name of a digest is always complete, so that two processes may place the same object at once.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 
-use headwater_graph::{Digest, Mark, ProductRecord, StoreError, Value};
+use headwater_graph::{Digest, StoreError};
 
 use crate::aliases::Alias;
 use crate::clock::now;
 use crate::journal::Batch;
 use crate::object_rows::{ObjectRow, insert_object};
+use crate::pending::Pending;
 use crate::product_rows::Row;
 use crate::store::Store;
-
-/// Where the bytes of an object are before it is one.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ObjectSource {
-    /// In a file, which becomes read-only and may be shared with the object: nobody may write to it any more. The
-    /// path stays valid.
-    Staged(PathBuf),
-    /// In such a file, whose bytes had the digest when it looked like this. One that looks different is read before
-    /// it is placed, and refused if its bytes are others.
-    Digested(PathBuf, Mark),
-    /// In memory.
-    Bytes(Vec<u8>),
-    /// The canonical encoding of this value; it is never put together in memory.
-    Encoding(Value),
-}
-
-/// An object that a record speaks of.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PendingObject {
-    /// BLAKE3 of its bytes. It is taken as given, and verified when the object is read.
-    pub digest: Digest,
-    /// Its bytes.
-    pub source: ObjectSource,
-}
-
-/// A product that is to be remembered.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Pending {
-    /// What is to be known of it.
-    pub record: ProductRecord,
-    /// The objects that the record speaks of and that may not be in the store yet.
-    pub objects: Vec<PendingObject>,
-}
-
-impl Pending {
-    /// The bytes it holds in memory apart from the record.
-    pub(crate) fn bytes(&self) -> usize {
-        let size = |object: &PendingObject| match &object.source {
-            ObjectSource::Staged(_) | ObjectSource::Digested(..) => 0,
-            ObjectSource::Bytes(bytes) => bytes.len(),
-            ObjectSource::Encoding(value) => usize::try_from(value.memory()).unwrap_or(usize::MAX),
-        };
-        self.objects.iter().map(size).sum()
-    }
-}
 
 /// What is to be remembered: a product, or that a task is equal to one.
 #[derive(Debug)]

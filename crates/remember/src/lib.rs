@@ -33,6 +33,7 @@
 //! | --- | --- |
 //! | `store` | [`Store`]: opening, the folders, who may write |
 //! | `keep` | the order of steps that makes a batch durable: **read this first** |
+//! | `pending` | [`Pending`]: a product that is to be remembered |
 //! | `writer` | [`Writer`]: groups what many threads submit into few commits |
 //! | `records`, `product_rows`, `details` | records of products, and the rows that they are in; `details` has the compact, checked encoding of their lists |
 //! | `aliases` | [`Alias`]: recipes that were found to be equal to a product |
@@ -42,7 +43,7 @@
 //! | `objects`, `object_rows` | placing, finding and verifying bytes; what they are called, and what is written down of them |
 //! | `collect` | [`Collected`]: taking bytes away when they are too many |
 //! | `verify` | [`Verified`]: reading everything |
-//! | `worth` | [`Rates`]: what is worth keeping |
+//! | `worth`, `habits` | [`Rates`]: what is worth keeping; how often products are read again |
 //! | `digests`, `directory` | digests of files (cached) and of directories |
 //! | `runs`, `run_rows` | [`RunRecord`], [`RunTask`]: what ran when, and how it ended; and the rows that say so |
 //! | `run_files` | notes that a run leaves, and its folders |
@@ -74,6 +75,7 @@ mod details;
 mod digests;
 mod directory;
 mod disk;
+mod habits;
 mod journal;
 mod keep;
 mod leases;
@@ -81,6 +83,7 @@ mod lock;
 mod lookup;
 mod object_rows;
 mod objects;
+mod pending;
 mod place;
 mod product_rows;
 mod queries;
@@ -99,8 +102,8 @@ pub use aliases::Alias;
 pub use collect::Collected;
 pub use directory::named_directory;
 pub use disk::sync_names;
-pub use keep::{ObjectSource, Pending, PendingObject};
 pub use leases::{Lease, Leases};
+pub use pending::{ObjectSource, Pending, PendingObject};
 pub use queries::{FoundProduct, ProductFilter, VersionParts};
 pub use records::Times;
 pub use run_rows::{RunRecord, RunStatus, RunTask, TaskState};

@@ -26,8 +26,8 @@ use headwater_graph::{ContentHasher, Digest, Mark, Objects, StoreError, encode_t
 use crate::beneath::{Access, Root, is_planted};
 use crate::clock::now;
 use crate::disk::{cannot, wait_for};
-use crate::keep::{ObjectSource, PendingObject};
 use crate::object_rows::{Seen, listed, mark_of, object_name};
+use crate::pending::{ObjectSource, PendingObject};
 use crate::store::{Mode, Store};
 
 /// Above this many files one synchronisation of the whole file system is cheaper than one for each.

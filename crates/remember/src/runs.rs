@@ -48,6 +48,7 @@ impl Store {
             let message = format!("`{}` cannot be the name of a run", run.id);
             return Err(StoreError::Database(message));
         }
+        self.check_places(&run.id)?;
         self.claim_run(&run.id)?;
         let command: String = run
             .command

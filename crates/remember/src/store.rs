@@ -21,7 +21,7 @@ use crate::disk::{cannot, network_file_system, sync_names};
 use crate::journal::JOURNAL;
 use crate::lock::locked;
 use crate::place::{DATABASE, Place};
-use crate::worth::Meter;
+use crate::worth::{Meter, Rates};
 
 /// What may be done with a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,9 +182,8 @@ impl Store {
         }
     }
 
-    /// Makes a run of this process known to be alive.
+    /// Makes a run of this process known to be alive. Its places have been checked.
     pub(crate) fn claim_run(&self, run: &str) -> Result<(), StoreError> {
-        self.check_places(run)?;
         let claim = Claim::take(&self.root, run)?;
         self.latest_run.fetch_max(now(), Ordering::Relaxed);
         locked(&self.runs).insert(run.to_owned(), claim);
@@ -200,6 +199,22 @@ impl Store {
     /// What reading and writing cost here.
     pub(crate) fn meter(&self) -> &Meter {
         &self.meter
+    }
+
+    /// What writing and reading cost in this store.
+    pub fn rates(&self) -> Rates {
+        let (rates, is_due) = self.meter.rates(self.database());
+        if is_due {
+            self.keep_rates();
+        }
+        rates
+    }
+
+    /// Writes the rates down, if something was measured and the store may be written to.
+    fn keep_rates(&self) {
+        if let Ok(database) = self.writable() {
+            self.meter.keep(database);
+        }
     }
 
     /// Whether a run was begun by this process and is not over.

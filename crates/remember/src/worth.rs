@@ -1,18 +1,16 @@
-//! What is worth keeping: what writing and reading cost in this store, and how often products are read again.
+//! What is worth keeping: what writing and reading cost in a store.
 //!
 //! Law: a product is worth keeping when `E × (time to make − time to read) > time to write`, with `E` the expected
 //! number of reads. The rates are those of this store, measured while it is used, later measurements counting more;
 //! until there are any, those of a plain disk are assumed. They change what is kept, never what comes out.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use headwater_graph::StoreError;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::database::Database;
 use crate::lock::locked;
-use crate::store::{Mode, Store};
 
 /// How much a measurement counts against all before it.
 const WEIGHT: f64 = 0.2;
@@ -20,10 +18,6 @@ const WEIGHT: f64 = 0.2;
 const SMALL: u64 = 1 << 16;
 /// How long measurements may wait to be written down.
 const WAIT: Duration = Duration::from_secs(30);
-/// The bounds of the expected reads. An operation that was never read again so far still may be: at zero nothing of it
-/// would be kept, and so nothing ever be read again. And a few that were read often say little about the next one: it
-/// should not be kept at any price.
-const EXPECTED: (f64, f64) = (0.1, 100.0);
 /// The names under which the seconds per byte or per object are kept, in units of 10⁻¹⁵ s.
 const NAMES: [&str; 3] = ["cost:write", "cost:read", "cost:object"];
 const UNIT: f64 = 1e-15;
@@ -135,6 +129,41 @@ impl Meter {
         }
     }
 
+    /// What writing and reading cost, and whether that has waited long enough to be written down.
+    pub(crate) fn rates(&self, database: Option<&Database>) -> (Rates, bool) {
+        let mut state = locked(&self.0);
+        let rates = match state.rates {
+            Some(rates) => rates,
+            None => {
+                let mut rates = database.map_or_else(Rates::default, kept_rates);
+                for measured in state.measured.drain(..) {
+                    measured.apply(&mut rates);
+                }
+                state.rates = Some(rates);
+                rates
+            }
+        };
+        let is_due = state.since.is_some_and(|since| since.elapsed() > WAIT);
+        (rates, is_due)
+    }
+
+    /// Writes the rates down, if something was measured.
+    pub(crate) fn keep(&self, database: &Database) {
+        if locked(&self.0).since.take().is_none() {
+            return;
+        }
+        let costs = self.rates(Some(database)).0.costs();
+        // What is lost is measured again.
+        let _ = database.note(|transaction| {
+            let mut put =
+                transaction.prepare_cached("INSERT OR REPLACE INTO state VALUES (?, ?)")?;
+            for (name, cost) in NAMES.iter().zip(costs) {
+                put.execute((name, (cost / UNIT) as i64))?;
+            }
+            Ok(())
+        });
+    }
+
     fn add(&self, measured: Measured) {
         let mut guard = locked(&self.0);
         let state = &mut *guard;
@@ -157,93 +186,8 @@ impl Measured {
     }
 }
 
-impl Store {
-    /// What writing and reading cost in this store.
-    pub fn rates(&self) -> Rates {
-        let (rates, due) = {
-            let mut state = locked(&self.meter().0);
-            let rates = match state.rates {
-                Some(rates) => rates,
-                None => {
-                    let mut rates = self.database().map_or_else(Rates::default, kept_rates);
-                    for measured in state.measured.drain(..) {
-                        measured.apply(&mut rates);
-                    }
-                    state.rates = Some(rates);
-                    rates
-                }
-            };
-            (
-                rates,
-                state.since.is_some_and(|since| since.elapsed() > WAIT),
-            )
-        };
-        if due {
-            self.keep_rates();
-        }
-        rates
-    }
-
-    /// Writes the rates down, if something was measured.
-    pub(crate) fn keep_rates(&self) {
-        let measured = locked(&self.meter().0).since.take().is_some();
-        if !measured || self.mode() == Mode::ReadOnly {
-            return;
-        }
-        let costs = self.rates().costs();
-        if let Ok(database) = self.writable() {
-            // What is lost is measured again.
-            let _ = database.note(|transaction| {
-                let mut put =
-                    transaction.prepare_cached("INSERT OR REPLACE INTO state VALUES (?, ?)")?;
-                for (name, cost) in NAMES.iter().zip(costs) {
-                    put.execute((name, (cost / UNIT) as i64))?;
-                }
-                Ok(())
-            });
-        }
-    }
-
-    /// How often a product of this operation is expected to be read again: what was read of it before, against what
-    /// was made, between 0.1 and 100. One that is not known yet is expected to be read once.
-    pub fn expected_reads(&self, operation: &str) -> f64 {
-        let count = |connection: &Connection, kind: &str| {
-            Ok::<_, rusqlite::Error>(
-                state(connection, &format!("{kind}:{operation}"))?.unwrap_or(0),
-            )
-        };
-        let counts = self.database().and_then(|database| {
-            let ask = |connection: &Connection| {
-                Ok((count(connection, "made")?, count(connection, "read")?))
-            };
-            database.read(ask).ok()
-        });
-        let (made, read) = counts.unwrap_or((0, 0));
-        ((1.0 + read as f64) / (1.0 + made as f64)).clamp(EXPECTED.0, EXPECTED.1)
-    }
-
-    /// Adds to what is known of operations: how many products of each were made, and how many read.
-    pub fn note_habits(&self, habits: &[(Arc<str>, u64, u64)]) -> Result<(), StoreError> {
-        self.writable()?.note(|transaction| {
-            // Sums stay far below where they would not be whole numbers any more.
-            let mut add = transaction.prepare_cached(
-                "INSERT INTO state VALUES (?, ?)
-                 ON CONFLICT (name) DO UPDATE SET value = min(value + excluded.value, 1152921504606846976)",
-            )?;
-            for (operation, made, read) in habits {
-                for (kind, count) in [("made", *made), ("read", *read)] {
-                    if count > 0 {
-                        let count = count.min(1 << 60).cast_signed();
-                        add.execute((format!("{kind}:{operation}"), count))?;
-                    }
-                }
-            }
-            Ok(())
-        })
-    }
-}
-
-fn state(connection: &Connection, name: &str) -> rusqlite::Result<Option<i64>> {
+/// A number that the store keeps under a name.
+pub(crate) fn state(connection: &Connection, name: &str) -> rusqlite::Result<Option<i64>> {
     connection
         .prepare_cached("SELECT value FROM state WHERE name = ?")?
         .query_row([name], |row| row.get(0))

@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 use headwater_graph::StoreError;
 
 use crate::aliases::Alias;
-use crate::keep::{Entry, Pending, repeat};
+use crate::keep::{Entry, repeat};
 use crate::lock::locked;
+use crate::pending::Pending;
 use crate::store::Store;
 
 /// How long the first of a batch waits for company.
