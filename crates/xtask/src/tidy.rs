@@ -5,6 +5,7 @@
 //! end of this file makes the rules part of `cargo test`.
 
 mod architecture;
+mod circles;
 mod decisions;
 mod edges;
 mod escaping;
@@ -67,6 +68,7 @@ impl fmt::Display for Problem {
 /// Every rule.
 const RULES: &[fn(&Workspace) -> Vec<Problem>] = &[
     edges::check,
+    circles::check,
     purity::check,
     shape::check,
     leftovers::check,
