@@ -10,6 +10,7 @@ mod decisions;
 mod edges;
 mod escaping;
 mod figures;
+mod functions;
 mod invariants;
 mod leftovers;
 mod licences;
@@ -71,6 +72,7 @@ const RULES: &[fn(&Workspace) -> Vec<Problem>] = &[
     circles::check,
     purity::check,
     shape::check,
+    functions::check,
     leftovers::check,
     architecture::check,
     paths::check,
