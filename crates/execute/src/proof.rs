@@ -277,8 +277,6 @@ mod tests {
     /// A file in memory looks the same after somebody has written to it by way of a mapping.
     #[test]
     fn a_write_to_a_mapped_file_in_memory_is_found_where_tasks_may_write() {
-        use std::os::fd::AsRawFd;
-
         let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
             eprintln!("skipped: there are no files in memory here");
             return;
@@ -286,25 +284,11 @@ mod tests {
         let case = Case::in_folder(folder);
         let file = File::options().read(true).write(true).open(case.path());
         let file = file.expect("a file");
-        // SAFETY: the mapping is of an open file with five bytes, and nobody else uses it.
-        unsafe {
-            let all = libc::PROT_READ | libc::PROT_WRITE;
-            let at = libc::mmap(
-                std::ptr::null_mut(),
-                5,
-                all,
-                libc::MAP_SHARED,
-                file.as_raw_fd(),
-                0,
-            );
-            assert_ne!(at, libc::MAP_FAILED);
-            let first = at.cast::<u8>();
-            assert_eq!(first.read_volatile(), b'r');
+        let before = || {
             std::thread::sleep(2 * TICK);
             assert!(case.holds(Shelter::Open));
-            first.write_volatile(b'w');
-            libc::munmap(at, 5);
-        }
+        };
+        crate::system::write_mapped(&file, b'w', before);
         assert!(!case.holds(Shelter::Open));
     }
 

@@ -62,6 +62,23 @@ pub(crate) fn is_open_for_writing(file: &File) -> bool {
     io::Error::last_os_error().raw_os_error() == Some(libc::EAGAIN)
 }
 
+/// Maps the beginning of a file, reads it, and writes its first byte after something was done.
+#[cfg(test)]
+pub(crate) fn write_mapped(file: &File, byte: u8, before: impl FnOnce()) {
+    let rights = libc::PROT_READ | libc::PROT_WRITE;
+    let (shared, file) = (libc::MAP_SHARED, file.as_raw_fd());
+    // SAFETY: the mapping is one byte of an open file that is not empty, and nobody else uses it.
+    unsafe {
+        let at = libc::mmap(std::ptr::null_mut(), 1, rights, shared, file, 0);
+        assert_ne!(at, libc::MAP_FAILED);
+        let first = at.cast::<u8>();
+        assert_ne!(first.read_volatile(), byte);
+        before();
+        first.write_volatile(byte);
+        libc::munmap(at, 1);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

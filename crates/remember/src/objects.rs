@@ -25,7 +25,7 @@ use headwater_graph::{ContentHasher, Digest, Mark, Objects, StoreError, encode_t
 
 use crate::beneath::{Access, Root, is_planted};
 use crate::clock::now;
-use crate::disk::{cannot, wait_for};
+use crate::disk::{cannot, user, wait_for};
 use crate::object_rows::{Seen, listed, mark_of, object_name};
 use crate::pending::{ObjectSource, PendingObject};
 use crate::store::{Mode, Store};
@@ -84,9 +84,7 @@ pub(crate) fn total(sizes: impl Iterator<Item = u64>) -> u64 {
 
 /// Whether a file of this user has a mode in which its owner cannot read it.
 fn is_shut(found: &fs::Metadata) -> bool {
-    // SAFETY: a plain system call that takes nothing and cannot fail.
-    let user = unsafe { libc::geteuid() };
-    found.uid() == user && found.mode() & 0o400 == 0
+    found.uid() == user() && found.mode() & 0o400 == 0
 }
 
 /// Where objects are that were found not to be what their name says.

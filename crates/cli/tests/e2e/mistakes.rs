@@ -428,7 +428,7 @@ fn what_has_nothing_to_be_read_is_refused_and_not_waited_for() {
          outputs: {g: g}\noperations:\n  copy: {shell: 'cat {in.f} > {out.g}', inputs: {f: file}, outputs: {g: {type: file, path: g}}}\n",
     );
     for silent in ["/dev/ptmx", "/proc/kmsg"] {
-        if std::fs::File::open(silent).is_err() {
+        if fs::File::open(silent).is_err() {
             eprintln!("skipped: `{silent}` cannot be opened here");
             continue;
         }

@@ -12,10 +12,7 @@ use crate::code::{Token, tokens};
 use crate::workspace::{SourceFile, Workspace};
 
 /// The crates that are not in order yet, and why.
-const NOT_YET: &[(&str, &str)] = &[
-    ("sequence", "rounds and runs are being taken apart"),
-    ("study", "rounds and runs are being taken apart"),
-];
+const NOT_YET: &[(&str, &str)] = &[("study", "rounds and runs are being taken apart")];
 
 /// This file, for what is wrong with the list.
 const LIST: &str = "crates/xtask/src/tidy/circles.rs";
