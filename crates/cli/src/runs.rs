@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use headwater::runs::{RunOverview, RunRecord, RunStatus, RunTask, StageOverview, TaskState};
+use headwater::runs::{Outcome, RunOverview, RunRecord, RunStatus, RunTask, StageOverview};
 use headwater::{Error, StorePlace};
 use serde_json::json;
 
@@ -418,7 +418,7 @@ fn failures(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> Vec<Stri
         false => found.failures.len(),
         true => tasks
             .iter()
-            .filter(|task| task.state == TaskState::Failed)
+            .filter(|task| task.state == Outcome::Failed)
             .count(),
     };
     if all == 0 {
@@ -429,7 +429,7 @@ fn failures(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> Vec<Stri
         lines.extend(shown.iter().map(|line| show::shortened(line, 400)));
     }
     if found.failures.is_empty() {
-        let failed = tasks.iter().filter(|task| task.state == TaskState::Failed);
+        let failed = tasks.iter().filter(|task| task.state == Outcome::Failed);
         lines.extend(
             failed
                 .take(FAILURES)
@@ -503,9 +503,8 @@ fn list_tasks(tasks: &[RunTask]) {
     if tasks.is_empty() {
         return;
     }
-    let (ran, rest): (Vec<&RunTask>, Vec<&RunTask>) = tasks
-        .iter()
-        .partition(|task| task.state != TaskState::Reused);
+    let (ran, rest): (Vec<&RunTask>, Vec<&RunTask>) =
+        tasks.iter().partition(|task| task.state != Outcome::Reused);
     show::line("");
     show::line(&format!(
         "{:>10} {:>10}  {:9} task",
@@ -513,9 +512,7 @@ fn list_tasks(tasks: &[RunTask]) {
     ));
     for task in ran.into_iter().chain(rest) {
         let (start, took) = match task.state {
-            TaskState::Blocked | TaskState::CutOff | TaskState::Reused => {
-                (String::new(), String::new())
-            }
+            Outcome::Blocked | Outcome::CutOff | Outcome::Reused => (String::new(), String::new()),
             _ => (
                 show::duration(seconds(task.started)),
                 show::duration(seconds(task.wall)),

@@ -3,6 +3,7 @@
 //! Law: a diagram is plain data and a function of what is drawn. Ends of edges are positions; whoever draws leaves out
 //! what points to nothing, so a diagram that was read from a file cannot break a drawing.
 
+use headwater_graph::Outcome;
 use headwater_graph::text::grouped;
 use serde::{Deserialize, Serialize};
 
@@ -105,6 +106,18 @@ pub struct DiagramCounts {
 }
 
 impl DiagramCounts {
+    /// Counts a task.
+    pub fn count(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Executed => self.executed += 1,
+            Outcome::Reused => self.reused += 1,
+            Outcome::Failed => self.failed += 1,
+            Outcome::Blocked => self.blocked += 1,
+            Outcome::CutOff => self.cut_off += 1,
+            Outcome::Restored => self.restored += 1,
+        }
+    }
+
     /// The counts with their names, worst first.
     pub fn named(&self) -> [(&'static str, u64); 6] {
         [

@@ -67,7 +67,7 @@ pub struct Start {
 
 /// How a task ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Ending {
     /// Its outputs are there and hold so many bytes of memory.
     Success {
         /// Memory held.

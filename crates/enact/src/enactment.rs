@@ -13,7 +13,7 @@ use headwater_graph::{Index, Outputs, Recipe, Source, TaskGraph, TaskId, Value};
 
 use crate::contents::Contents;
 use crate::{
-    Action, Ancestry, Coordinator, Counts, Expander, Notice, Occurrence, Options, Outcome,
+    Action, Ancestry, Coordinator, Counts, Ending, Expander, Notice, Occurrence, Options,
     Parallelism, PlanError, Requested, Round, Settled, ShapeError, StageRules, Start, State, Time,
 };
 
@@ -360,12 +360,12 @@ impl Enactment {
     pub fn finished(
         &mut self,
         task: TaskId,
-        outcome: Outcome,
+        outcome: Ending,
         outputs: &[Value],
         now: Time,
         recall: &mut dyn Recall,
     ) -> Result<(), OpenError> {
-        if matches!(outcome, Outcome::Success { .. }) {
+        if matches!(outcome, Ending::Success { .. }) {
             self.contents.forget(task);
         }
         self.coordinator.finished(&self.graph, task, outcome, now);
@@ -376,7 +376,7 @@ impl Enactment {
                     .insert(task, outputs.iter().map(without_contents).collect());
             }
             if self.watched.contains(&task) {
-                let outputs = (outcome != Outcome::Found).then_some(outputs);
+                let outputs = (outcome != Ending::Found).then_some(outputs);
                 more = self.tell_expander(task, outputs, recall);
             }
         }

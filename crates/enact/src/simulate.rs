@@ -10,7 +10,7 @@ use core::time::Duration;
 
 use headwater_graph::{Identity, Index, Outputs, Recipe, TaskId, Value};
 
-use crate::{Action, Enactment, Match, OpenError, Outcome, Recall, Start, Time};
+use crate::{Action, Enactment, Ending, Match, OpenError, Recall, Start, Time};
 
 /// How a simulated task ends.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,13 +152,13 @@ pub fn simulate(
                     held.insert(task, done.memory);
                     let (outcome, outputs) = match done.outputs {
                         Some(outputs) => (
-                            Outcome::Success {
+                            Ending::Success {
                                 memory: done.memory,
                                 elapsed: done.duration,
                             },
                             outputs,
                         ),
-                        None => (Outcome::Failure, Vec::new()),
+                        None => (Ending::Failure, Vec::new()),
                     };
                     if compares {
                         enactment.identify(task, outputs.iter().map(Identity::of).collect());

@@ -15,7 +15,7 @@ use headwater_draw::{
 use headwater_enact::Enactment;
 use headwater_graph::text::grouped;
 use headwater_graph::{Source, Stage, TaskId, Workflow};
-use headwater_remember::{RunRecord, RunTask, Store, TaskState};
+use headwater_remember::{RunRecord, RunTask, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -450,7 +450,7 @@ fn tell(diagram: &mut Diagram, tasks: &[RunTask], alone: bool) {
             false => task.address.split('[').next().unwrap_or_default(),
         };
         let (counts, seconds) = found.entry(address).or_default();
-        *count_of(counts, task.state) += 1;
+        counts.count(task.state);
         *seconds += task.wall as f64 / 1e9;
     }
     for node in &mut diagram.nodes {
@@ -466,17 +466,6 @@ fn tell(diagram: &mut Diagram, tasks: &[RunTask], alone: bool) {
     }
 }
 
-fn count_of(counts: &mut DiagramCounts, state: TaskState) -> &mut u64 {
-    match state {
-        TaskState::Executed => &mut counts.executed,
-        TaskState::Reused => &mut counts.reused,
-        TaskState::Failed => &mut counts.failed,
-        TaskState::Blocked => &mut counts.blocked,
-        TaskState::CutOff => &mut counts.cut_off,
-        TaskState::Restored => &mut counts.restored,
-    }
-}
-
 /// How the run went, in lines.
 fn notes(run: &RunRecord, study: Option<&str>, tasks: &[RunTask], noted: usize) -> Vec<String> {
     let mut all = DiagramNode {
@@ -485,9 +474,7 @@ fn notes(run: &RunRecord, study: Option<&str>, tasks: &[RunTask], noted: usize) 
     };
     if !tasks.is_empty() {
         let mut counts = DiagramCounts::default();
-        tasks
-            .iter()
-            .for_each(|task| *count_of(&mut counts, task.state) += 1);
+        tasks.iter().for_each(|task| counts.count(task.state));
         all.tasks = Some(all.tasks.unwrap_or(0).max(counts.total()));
         all.counts = Some(counts);
     }

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use headwater_enact::{Enactment, Start, State};
 use headwater_execute::{Execution, Failure, FailureKind, Finished, Observer};
 use headwater_graph::text::{acts, printable};
-use headwater_graph::{Recipe, TaskId};
-use headwater_remember::{RunTask, TaskState};
+use headwater_graph::{Attempt, Outcome, Recipe, TaskId};
+use headwater_remember::RunTask;
 
 use crate::ledger::Ledger;
 use crate::trace::Trace;
@@ -336,10 +336,10 @@ impl Inner {
     }
 
     /// An attempt of a task ended.
-    fn ended(&mut self, enactment: &Enactment, execution: &Execution, state: &str) {
+    fn ended(&mut self, enactment: &Enactment, execution: &Execution, state: Attempt) {
         let place = execution.task.index();
         let mut first = false;
-        if matches!(state, "executed" | "restored") {
+        if state.is_well() {
             if self.done.len() <= place {
                 self.done
                     .resize(enactment.graph().len().max(place + 1), false);
@@ -348,7 +348,7 @@ impl Inner {
         }
         if let Some(stage) = self.stage(enactment, execution.task) {
             stage.running = stage.running.saturating_sub(1);
-            stage.failed += usize::from(state == "failed");
+            stage.failed += usize::from(state.failed());
             stage.executed += usize::from(first);
             stage.spent += execution.elapsed;
         }
@@ -378,17 +378,17 @@ pub fn address_of(enactment: &Enactment, task: TaskId) -> String {
 
 /// What became of a task; `None` if nothing did, or it is a helper of the engine. These are no part of any figure; one
 /// that failed is told among the failures.
-pub fn fate(enactment: &Enactment, task: TaskId) -> Option<TaskState> {
+pub fn fate(enactment: &Enactment, task: TaskId) -> Option<Outcome> {
     let implicit = enactment.graph().operation_at(task).signature.implicit;
     let coordinator = enactment.coordinator();
     match coordinator.state(task) {
         _ if implicit => None,
-        State::Done if coordinator.is_restored(task) => Some(TaskState::Restored),
-        State::Done => Some(TaskState::Executed),
-        State::Known if coordinator.is_cut_off(task) => Some(TaskState::CutOff),
-        State::Known | State::Idle => Some(TaskState::Reused),
-        State::Failed => Some(TaskState::Failed),
-        State::Blocked => Some(TaskState::Blocked),
+        State::Done if coordinator.is_restored(task) => Some(Outcome::Restored),
+        State::Done => Some(Outcome::Executed),
+        State::Known if coordinator.is_cut_off(task) => Some(Outcome::CutOff),
+        State::Known | State::Idle => Some(Outcome::Reused),
+        State::Failed => Some(Outcome::Failed),
+        State::Blocked => Some(Outcome::Blocked),
         _ => None,
     }
 }
@@ -425,8 +425,8 @@ pub struct Listener {
 pub struct Ran {
     /// Which task.
     pub task: TaskId,
-    /// How it ended, in a word of the trace.
-    pub state: &'static str,
+    /// How it ended.
+    pub state: Attempt,
     /// Since the run began.
     pub started: u64,
     /// How long it took.
@@ -435,18 +435,6 @@ pub struct Ran {
     pub cpu: u64,
     /// Bytes; 0 where they are not known.
     pub peak: u64,
-}
-
-impl Ran {
-    /// Whether it gave what it was to give.
-    pub fn is_well(&self) -> bool {
-        matches!(self.state, "executed" | "restored")
-    }
-
-    /// Whether the task is not tried again.
-    pub fn is_final(&self) -> bool {
-        self.is_well() || self.state == "failed"
-    }
 }
 
 impl Observer for Listener {
@@ -478,21 +466,23 @@ impl Observer for Listener {
             return;
         }
         let address = address_of(enactment, task);
-        let state = outcome(enactment, task, how);
+        let state = attempt(enactment, task, how);
         {
             let mut inner = self.progress.lock();
             inner.ended(enactment, execution, state);
             if let Finished::Failure(failure) = how
-                && state != "cancelled"
+                && state != Attempt::Cancelled
             {
                 // Of a flood of failures the first ones tell enough.
-                let again = state == "retried";
+                let again = state == Attempt::Retried;
                 if let Some(news) = inner.shown.of(again, || address.clone(), &failure.message) {
                     inner.snapshot.news.push(news);
                 }
             }
         }
-        if let (Finished::Failure(failure), "failed") = (how, state) {
+        if let Finished::Failure(failure) = how
+            && state.failed()
+        {
             let seen = SeenFailure {
                 task,
                 failure: (*failure).clone(),
@@ -517,11 +507,11 @@ impl Observer for Listener {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(ran);
-        if let Some(fate) = fate(enactment, task).filter(|_| ran.is_final()) {
+        if let Some(outcome) = state.last() {
             self.ledger.ended(|| RunTask {
                 address: address.clone(),
                 recipe: enactment.graph().recipe(task),
-                state: fate,
+                state: outcome,
                 started: ran.started,
                 wall: ran.wall,
             });
@@ -556,14 +546,19 @@ pub fn why<'a>(how: &'a Finished<'_>) -> &'a str {
     }
 }
 
-/// How a task ended, in a word of the trace.
-pub fn outcome(enactment: &Enactment, task: TaskId, how: &Finished<'_>) -> &'static str {
-    match (how, enactment.coordinator().state(task)) {
-        (Finished::Success(_), _) if enactment.coordinator().is_restored(task) => "restored",
-        (Finished::Success(_), _) => "executed",
-        (Finished::Failure(_), State::Failed) => "failed",
-        (Finished::Failure(failure), _) if failure.kind == FailureKind::Cancelled => "cancelled",
-        (Finished::Failure(_), _) => "retried",
+/// How an attempt at a task ended.
+pub fn attempt(enactment: &Enactment, task: TaskId, how: &Finished<'_>) -> Attempt {
+    let coordinator = enactment.coordinator();
+    match (how, coordinator.state(task)) {
+        (Finished::Success(_), _) if coordinator.is_restored(task) => {
+            Attempt::Last(Outcome::Restored)
+        }
+        (Finished::Success(_), _) => Attempt::Last(Outcome::Executed),
+        (Finished::Failure(_), State::Failed) => Attempt::Last(Outcome::Failed),
+        (Finished::Failure(failure), _) if failure.kind == FailureKind::Cancelled => {
+            Attempt::Cancelled
+        }
+        (Finished::Failure(_), _) => Attempt::Retried,
     }
 }
 
@@ -581,7 +576,7 @@ pub struct TraceRow<'a> {
     /// Its address.
     pub task: &'a str,
     /// How it ended.
-    pub state: &'a str,
+    pub state: Attempt,
     /// Its stage.
     pub stage: &'a str,
     /// Its operation.
@@ -605,7 +600,7 @@ impl TraceRow<'_> {
         let mut line = String::with_capacity(192);
         line.push_str(&cell(self.task));
         line.push('\t');
-        line.push_str(self.state);
+        line.push_str(self.state.name());
         // Writing to a text does not fail.
         let _ = match self.ran {
             None => write!(line, "\t0\t\t\t\t\t"),
@@ -656,7 +651,7 @@ mod tests {
         let columns = TRACE_HEADER.split('\t').count();
         let row = TraceRow {
             task: "a.b[0]",
-            state: "retried",
+            state: Attempt::Retried,
             stage: "a\tb",
             operation: "tool",
             recipe: Recipe([0; 32]),

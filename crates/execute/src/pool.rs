@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use headwater_enact::{Action, Enactment, OpenError, Outcome, Start, Time};
+use headwater_enact::{Action, Enactment, Ending, OpenError, Start, Time};
 use headwater_graph::{
     Cancel, Context, Digest, Identity, Kind, Operation, Outputs, ReadFile, Recipe, Scalar,
     Signature, TaskId, Value,
@@ -353,7 +353,7 @@ impl<'a> Shared<'a> {
             if let Some(incomplete) = state.session.held.incomplete_input(graph, start.task) {
                 // It was brought back for readers that needed less of it.
                 self.observer.started(state.enactment, start);
-                self.put_back(state, start.task, Outcome::Busy);
+                self.put_back(state, start.task, Ending::Busy);
                 self.lost(state, incomplete);
                 self.pass_on(state, garbage);
                 continue;
@@ -628,7 +628,7 @@ impl<'a> Shared<'a> {
     }
 
     /// A task that was started did not run.
-    fn put_back(&self, state: &mut State<'_>, task: TaskId, outcome: Outcome) {
+    fn put_back(&self, state: &mut State<'_>, task: TaskId, outcome: Ending) {
         let now = self.now();
         let State {
             enactment, keeper, ..
@@ -654,7 +654,7 @@ impl<'a> Shared<'a> {
                 let times = state.session.spoiled.entry(task).or_default();
                 *times += 1;
                 if *times <= MADE_AGAIN {
-                    self.put_back(state, task, Outcome::Busy);
+                    self.put_back(state, task, Ending::Busy);
                     self.make_again(state, task, &spoiled, garbage);
                     return self.pass_on(state, garbage);
                 }
@@ -663,10 +663,10 @@ impl<'a> Shared<'a> {
                 let failure = Failure::new(FailureKind::Input, message.unwrap_or_default());
                 (execution, Err(Box::new(failure)), Vec::new(), None, spoiled)
             }
-            Ended::Busy(task) => return self.put_back(state, task, Outcome::Busy),
+            Ended::Busy(task) => return self.put_back(state, task, Ending::Busy),
             Ended::Found(task, contents) => {
                 state.enactment.identify(task, contents);
-                self.put_back(state, task, Outcome::Found);
+                self.put_back(state, task, Ending::Found);
                 return self.pass_on(state, garbage);
             }
         };
@@ -706,7 +706,7 @@ impl<'a> Shared<'a> {
                 }
                 let memory = measure(enactment, task, outputs);
                 session.held.put(task, Arc::clone(outputs));
-                let outcome = Outcome::Success {
+                let outcome = Ending::Success {
                     memory,
                     elapsed: execution.elapsed,
                 };
@@ -717,12 +717,12 @@ impl<'a> Shared<'a> {
                     state.session.failed_folders.insert(task, folder.clone());
                 }
                 let outcome = match failure.kind {
-                    FailureKind::Cancelled if self.pool.stop.is_stopping() => Outcome::Cancelled,
-                    FailureKind::Cancelled => Outcome::Fatal,
+                    FailureKind::Cancelled if self.pool.stop.is_stopping() => Ending::Cancelled,
+                    FailureKind::Cancelled => Ending::Fatal,
                     // A program that is not there will not be there in a second either.
                     // Nor will a file that somebody wrote to be what it was.
-                    FailureKind::NotStarted | FailureKind::Input => Outcome::Fatal,
-                    _ => Outcome::Failure,
+                    FailureKind::NotStarted | FailureKind::Input => Ending::Fatal,
+                    _ => Ending::Failure,
                 };
                 enactment.finished(task, outcome, &[], now, &mut AsRecall(*keeper))
             }

@@ -32,6 +32,7 @@ mod encode;
 mod graph;
 mod mark;
 mod operation;
+mod outcome;
 mod parts;
 mod recipe;
 mod registry;
@@ -61,6 +62,7 @@ pub use mark::Mark;
 pub use operation::{
     Cancel, Context, Kind, Operation, OperationError, Outputs, ReadFile, ReadSeek, Run,
 };
+pub use outcome::{Attempt, Outcome};
 pub use recipe::{Identity, NotANumber, RecipeBuilder, SCHEME};
 pub use registry::{Codec, Decode, Encode, Registry, RegistryError};
 pub use signature::{ParameterDeclaration, Port, Resources, Signature};

@@ -28,8 +28,8 @@ use std::sync::Arc;
 pub use headwater_engine::notes::Lost;
 use headwater_engine::runs::{find_run, runs_before};
 use headwater_engine::{Error, notes};
-use headwater_graph::{ProductRecord, Recipe, Records, StoreError};
-use headwater_remember::{FoundRun, RunRecord, RunStatus, RunTask, Store, TaskState, VersionParts};
+use headwater_graph::{Outcome, ProductRecord, Recipe, Records, StoreError};
+use headwater_remember::{FoundRun, RunRecord, RunStatus, RunTask, Store, VersionParts};
 
 pub use causes::Cause;
 use causes::{Causes, Found, Memory};
@@ -492,17 +492,17 @@ fn explain_task(
         memory: Remembered::new(store, &run.id, tasks),
     };
     let why = match task.state {
-        TaskState::Executed if impure.is_some() => Why::Impure,
-        TaskState::Executed => question.executed(record.as_ref())?,
-        TaskState::Reused => match &record {
+        Outcome::Executed if impure.is_some() => Why::Impure,
+        Outcome::Executed => question.executed(record.as_ref())?,
+        Outcome::Reused => match &record {
             Some(record) => Why::Reused {
                 made: made(store, record)?,
             },
             None => Why::NotNeeded,
         },
-        TaskState::CutOff => question.cut_off(record.as_ref())?,
-        TaskState::Restored => question.restored(record.as_ref())?,
-        TaskState::Failed => {
+        Outcome::CutOff => question.cut_off(record.as_ref())?,
+        Outcome::Restored => question.restored(record.as_ref())?,
+        Outcome::Failed => {
             let (description, look) = question.failure(&task.address);
             let because = match (impure.is_some(), question.memory.own.one(&task.recipe)?) {
                 (true, _) => Some(Why::Impure),
@@ -515,7 +515,7 @@ fn explain_task(
                 look,
             }
         }
-        TaskState::Blocked => {
+        Outcome::Blocked => {
             let by = notes::blocked_by(store, &run.id, &task.address);
             let (description, look) = question.failure(by.as_deref().unwrap_or_default());
             Why::Blocked {
@@ -816,7 +816,7 @@ mod tests {
         RunTask {
             address: address.to_owned(),
             recipe: Recipe([number; 32]),
-            state: TaskState::Executed,
+            state: Outcome::Executed,
             started: 0,
             wall: 0,
         }

@@ -20,7 +20,7 @@ use headwater_engine::run::About;
 use headwater_engine::trace::Trace;
 use headwater_engine::{Error, Progress, Run, budget, diagram, notes};
 use headwater_execute::{Stop, Threads};
-use headwater_graph::{Index, Registry, TaskId};
+use headwater_graph::{Attempt, Index, Registry, TaskId};
 use headwater_remember::RunTask;
 use headwater_report::page;
 use headwater_report::run::run_report_html;
@@ -374,7 +374,7 @@ fn record_tasks(prepared: &Prepared, listener: &Listener, run: &Run) -> Result<(
             .unwrap_or_else(PoisonError::into_inner);
         tasks
             .iter()
-            .filter(|ran| ran.is_final())
+            .filter(|ran| ran.state.last().is_some())
             .map(|ran| (ran.task, (ran.started, ran.wall)))
             .collect()
     };
@@ -401,7 +401,7 @@ fn record_tasks(prepared: &Prepared, listener: &Listener, run: &Run) -> Result<(
             let stage = stage.and_then(|stage| listener.stages.get(stage));
             let row = TraceRow {
                 task: &address,
-                state: state.name(),
+                state: Attempt::Last(state),
                 stage: stage.map_or("", |name| name),
                 operation: &enactment.graph().operation_at(task).signature.name,
                 recipe: enactment.graph().recipe(task),

@@ -31,8 +31,9 @@ pub use headwater_engine::failed::{FailedTask, alike};
 pub use headwater_engine::notes::study_of_run;
 pub use headwater_engine::runs::find_run;
 pub use headwater_execute::{Failure, FailureKind};
+pub use headwater_graph::Outcome;
 use headwater_remember::Store;
-pub use headwater_remember::{RunRecord, RunStatus, RunTask, TaskState};
+pub use headwater_remember::{RunRecord, RunStatus, RunTask};
 use headwater_report::page;
 use headwater_report::study::TaskFacts;
 use headwater_study::study_figures;
@@ -227,11 +228,11 @@ fn of_tasks(tasks: &[RunTask], slowest: usize) -> RunOverview {
         stage.tasks += 1;
         stage.spent = stage.spent.saturating_add(task.wall);
         match task.state {
-            TaskState::Executed | TaskState::Restored => stage.executed += 1,
-            TaskState::Reused => stage.reused += 1,
-            TaskState::CutOff => stage.cut_off += 1,
-            TaskState::Failed => stage.failed += 1,
-            TaskState::Blocked => stage.blocked += 1,
+            Outcome::Executed | Outcome::Restored => stage.executed += 1,
+            Outcome::Reused => stage.reused += 1,
+            Outcome::CutOff => stage.cut_off += 1,
+            Outcome::Failed => stage.failed += 1,
+            Outcome::Blocked => stage.blocked += 1,
         }
     }
     let ran = |task: &&RunTask| ran(task);
@@ -253,7 +254,7 @@ fn of_tasks(tasks: &[RunTask], slowest: usize) -> RunOverview {
 fn ran(task: &RunTask) -> bool {
     matches!(
         task.state,
-        TaskState::Executed | TaskState::Restored | TaskState::Failed
+        Outcome::Executed | Outcome::Restored | Outcome::Failed
     )
 }
 
@@ -263,7 +264,7 @@ mod tests {
 
     use super::*;
 
-    fn task(address: &str, state: TaskState, started: u64, wall: u64) -> RunTask {
+    fn task(address: &str, state: Outcome, started: u64, wall: u64) -> RunTask {
         RunTask {
             address: address.to_owned(),
             recipe: Recipe([0; 32]),
@@ -276,12 +277,12 @@ mod tests {
     #[test]
     fn stages_and_the_slowest_tasks() {
         let tasks = [
-            task("a.x[0]", TaskState::Executed, 0, 5),
-            task("b.y[0]", TaskState::Blocked, 0, 0),
-            task("a.x[1]", TaskState::Failed, 5, 7),
-            task("a.x[2]", TaskState::Restored, 1, 7),
-            task("a.x[3]", TaskState::Reused, 0, 0),
-            task("b.y[1]", TaskState::CutOff, 0, 0),
+            task("a.x[0]", Outcome::Executed, 0, 5),
+            task("b.y[0]", Outcome::Blocked, 0, 0),
+            task("a.x[1]", Outcome::Failed, 5, 7),
+            task("a.x[2]", Outcome::Restored, 1, 7),
+            task("a.x[3]", Outcome::Reused, 0, 0),
+            task("b.y[1]", Outcome::CutOff, 0, 0),
         ];
         let found = of_tasks(&tasks, 2);
         assert_eq!(found.slowest, [2, 3]);
@@ -360,7 +361,7 @@ mod tests {
 
     #[test]
     fn tasks_that_were_not_come_to_are_counted_by_stage() {
-        let mut found = of_tasks(&[task("a.x[0]", TaskState::Executed, 0, 5)], 2);
+        let mut found = of_tasks(&[task("a.x[0]", Outcome::Executed, 0, 5)], 2);
         let text = r#"{"seconds": 1.5, "tasks": [{"stage": "a", "tasks": 1}, {"stage": "a", "tasks": 2},
             {"stage": "b", "tasks": 0}, {"stage": "c", "tasks": 4}]}"#;
         found.add(&serde_json::from_str(text).expect("figures"));

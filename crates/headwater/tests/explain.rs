@@ -2,7 +2,7 @@
 
 use headwater::explain::Why;
 use headwater::graph::{ProductRecord, Recipe, Records};
-use headwater::runs::{RunRecord, RunStatus, RunTask, TaskState};
+use headwater::runs::{Outcome, RunRecord, RunStatus, RunTask};
 use headwater::{Store, explain};
 use headwater_remember::{Mode, RunCounts};
 
@@ -35,7 +35,7 @@ impl Case {
         self.store.begin_run(&run).unwrap();
     }
 
-    fn task(&self, run: &str, number: u8, state: TaskState) {
+    fn task(&self, run: &str, number: u8, state: Outcome) {
         let task = RunTask {
             address: format!("stage.task[{number}]"),
             recipe: Recipe([number; 32]),
@@ -76,7 +76,7 @@ fn two_runs_that_made_one_product_at_the_same_time() {
     case.begin("one", 100);
     case.begin("two", 101);
     case.product("one", 1);
-    case.task("two", 1, TaskState::Executed);
+    case.task("two", 1, Outcome::Executed);
     let Why::AtOnce { made } = case.why("two", 1) else {
         panic!("{:?}", case.why("two", 1));
     };
@@ -94,7 +94,7 @@ fn a_product_of_a_run_that_had_ended_was_made_again() {
         .unwrap();
     // It ended now; the next one begins after that.
     case.begin("two", i64::MAX);
-    case.task("two", 1, TaskState::Executed);
+    case.task("two", 1, Outcome::Executed);
     assert!(
         matches!(case.why("two", 1), Why::Restored { made: Some(made), .. } if made.run == "one")
     );
@@ -104,10 +104,10 @@ fn a_product_of_a_run_that_had_ended_was_made_again() {
 fn records_that_are_not_there() {
     let case = Case::new();
     case.begin("one", 100);
-    case.task("one", 1, TaskState::Executed);
-    case.task("one", 2, TaskState::Reused);
-    case.task("one", 3, TaskState::CutOff);
-    case.task("one", 4, TaskState::Restored);
+    case.task("one", 1, Outcome::Executed);
+    case.task("one", 2, Outcome::Reused);
+    case.task("one", 3, Outcome::CutOff);
+    case.task("one", 4, Outcome::Restored);
     assert_eq!(case.why("one", 1), Why::NoRecord);
     assert_eq!(case.why("one", 2), Why::NotNeeded);
     assert_eq!(case.why("one", 3), Why::NoRecord);

@@ -106,7 +106,7 @@ pub use leases::{Lease, Leases};
 pub use pending::{ObjectSource, Pending, PendingObject};
 pub use queries::{FoundProduct, ProductFilter, VersionParts};
 pub use records::Times;
-pub use run_rows::{RunRecord, RunStatus, RunTask, TaskState};
+pub use run_rows::{RunRecord, RunStatus, RunTask};
 pub use runs::{FoundRun, RunCounts};
 pub use store::{Mode, Store};
 pub use verify::Verified;

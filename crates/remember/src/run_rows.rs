@@ -6,8 +6,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use headwater_graph::Recipe;
 use headwater_graph::text::{from_line, on_a_line};
+use headwater_graph::{Outcome, Recipe};
 use rusqlite::{Connection, ErrorCode, Params, Row};
 
 /// How a run stands.
@@ -89,53 +89,6 @@ pub struct RunRecord {
     pub reason: String,
 }
 
-/// What became of a task in a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TaskState {
-    /// It ran.
-    Executed,
-    /// It was remembered.
-    Reused,
-    /// It ran and failed.
-    Failed,
-    /// Something that it needs failed.
-    Blocked,
-    /// It was new, but what it would have read was not: the product of an equal task was taken.
-    CutOff,
-    /// It was remembered, but its bytes were gone and needed: it ran again.
-    Restored,
-}
-
-impl TaskState {
-    /// All of them; the position is the number in the table.
-    const ALL: [TaskState; 6] = [
-        TaskState::Executed,
-        TaskState::Reused,
-        TaskState::Failed,
-        TaskState::Blocked,
-        TaskState::CutOff,
-        TaskState::Restored,
-    ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            TaskState::Executed => "executed",
-            TaskState::Reused => "reused",
-            TaskState::Failed => "failed",
-            TaskState::Blocked => "blocked",
-            TaskState::CutOff => "cut-off",
-            TaskState::Restored => "restored",
-        }
-    }
-}
-
-impl std::fmt::Display for TaskState {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.pad(self.name())
-    }
-}
-
 /// A task of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunTask {
@@ -144,7 +97,7 @@ pub struct RunTask {
     /// Its recipe.
     pub recipe: Recipe,
     /// What became of it.
-    pub state: TaskState,
+    pub state: Outcome,
     /// When it began, in nanoseconds since the start of the run.
     pub started: u64,
     /// How long it took, in nanoseconds.
@@ -242,7 +195,7 @@ pub(crate) fn read_line(line: &str) -> Option<RunTask> {
     let mut part = || parts.next();
     let name = part()?;
     Some(RunTask {
-        state: *TaskState::ALL.iter().find(|state| state.name() == name)?,
+        state: *Outcome::ALL.iter().find(|state| state.name() == name)?,
         started: part()?.parse().ok()?,
         wall: part()?.parse().ok()?,
         recipe: part()?.parse().ok()?,
@@ -270,7 +223,7 @@ pub(crate) fn read_task(row: &Row<'_>) -> rusqlite::Result<Option<RunTask>> {
         .map(Recipe);
     let state = usize::try_from(row.get::<_, i64>(2)?)
         .ok()
-        .and_then(|state| TaskState::ALL.get(state).copied());
+        .and_then(|state| Outcome::ALL.get(state).copied());
     let (Some(recipe), Some(state)) = (recipe, state) else {
         return Ok(None);
     };

@@ -16,8 +16,8 @@ use headwater_enact::{Counts, State};
 use headwater_engine::Error;
 use headwater_engine::progress::{StageSnapshot, TraceRow};
 use headwater_engine::trace::Trace;
-use headwater_graph::{Index, Operation, Recipe, TaskId};
-use headwater_remember::{RunTask, Store, TaskState};
+use headwater_graph::{Attempt, Index, Operation, Outcome, Recipe, TaskId};
+use headwater_remember::{RunTask, Store};
 use headwater_report::study::{TaskFacts, Timeline};
 
 use crate::names::{Names, StepName};
@@ -85,7 +85,7 @@ struct Seen {
     row: usize,
     /// Step and set, which together are an address.
     at: (u32, u32),
-    state: TaskState,
+    state: Outcome,
     undone: Option<Undone>,
     /// How many sets and items ask for it.
     asked: usize,
@@ -172,16 +172,16 @@ impl Book {
             };
             self.rows[place].is_of(&signature.name, &signature.version);
             let (state, undone) = match coordinator.state(task) {
-                State::Done if coordinator.is_restored(task) => (TaskState::Restored, None),
-                State::Done => (TaskState::Executed, None),
-                State::Known if coordinator.is_cut_off(task) => (TaskState::CutOff, None),
-                State::Known => (TaskState::Reused, None),
+                State::Done if coordinator.is_restored(task) => (Outcome::Restored, None),
+                State::Done => (Outcome::Executed, None),
+                State::Known if coordinator.is_cut_off(task) => (Outcome::CutOff, None),
+                State::Known => (Outcome::Reused, None),
                 // What nobody needs in a round aside was not asked for.
                 State::Idle if part == Part::Aside => continue,
-                State::Idle => (TaskState::Reused, None),
-                State::Failed => (TaskState::Failed, Some(Undone::Failed)),
-                State::Blocked => (TaskState::Blocked, Some(Undone::Blocked)),
-                _ => (TaskState::Blocked, Some(Undone::Left)),
+                State::Idle => (Outcome::Reused, None),
+                State::Failed => (Outcome::Failed, Some(Undone::Failed)),
+                State::Blocked => (Outcome::Blocked, Some(Undone::Blocked)),
+                _ => (Outcome::Blocked, Some(Undone::Left)),
             };
             // What cannot be shown is reported elsewhere, fails nothing and counts as nothing.
             if undone.is_some() && part == Part::Aside {
@@ -191,7 +191,7 @@ impl Book {
             let remembered = || ended.remembered_cpu.get(task.index()).copied().flatten();
             let worth = match self.made.get(&product).copied().or_else(remembered) {
                 Some(cpu) => Worth::Known(cpu),
-                None if state == TaskState::CutOff => Worth::Equal(product),
+                None if state == Outcome::CutOff => Worth::Equal(product),
                 None => Worth::Unknown,
             };
             let ran = ran.get(&task).map_or((0, 0), |ran| {
@@ -255,7 +255,7 @@ impl Book {
                 recipe: noted.recipe,
                 row,
                 at: (number, noted.place.set),
-                state: TaskState::Reused,
+                state: Outcome::Reused,
                 undone: None,
                 asked: noted.asks as usize,
                 is_reference: names.is_reference(task),
@@ -278,7 +278,7 @@ impl Book {
             ..
         } = *task;
         let row = &mut self.rows[task.row];
-        let is_done = matches!(state, TaskState::Executed | TaskState::Restored);
+        let is_done = matches!(state, Outcome::Executed | Outcome::Restored);
         let is_seen = self.seen.contains(&recipe);
         let alone = usize::from(!is_seen && task.is_reference);
         row.planned += asked + alone;
@@ -294,7 +294,7 @@ impl Book {
         }
         let why = |why| (task.row, why, asked);
         // What an earlier round told of is not told again, as not run by a later one.
-        let is_told = matches!(state, TaskState::Reused | TaskState::CutOff) && is_seen;
+        let is_told = matches!(state, Outcome::Reused | Outcome::CutOff) && is_seen;
         if is_seen {
             let failed_before = self.undone.get_mut(&recipe).and_then(Vec::pop).is_some();
             match (undone, failed_before) {
@@ -303,7 +303,7 @@ impl Book {
                 }
                 (None, true) => {
                     row.executed += usize::from(is_done);
-                    row.cut_off += usize::from(state == TaskState::CutOff);
+                    row.cut_off += usize::from(state == Outcome::CutOff);
                 }
                 // Its bytes were not kept, and something new needs them.
                 (_, false) => self.recomputed += usize::from(is_done),
@@ -311,7 +311,7 @@ impl Book {
         } else {
             row.distinct += 1;
             row.executed += usize::from(is_done);
-            row.cut_off += usize::from(state == TaskState::CutOff);
+            row.cut_off += usize::from(state == Outcome::CutOff);
             if let Some(undone) = undone {
                 self.undone.entry(recipe).or_default().push(why(undone));
             }
@@ -397,12 +397,12 @@ impl Book {
         for (task, row) in self.tasks.iter().zip(&self.task_rows) {
             if matches!(
                 task.state,
-                TaskState::Reused | TaskState::CutOff | TaskState::Blocked
+                Outcome::Reused | Outcome::CutOff | Outcome::Blocked
             ) {
                 let row = &self.rows[*row];
                 let told = TraceRow {
                     task: &task.address,
-                    state: task.state.name(),
+                    state: Attempt::Last(task.state),
                     stage: &row.stage,
                     operation: &row.operation.0,
                     recipe: task.recipe,

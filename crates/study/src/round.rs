@@ -15,13 +15,13 @@ use headwater_engine::ledger::Ledger;
 use headwater_engine::lock::locked;
 use headwater_engine::lost::{Found, find_wanted, recompute_lost_inputs};
 use headwater_engine::progress::{
-    FailureNews, MemorySnapshot, SeenFailure, StageSnapshot, TraceRow, fate, outcome, why,
+    FailureNews, MemorySnapshot, SeenFailure, StageSnapshot, TraceRow, attempt, why,
 };
 use headwater_engine::stash::Stash;
 use headwater_engine::trace::Trace;
 use headwater_engine::{Error, Run};
 use headwater_execute::{Execution, Failure, Finished, Observer};
-use headwater_graph::{Outputs, Recipe, Registry, Source, TaskId, Value};
+use headwater_graph::{Attempt, Outputs, Recipe, Registry, Source, TaskId, Value};
 use headwater_remember::{RunTask, Store};
 use headwater_report::study::ForecastFacts;
 
@@ -231,7 +231,7 @@ impl Observer for Listener<'_> {
         self.look(enactment, false);
         self.count(enactment);
         let task = execution.task;
-        let state = outcome(enactment, task, how);
+        let state = attempt(enactment, task, how);
         let implicit = enactment.graph().operation_at(task).signature.implicit;
         let address = || self.names.address(enactment, task);
         match how {
@@ -240,15 +240,15 @@ impl Observer for Listener<'_> {
             }
             Finished::Failure(failure) => {
                 let mut heard = locked(&self.heard);
-                if state == "failed" {
+                if state.failed() {
                     heard.failures.push(SeenFailure {
                         task,
                         failure: (*failure).clone(),
                         attempts: execution.attempt + 1,
                     });
                 }
-                if state != "cancelled" {
-                    let again = state == "retried";
+                if state != Attempt::Cancelled {
+                    let again = state == Attempt::Retried;
                     if let Some(news) = heard.shown.of(again, address, &failure.message) {
                         self.ground.progress.news(news);
                     }
@@ -256,36 +256,33 @@ impl Observer for Listener<'_> {
             }
         }
         self.left(task);
-        if implicit && state != "failed" {
+        if implicit && !state.failed() {
             return;
         }
         self.stage(task, |stage| {
-            let done = matches!(state, "executed" | "restored");
-            let failed = state == "failed";
+            let done = state.is_well();
+            let failed = state.failed();
             // Until the round has ended and all are counted.
             stage.tasks += usize::from(done || failed);
             stage.executed += usize::from(done);
             stage.failed += usize::from(failed);
             stage.spent += execution.elapsed;
         });
-        if matches!(state, "executed" | "restored" | "failed") {
+        if let Some(outcome) = state.last() {
             locked(&self.heard).ran.push(Ran {
                 task,
                 started: execution.started,
                 elapsed: execution.elapsed,
                 cpu: execution.usage.cpu,
             });
-            if let Some(state) = fate(enactment, task) {
-                let nanoseconds =
-                    |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-                self.ground.ledger.ended(|| RunTask {
-                    address: address(),
-                    recipe: enactment.graph().recipe(task),
-                    state,
-                    started: nanoseconds(execution.started),
-                    wall: nanoseconds(execution.elapsed),
-                });
-            }
+            let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+            self.ground.ledger.ended(|| RunTask {
+                address: address(),
+                recipe: enactment.graph().recipe(task),
+                state: outcome,
+                started: nanoseconds(execution.started),
+                wall: nanoseconds(execution.elapsed),
+            });
         }
         {
             let mut trace = locked(&self.ground.trace);

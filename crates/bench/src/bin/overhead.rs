@@ -13,7 +13,7 @@ use headwater::graph::{
 };
 use headwater::{StorePlace, open_store, run_graph};
 use headwater_bench::{Bar, Claims, median, resident, timed};
-use headwater_enact::{Action, Capacity, Enactment, NothingRemembered, Options, Outcome, Time};
+use headwater_enact::{Action, Capacity, Enactment, Ending, NothingRemembered, Options, Time};
 
 const WORKERS: usize = 2;
 const CHAIN: usize = 4;
@@ -204,7 +204,7 @@ fn coordinator(claims: &mut Claims) {
                 _ => {
                     for task in running.drain(..) {
                         events += 1;
-                        let outcome = Outcome::Success {
+                        let outcome = Ending::Success {
                             memory: 8,
                             elapsed: Duration::from_micros(100),
                         };

@@ -81,7 +81,7 @@ pub(super) const STATUSES: [Status; 4] = [
 ];
 
 /// What a segmentation came to.
-pub(super) struct Outcome {
+pub(super) struct Segmented {
     pub(super) size: (u64, u64),
     pub(super) status: Status,
     pub(super) nuclei: u64,
@@ -247,7 +247,12 @@ fn read_reference(path: &Path, expected: (u64, u64)) -> Result<Plane<u8>, Error>
 }
 
 /// An image that is held in memory whole.
-fn at_once(options: &Segment, job: &Job, outputs: Outputs, slide: Slide) -> Result<Outcome, Error> {
+fn at_once(
+    options: &Segment,
+    job: &Job,
+    outputs: Outputs,
+    slide: Slide,
+) -> Result<Segmented, Error> {
     let mut times = Times::default();
     let (width, height) = level(options, &slide)?;
     let began = Instant::now();
@@ -275,7 +280,7 @@ fn at_once(options: &Segment, job: &Job, outputs: Outputs, slide: Slide) -> Resu
     }
     outputs::appear(written)?;
     times.write = began.elapsed().as_secs_f64();
-    Ok(Outcome {
+    Ok(Segmented {
         size: (width, height),
         status: segmentation.status,
         nuclei: segmentation.nuclei,
@@ -291,7 +296,7 @@ pub(super) fn agreement(mask: View<'_, u8>, reference: View<'_, u8>) -> PixelAgr
     compare_pixels(mask, reference).unwrap_or_else(|_| unreachable!("the sizes have been compared"))
 }
 
-fn as_json(options: &Segment, outcome: &Outcome, total: f64) -> Value {
+fn as_json(options: &Segment, outcome: &Segmented, total: f64) -> Value {
     let mut times = Map::new();
     for (name, time) in outcome.times.steps(options) {
         times.insert(name.to_owned(), seconds(time));
@@ -326,7 +331,7 @@ fn as_json(options: &Segment, outcome: &Outcome, total: f64) -> Value {
     object
 }
 
-fn show_outcome(options: &Segment, outcome: &Outcome, total: f64) {
+fn show_outcome(options: &Segment, outcome: &Segmented, total: f64) {
     let (width, height) = outcome.size;
     let pixels = (width * height).max(1);
     let mut line = if outcome.status == Status::Done {

@@ -20,7 +20,8 @@ use headwater_imaging::{Colour, MAX_PIXELS, Mosaic, PixelAgreement, Plane, View}
 use super::order::{Plan, in_order};
 use super::outputs::{self, Writing};
 use super::segment::{
-    Found, Job, Outcome, Outputs, STATUSES, Tally, Times, agreement, level, one, same_size, to_mask,
+    Found, Job, Outputs, STATUSES, Segmented, Tally, Times, agreement, level, one, same_size,
+    to_mask,
 };
 use super::{cores, open, unreadable, unwritable, wrong_use};
 use crate::arguments::Common;
@@ -144,7 +145,7 @@ pub(super) fn segment(
     outputs: Outputs,
     slide: Slide,
     tile: u64,
-) -> Result<Outcome, Error> {
+) -> Result<Segmented, Error> {
     let (width, height) = level(options, &slide)?;
     let halo = options.halo;
     let boxes: Vec<TileBox> = tiles(width, height, tile, halo).collect();
@@ -279,7 +280,7 @@ pub(super) fn segment(
     outputs::appear(written)?;
     times.write += began.elapsed().as_secs_f64();
     steps.finish();
-    Ok(Outcome {
+    Ok(Segmented {
         size: (width, height),
         status: furthest(&tally),
         nuclei: counts.nuclei,

@@ -9,7 +9,7 @@ use core::time::Duration;
 
 use headwater_graph::{TaskGraph, TaskId};
 
-use super::{Coordinator, Edge, NONE, Notice, Outcome, Presence, State};
+use super::{Coordinator, Edge, Ending, NONE, Notice, Presence, State};
 use crate::Time;
 
 /// The pause before a task that somebody else is at is offered again.
@@ -17,7 +17,7 @@ const BUSY: Duration = Duration::from_millis(20);
 
 impl Coordinator {
     /// Tells how a started task ended.
-    pub fn finished(&mut self, graph: &TaskGraph, task: TaskId, outcome: Outcome, now: Time) {
+    pub fn finished(&mut self, graph: &TaskGraph, task: TaskId, outcome: Ending, now: Time) {
         if self.slots[task.index()].state != State::Running {
             return;
         }
@@ -25,7 +25,7 @@ impl Coordinator {
         self.vacate(graph, task);
         let slot = &mut self.slots[task.index()];
         match outcome {
-            Outcome::Success { memory, elapsed } => {
+            Ending::Success { memory, elapsed } => {
                 slot.memory = memory;
                 slot.presence = Presence::Here;
                 if !slot.ran_before && !slot.implicit {
@@ -41,14 +41,14 @@ impl Coordinator {
                 self.inputs_were_read(graph, task);
                 self.keep_or_release(task);
             }
-            Outcome::Cancelled => {
+            Ending::Cancelled => {
                 // Whoever ends tasks also stops the run; until then it waits for an input that never comes.
                 self.stopped = true;
                 slot.state = State::Waiting;
                 slot.missing = 1;
             }
-            Outcome::Busy => self.pause(graph, task, now + BUSY),
-            Outcome::Found => {
+            Ending::Busy => self.pause(graph, task, now + BUSY),
+            Ending::Found => {
                 slot.presence = Presence::Stored;
                 let state = if slot.ran_before {
                     State::Done
@@ -62,8 +62,8 @@ impl Coordinator {
                 self.tell_followers(graph, task);
                 self.inputs_were_read(graph, task);
             }
-            Outcome::Failure | Outcome::Fatal => {
-                let again = outcome == Outcome::Failure && self.has_tries_left(graph, task);
+            Ending::Failure | Ending::Fatal => {
+                let again = outcome == Ending::Failure && self.has_tries_left(graph, task);
                 let slot = &mut self.slots[task.index()];
                 if again && !self.stopped {
                     slot.attempts += 1;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use headwater_enact::{
-    Action, Capacity, Enactment, Match, NothingRemembered, Options, Outcome, State, Time,
+    Action, Capacity, Enactment, Ending, Match, NothingRemembered, Options, State, Time,
 };
 use headwater_graph::{Digest, Identity, Recipe, TaskId};
 
@@ -79,8 +79,8 @@ impl World {
                     let contents = self.contents(&enactment, task);
                     enactment.identify(task, contents);
                     let outcome = match fails {
-                        true => Outcome::Fatal,
-                        false => Outcome::Success {
+                        true => Ending::Fatal,
+                        false => Ending::Success {
                             memory: 1,
                             elapsed: Duration::from_secs(1),
                         },

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use headwater_enact::{
-    Action, Backoff, NothingRemembered, Options, Outcome, State, Time, simulate,
-};
+use headwater_enact::{Action, Backoff, Ending, NothingRemembered, Options, State, Time, simulate};
 
 use crate::support::{Flow, Play, SECOND, cores, success};
 
@@ -96,7 +94,7 @@ fn what_is_no_use_is_not_tried_again() {
         panic!()
     };
     enactment
-        .finished(start.task, Outcome::Fatal, &[], now, &mut NothingRemembered)
+        .finished(start.task, Ending::Fatal, &[], now, &mut NothingRemembered)
         .unwrap();
     assert_eq!(enactment.next(now), Action::Finished);
     assert_eq!(enactment.counts().failed, 1);
@@ -184,7 +182,7 @@ fn stop_starts_nothing_more() {
     enactment
         .finished(
             second.task,
-            Outcome::Failure,
+            Ending::Failure,
             &[],
             now,
             &mut NothingRemembered,
@@ -203,7 +201,7 @@ fn stop_during_a_pause() {
     enactment
         .finished(
             start.task,
-            Outcome::Failure,
+            Ending::Failure,
             &[],
             Time(SECOND),
             &mut NothingRemembered,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_enact::{
-    Action, Backoff, Capacity, Enactment, Match, Options, Outcome, Parallelism, Recall, State, Time,
+    Action, Backoff, Capacity, Enactment, Ending, Match, Options, Parallelism, Recall, State, Time,
 };
 use headwater_graph::{
     Context, Digest, Identity, NewTask, Operation, Outputs, Recipe, Scalar, ScalarType, Signature,
@@ -208,10 +208,10 @@ pub(crate) fn drive(
                 if compares && pure && !implicit && dice.percent(15) {
                     // Another run is at it, or has done it.
                     let outcome = match dice.percent(70) {
-                        true => Outcome::Busy,
-                        false => Outcome::Found,
+                        true => Ending::Busy,
+                        false => Ending::Found,
                     };
-                    seen.found += usize::from(outcome == Outcome::Found);
+                    seen.found += usize::from(outcome == Ending::Found);
                     enactment.finished(task, outcome, &[], now, recall).unwrap();
                     continue;
                 }
@@ -219,7 +219,7 @@ pub(crate) fn drive(
                     // It cannot begin with what it was given.
                     losses -= 1;
                     now = now + Duration::from_millis(dice.below(40));
-                    let busy = Outcome::Busy;
+                    let busy = Ending::Busy;
                     enactment.finished(task, busy, &[], now, recall).unwrap();
                     seen.spoiled += spoil(enactment, recall, task, &mut here, dice);
                     continue;
@@ -252,16 +252,16 @@ pub(crate) fn drive(
                 let implicit = enactment.graph().operation_at(task).signature.implicit;
                 if !implicit && dice.percent(hostility.fails) {
                     let outcome = if dice.percent(20) {
-                        Outcome::Fatal
+                        Ending::Fatal
                     } else {
-                        Outcome::Failure
+                        Ending::Failure
                     };
                     enactment.finished(task, outcome, &[], now, recall).unwrap();
                 } else {
                     *seen.successes.entry(task).or_insert(0) += 1;
                     here.insert(task);
                     let elapsed = Duration::from_millis(dice.below(3));
-                    let outcome = Outcome::Success {
+                    let outcome = Ending::Success {
                         memory: memory(task),
                         elapsed,
                     };
@@ -647,7 +647,7 @@ proptest! {
         for _ in 0..moment {
             match enactment.next(Time::default()) {
                 Action::Start(start) => {
-                    let outcome = Outcome::Success { memory: 3, elapsed: Duration::ZERO };
+                    let outcome = Ending::Success { memory: 3, elapsed: Duration::ZERO };
                     enactment.finished(start.task, outcome, &[], Time::default(), &mut recall).unwrap();
                 }
                 Action::Spill(task) => enactment.spilled(task, true),

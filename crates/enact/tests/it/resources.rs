@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use headwater_enact::{
-    Action, Capacity, Enactment, NothingRemembered, Options, Outcome, State, Time, simulate,
+    Action, Capacity, Enactment, Ending, NothingRemembered, Options, State, Time, simulate,
 };
 use headwater_graph::{Resources, TaskId};
 use proptest::prelude::*;
@@ -177,7 +177,7 @@ fn drive_in_batches(enactment: &mut Enactment, workers: usize) -> (usize, usize)
         started += batch.len();
         for start in batch {
             assert_eq!(enactment.coordinator().state(start.task), State::Running);
-            let outcome = Outcome::Success {
+            let outcome = Ending::Success {
                 memory: 0,
                 elapsed: Duration::from_micros(1),
             };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use headwater_enact::{Action, NothingRemembered, Options, Outcome, Time};
+use headwater_enact::{Action, Ending, NothingRemembered, Options, Time};
 use headwater_graph::Wait;
 
 use crate::support::{Flow, cores};
@@ -16,7 +16,7 @@ fn run(flow: &Flow, options: &Options) -> (usize, usize) {
         calls += 1;
         match enactment.next(Time::default()) {
             Action::Start(start) => {
-                let outcome = Outcome::Success {
+                let outcome = Ending::Success {
                     memory: 1,
                     elapsed: Duration::from_millis(1),
                 };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_enact::{
-    Capacity, Column, DataItem, DataSet, Done, Enactment, Expander, NothingRemembered, OpenError,
-    Options, Outcome, Parallelism, Recall, ShapeError, Start, State, Trace, World, simulate,
+    Capacity, Column, DataItem, DataSet, Done, Enactment, Ending, Expander, NothingRemembered,
+    OpenError, Options, Parallelism, Recall, ShapeError, Start, State, Trace, World, simulate,
 };
 use headwater_graph::{
     Context, Identity, Index, Input, KnownBy, Operation, OutputBinding, Outputs, Parameter, Recipe,
@@ -661,8 +661,8 @@ impl Recall for Remembers {
     }
 }
 
-pub(crate) fn success(seconds: u64, memory: u64) -> Outcome {
-    Outcome::Success {
+pub(crate) fn success(seconds: u64, memory: u64) -> Ending {
+    Ending::Success {
         memory,
         elapsed: Duration::from_secs(seconds),
     }

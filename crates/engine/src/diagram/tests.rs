@@ -9,8 +9,8 @@ use headwater_draw::{
     DiagramEdge, DiagramEnd, NodeKind, SequenceCall, SequenceEdge, grouped_sequence_diagram,
     sequence_diagram,
 };
-use headwater_graph::Recipe;
-use headwater_remember::{Mode, RunRecord, RunStatus, RunTask, Store, TaskState};
+use headwater_graph::{Outcome, Recipe};
+use headwater_remember::{Mode, RunRecord, RunStatus, RunTask, Store};
 
 use super::*;
 
@@ -126,7 +126,7 @@ impl Place {
     }
 }
 
-fn ended(address: &str, state: TaskState) -> RunTask {
+fn ended(address: &str, state: Outcome) -> RunTask {
     RunTask {
         address: address.to_owned(),
         recipe: Recipe([address.len() as u8; 32]),
@@ -147,9 +147,9 @@ fn a_recorded_sequence_says_what_became_of_its_calls() {
     };
     place.note(calls);
     let tasks = [
-        ended("return_int_vector[0]", TaskState::Reused),
-        ended("vpass_int[1]", TaskState::Executed),
-        ended("int_vector_add5[3]", TaskState::Failed),
+        ended("return_int_vector[0]", Outcome::Reused),
+        ended("vpass_int[1]", Outcome::Executed),
+        ended("int_vector_add5[3]", Outcome::Failed),
     ];
     place.store.put_run_tasks(&place.run.id, &tasks).unwrap();
     for (detail, arrows) in [

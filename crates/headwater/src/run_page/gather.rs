@@ -16,8 +16,7 @@ use headwater_engine::progress::fate;
 use headwater_engine::progress::{Listener, Ran, address_of};
 use headwater_graph::text::cut;
 use headwater_graph::text::shell_quote;
-use headwater_graph::{Recipe, TaskId, Workflow};
-use headwater_remember::TaskState;
+use headwater_graph::{Outcome, Recipe, TaskId, Workflow};
 use headwater_report::run::lanes::{self, Span};
 use headwater_report::run::{
     RunBar, RunEnd, RunExecution, RunFailure, RunOutput, RunOutputItem, RunSummary, RunTaskRow,
@@ -146,19 +145,19 @@ impl Rows {
             }
             row.tasks += 1;
             let fate = fate(enactment, task);
-            if matches!(fate, Some(TaskState::Reused | TaskState::CutOff)) {
+            if matches!(fate, Some(Outcome::Reused | Outcome::CutOff)) {
                 found.spared.push((place, enactment.stored_as(task)));
             }
             match fate {
-                Some(TaskState::Executed) => row.executed += 1,
-                Some(TaskState::Restored) => {
+                Some(Outcome::Executed) => row.executed += 1,
+                Some(Outcome::Restored) => {
                     row.executed += 1;
                     row.restored += 1;
                 }
-                Some(TaskState::Reused) => row.reused += 1,
-                Some(TaskState::CutOff) => row.cut_off += 1,
-                Some(TaskState::Failed) => row.failed += 1,
-                Some(TaskState::Blocked) => row.blocked += 1,
+                Some(Outcome::Reused) => row.reused += 1,
+                Some(Outcome::CutOff) => row.cut_off += 1,
+                Some(Outcome::Failed) => row.failed += 1,
+                Some(Outcome::Blocked) => row.blocked += 1,
                 None => {}
             }
         }
@@ -231,7 +230,7 @@ impl Rows {
             row: self
                 .place(enactment, ran.task)
                 .map_or(helpers, |place| place as u32),
-            well: ran.is_well(),
+            well: ran.state.is_well(),
             number,
         });
         let (bars, lanes, end) = lanes::bars(spans.collect());
@@ -277,7 +276,7 @@ fn slowest(enactment: &Enactment, ran: &[Ran]) -> Vec<RunExecution> {
     longest.sort_unstable_by_key(order);
     let execution = |ran: &&Ran| RunExecution {
         address: address_of(enactment, ran.task),
-        state: ran.state.to_owned(),
+        state: ran.state.name().to_owned(),
         start: seconds(ran.started),
         seconds: seconds(ran.wall),
         cpu_seconds: seconds(ran.cpu),

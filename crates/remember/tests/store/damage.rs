@@ -10,8 +10,8 @@ use std::sync::{Arc, OnceLock};
 use crate::common::{
     Case, bytes, check_served, copy_tree, keep_in, pending, recipe, record, run, scratch,
 };
-use headwater_graph::{Digest, Known, Objects, Records, StoreError};
-use headwater_remember::{Mode, RunCounts, RunStatus, RunTask, Store, TaskState};
+use headwater_graph::{Digest, Known, Objects, Outcome, Records, StoreError};
+use headwater_remember::{Mode, RunCounts, RunStatus, RunTask, Store};
 
 /// Products in the store that is damaged.
 const COUNT: u64 = 60;
@@ -39,7 +39,7 @@ fn model() -> &'static Model {
             .map(|number| RunTask {
                 address: format!("stage.task[{number}]"),
                 recipe: recipe(number),
-                state: TaskState::Executed,
+                state: Outcome::Executed,
                 started: number,
                 wall: number,
             })

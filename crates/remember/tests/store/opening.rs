@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{Case, keep_in, pending, recipe, record, run};
-use headwater_graph::{Fault, Known, Objects, Records, StoreError};
-use headwater_remember::{FoundRun, Mode, RunCounts, RunStatus, RunTask, Store, TaskState};
+use headwater_graph::{Fault, Known, Objects, Outcome, Records, StoreError};
+use headwater_remember::{FoundRun, Mode, RunCounts, RunStatus, RunTask, Store};
 
 #[test]
 fn a_new_store_is_ignored_by_git_and_knows_its_folders() {
@@ -347,10 +347,10 @@ fn the_tasks_of_a_run_are_listed_as_they_were_put() {
     let case = Case::new();
     case.store.begin_run(&run("a")).unwrap();
     let states = [
-        TaskState::Executed,
-        TaskState::Reused,
-        TaskState::Failed,
-        TaskState::Blocked,
+        Outcome::Executed,
+        Outcome::Reused,
+        Outcome::Failed,
+        Outcome::Blocked,
     ];
     let tasks: Vec<RunTask> = (0..100)
         .map(|number| RunTask {

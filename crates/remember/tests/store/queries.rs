@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::common::{Case, pending, recipe, record, run};
-use headwater_graph::{ProductRecord, Records};
-use headwater_remember::{FoundProduct, Mode, ProductFilter, RunTask, Store, TaskState};
+use headwater_graph::{Outcome, ProductRecord, Records};
+use headwater_remember::{FoundProduct, Mode, ProductFilter, RunTask, Store};
 
 fn parts(texts: &[(&str, &str)]) -> Vec<(String, String)> {
     let owned = |(label, text): &(&str, &str)| ((*label).to_owned(), (*text).to_owned());
@@ -139,7 +139,7 @@ fn what_stood_at_an_address_before() {
     let task = |number: u64, address: &str| RunTask {
         address: address.to_owned(),
         recipe: recipe(number),
-        state: TaskState::Executed,
+        state: Outcome::Executed,
         started: 0,
         wall: number,
     };

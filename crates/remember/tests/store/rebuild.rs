@@ -5,10 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::common::{Case, bytes, check_right, copy_tree, keep_in, pending, recipe, record, run};
-use headwater_graph::{Digest, Objects, Records};
-use headwater_remember::{
-    Alias, Mode, RunCounts, RunRecord, RunStatus, RunTask, Store, TaskState, Writer,
-};
+use headwater_graph::{Digest, Objects, Outcome, Records};
+use headwater_remember::{Alias, Mode, RunCounts, RunRecord, RunStatus, RunTask, Store, Writer};
 
 /// Where in a file these bytes are.
 fn places(path: &Path, wanted: &[u8]) -> Vec<usize> {
@@ -220,7 +218,7 @@ fn tasks_that_were_noted_are_told_until_there_is_a_list() {
     let task = |number: u64, address: &str| RunTask {
         address: address.to_owned(),
         recipe: recipe(number),
-        state: TaskState::Executed,
+        state: Outcome::Executed,
         started: number,
         wall: 7,
     };
