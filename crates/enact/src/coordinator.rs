@@ -27,7 +27,7 @@ mod stages;
 
 pub use compare::Verdict;
 use ready::Ready;
-pub use round::{Occurrence, Round};
+pub use round::{Admission, Occurrence};
 use stages::Stages;
 
 /// What to do next.

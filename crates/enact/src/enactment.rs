@@ -13,8 +13,9 @@ use headwater_graph::{Index, Outputs, Recipe, Source, TaskGraph, TaskId, Value};
 
 use crate::contents::Contents;
 use crate::{
-    Action, Ancestry, Coordinator, Counts, Ending, Expander, Notice, Occurrence, Options,
-    Parallelism, PlanError, Requested, Round, Settled, ShapeError, StageRules, Start, State, Time,
+    Action, Admission, Ancestry, Coordinator, Counts, Ending, Expander, Notice, Occurrence,
+    Options, Parallelism, PlanError, Requested, Settled, ShapeError, StageRules, Start, State,
+    Time,
 };
 
 /// What is remembered from earlier runs.
@@ -158,7 +159,7 @@ impl Enactment {
         let known = recall.known(&self.graph, &tasks);
         let known = |task: TaskId| known.get(task.index()).copied().unwrap_or(false);
         let complete: Vec<usize> = (0..self.coordinator.stage_progress().len()).collect();
-        let round = Round {
+        let round = Admission {
             wanted,
             known: Some(&known),
             occurrences,
@@ -197,7 +198,7 @@ impl Enactment {
             let place = task.index().checked_sub(first_new);
             place.and_then(|place| known.get(place)) == Some(&true)
         };
-        let round = Round {
+        let round = Admission {
             wanted,
             known: Some(&known),
             occurrences: &[],
@@ -245,7 +246,7 @@ impl Enactment {
                     .copied()
                     .unwrap_or(false)
             };
-            let round = Round {
+            let round = Admission {
                 wanted: &expansion.wanted,
                 known: Some(&known),
                 occurrences: &expansion.occurrences,

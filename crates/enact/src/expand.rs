@@ -80,7 +80,7 @@ pub struct Expansion {
 #[derive(Debug, Clone)]
 struct Item {
     path: Index,
-    place: Place,
+    place: ItemPlace,
     /// The occurrence that made it; `None` for items from outside.
     maker: Option<u32>,
     /// The item of the list that it was unfolded from.
@@ -88,7 +88,7 @@ struct Item {
 }
 
 #[derive(Debug, Clone)]
-enum Place {
+enum ItemPlace {
     Source(Source),
     /// An optional item that is not there: keeps its place, and so does what follows from it.
     Absent,
@@ -344,13 +344,13 @@ impl Expander {
                 false => Index::from([position as u32].as_slice()),
             };
             let place = match item {
-                None => Place::Absent,
+                None => ItemPlace::Absent,
                 Some(item) => {
                     let external = External {
                         identity: item.identity,
                         value: item.value,
                     };
-                    Place::Source(graph.external(external))
+                    ItemPlace::Source(graph.external(external))
                 }
             };
             self.data[data].push(Item {
@@ -482,7 +482,7 @@ impl Expander {
         for (number, unit) in run.units.iter_mut().enumerate() {
             let items = &self.data[unit.data].items;
             for (item, found) in items.iter().enumerate().skip(unit.kept) {
-                let Place::Source(source) = &found.place else {
+                let ItemPlace::Source(source) = &found.place else {
                     continue;
                 };
                 if run.consumed.contains(&(number, item as u32)) {
@@ -516,7 +516,7 @@ impl Expander {
 
     fn let_go(&self, stage: usize, unit: usize, item: u32, expansion: &mut Expansion) {
         let data = self.stages[stage].units[unit].data;
-        if let Place::Source(source) = &self.data[data].items[item as usize].place {
+        if let ItemPlace::Source(source) = &self.data[data].items[item as usize].place {
             source.for_each_task(&mut |task| expansion.let_go.push(task));
         }
     }
@@ -537,7 +537,7 @@ impl Expander {
         let mut requested: Vec<(usize, Requested)> = Vec::new();
         for (number, (output, data, seen)) in self.outputs.iter_mut().enumerate() {
             for item in &self.data[*data].items[*seen..] {
-                if let Place::Source(source) = &item.place {
+                if let ItemPlace::Source(source) = &item.place {
                     let (output, index) = (Arc::clone(output), item.path.clone());
                     requested.push((
                         number,
@@ -613,7 +613,7 @@ impl Expander {
                     {
                         instance.learn(position, late.port, source.clone());
                     }
-                    let place = Place::Source(source);
+                    let place = ItemPlace::Source(source);
                     data.push(Item {
                         path: late.path,
                         place,

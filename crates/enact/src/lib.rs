@@ -35,7 +35,7 @@ mod time;
 
 pub use contents::Match;
 pub use coordinator::{
-    Action, Coordinator, Counts, Ending, Notice, Occurrence, Oversized, Refused, Round,
+    Action, Admission, Coordinator, Counts, Ending, Notice, Occurrence, Oversized, Refused,
     StageProgress, StageRules, Start, State, Verdict,
 };
 pub use data::{Column, DataItem, DataSet, Label, ProductColumn};

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, mpsc};
 
 use headwater_enact::Match;
-use headwater_execute::{Claim, Fetch, Fetched, Ports};
+use headwater_execute::{Fetch, Fetched, LeaseAnswer, Ports};
 use headwater_graph::{
     Digest, DirectoryEntry, DirectoryValue, FileValue, Handle, Identity, Objects, OperationError,
     Outputs, ProductRecord, ReadFile, ReadSeek, Recipe, Records, StoreError, StoredOutput, Value,
@@ -436,24 +436,24 @@ impl Fetch for StoreFetcher {
         });
     }
 
-    fn claim(&self, recipe: &Recipe, key: Option<&Recipe>, restoring: bool) -> Claim {
+    fn claim(&self, recipe: &Recipe, key: Option<&Recipe>, restoring: bool) -> LeaseAnswer {
         let Some(leases) = &self.leases else {
-            return Claim::Granted(None);
+            return LeaseAnswer::Granted(None);
         };
         let mut keys = vec![*recipe];
         keys.extend(key.filter(|key| *key != recipe));
         let Some(lease) = leases.take(&keys) else {
-            return Claim::Busy;
+            return LeaseAnswer::Busy;
         };
         if leases.undisturbed() {
             // Nobody else was there who could have made it since it was looked up.
-            return Claim::Granted(Some(Box::new(lease)));
+            return LeaseAnswer::Granted(Some(Box::new(lease)));
         }
         if let Some(record) = self.record(recipe)
             && let Some(contents) = identities(&record)
             && (!restoring || self.fetch(recipe, &Ports::All).is_some())
         {
-            return Claim::Made(contents);
+            return LeaseAnswer::Made(contents);
         }
         let key = key.filter(|_| !restoring);
         if let Some(found) = key.and_then(|key| self.equal(&[*key]).pop()?) {
@@ -465,10 +465,10 @@ impl Fetch for StoreFetcher {
             };
             let sender = self.sender.as_ref();
             if sender.is_some_and(|sender| sender.send(Order::Alias(alias)).is_ok()) {
-                return Claim::Made(found.outputs);
+                return LeaseAnswer::Made(found.outputs);
             }
         }
-        Claim::Granted(Some(Box::new(lease)))
+        LeaseAnswer::Granted(Some(Box::new(lease)))
     }
 }
 

@@ -64,12 +64,12 @@ use headwater_remember::Store;
 const MOST_WORKERS: usize = 4096;
 
 /// What is told of a task that ended well: its operation, and how long it took.
-pub type Heard<'a> = &'a (dyn Fn(&Arc<Operation>, Duration) + Send + Sync);
+pub type HearOfTask<'a> = &'a (dyn Fn(&Arc<Operation>, Duration) + Send + Sync);
 
 /// Hears of failures; the last attempt of a task counts.
 struct Failures<'a> {
     seen: Mutex<BTreeMap<TaskId, Failure>>,
-    heard: Heard<'a>,
+    heard: HearOfTask<'a>,
 }
 
 impl Observer for Failures<'_> {
@@ -146,7 +146,7 @@ pub fn run_graph_with(
     if let Some((store, _)) = store {
         run.keep_in(&store, None, options.capacity.memory);
     }
-    let heard: Heard<'_> = &|_, _| {};
+    let heard: HearOfTask<'_> = &|_, _| {};
     let mut ran = run_graph_in(&mut run, graph, wanted, options, heard)?;
     ran.files = Some(run.take_scratch());
     Ok(ran)
@@ -158,7 +158,7 @@ pub fn run_graph_in(
     graph: TaskGraph,
     wanted: &[TaskId],
     options: Options,
-    heard: Heard<'_>,
+    heard: HearOfTask<'_>,
 ) -> Result<NativeRun, Error> {
     crate::limits::check_environment()?;
     let remembers = run.remembers();

@@ -187,7 +187,7 @@ impl Line {
 pub type Visit<'a> = dyn FnMut(String, TaskId) + 'a;
 
 /// A part of a run: all of it, or a round of a study.
-pub struct Round<'a> {
+pub struct WholeRound<'a> {
     /// Its tasks.
     pub enactment: &'a Enactment,
     /// What a task is called.
@@ -216,7 +216,7 @@ pub struct Recalled<'a> {
 /// A part of a run.
 pub enum Part<'a> {
     /// One whose tasks are at hand.
-    Whole(Round<'a>),
+    Whole(WholeRound<'a>),
     /// One whose tasks are not.
     Recalled(Recalled<'a>),
 }
@@ -229,7 +229,7 @@ pub fn write(store: &Store, run: &str, parts: &[Part<'_>], current: &Path) -> io
     let mut outputs = Vec::new();
     let mut recipes = String::new();
     for part in parts {
-        let Round {
+        let WholeRound {
             enactment,
             address,
             others,

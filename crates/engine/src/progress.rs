@@ -405,7 +405,7 @@ pub struct SeenFailure {
 }
 
 /// Hears what the workers do: keeps the progress, the trace and the failures.
-pub struct Listener {
+pub struct RunListener {
     /// How far it is.
     pub progress: Progress,
     /// The names of the stages.
@@ -437,7 +437,7 @@ pub struct Ran {
     pub peak: u64,
 }
 
-impl Observer for Listener {
+impl Observer for RunListener {
     fn started(&self, enactment: &Enactment, start: &Start) {
         let mut inner = self.progress.lock();
         if let Some(stage) = inner.stage(enactment, start.task) {

@@ -74,21 +74,21 @@ impl Claim {
 struct Claims {
     claims: BTreeMap<PathBuf, Claim>,
     /// What its files looked like when they had been written.
-    made: HashMap<PathBuf, Look>,
+    made: HashMap<PathBuf, Appearance>,
 }
 
 /// What a file looks like, in numbers: another one in its place does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Look {
+struct Appearance {
     inode: u64,
     size: u64,
     /// Nanoseconds since 1970.
     modified: i128,
 }
 
-impl Look {
-    fn of(found: &fs::Metadata) -> Look {
-        Look {
+impl Appearance {
+    fn of(found: &fs::Metadata) -> Appearance {
+        Appearance {
             inode: found.ino(),
             size: found.len(),
             modified: i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec()),
@@ -98,7 +98,7 @@ impl Look {
     /// Its line in the list, for the file at this path.
     fn line(&self, path: &Path) -> Option<String> {
         let path = on_a_line(path.to_str()?);
-        let Look {
+        let Appearance {
             inode,
             size,
             modified,
@@ -106,9 +106,9 @@ impl Look {
         Some(format!("made {inode} {size} {modified} {path}\n"))
     }
 
-    fn of_line(line: &str) -> Option<(PathBuf, Look)> {
+    fn of_line(line: &str) -> Option<(PathBuf, Appearance)> {
         let mut words = line.strip_prefix("made ")?.splitn(4, ' ');
-        let look = Look {
+        let look = Appearance {
             inode: words.next()?.parse().ok()?,
             size: words.next()?.parse().ok()?,
             modified: words.next()?.parse().ok()?,
@@ -294,7 +294,7 @@ impl ResultsFolder {
     pub fn made<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) {
         let line = |path: &Path| {
             let found = fs::symlink_metadata(self.path.join(path)).ok()?;
-            Look::of(&found).line(path)
+            Appearance::of(&found).line(path)
         };
         let text: String = paths.into_iter().filter_map(line).collect();
         let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -418,7 +418,7 @@ fn unfinished(folder: &Path) -> Option<Claims> {
             .map(|claim| (claim.path().to_owned(), claim))
             .collect(),
         // Of what was written twice, the last time counts.
-        made: whole.split('\n').filter_map(Look::of_line).collect(),
+        made: whole.split('\n').filter_map(Appearance::of_line).collect(),
     })
 }
 
@@ -447,8 +447,11 @@ fn found_below(folder: &Path, claims: &Claims) -> Result<Found, Error> {
                 let next = claims.claims.range(name.clone()..).next();
                 next.is_some_and(|(path, _)| path.starts_with(&name))
             };
-            let is_as_made =
-                |made: &Look| entry.metadata().is_ok_and(|now| Look::of(&now) == *made);
+            let is_as_made = |made: &Appearance| {
+                entry
+                    .metadata()
+                    .is_ok_and(|now| Appearance::of(&now) == *made)
+            };
             let is_own = claims.made.get(&name).is_none_or(is_as_made);
             if !is_folder && is_own && is_claimed(&name, claims) {
                 found.claimed.push(name);

@@ -19,7 +19,7 @@ pub struct KeeperError(pub String);
 pub type Lease = Box<dyn Send>;
 
 /// What came of asking for the right to make a product.
-pub enum Claim {
+pub enum LeaseAnswer {
     /// Go on; the lease, where there is one, is kept until the product is durable.
     Granted(Option<Lease>),
     /// Somebody else is at it.
@@ -79,8 +79,8 @@ pub trait Fetch: Send + Sync {
 
     /// Asks for the right to make the product with this recipe and this content key. If it is to be
     /// restored, that its record is there is no reason not to make it.
-    fn claim(&self, _recipe: &Recipe, _key: Option<&Recipe>, _restoring: bool) -> Claim {
-        Claim::Granted(None)
+    fn claim(&self, _recipe: &Recipe, _key: Option<&Recipe>, _restoring: bool) -> LeaseAnswer {
+        LeaseAnswer::Granted(None)
     }
 }
 

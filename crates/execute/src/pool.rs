@@ -22,7 +22,9 @@ use crate::ended::{Execution, Failure, FailureKind, Finished, Observer, Usage};
 use crate::files::Scratch;
 use crate::folder::{FolderError, known_by_contents};
 use crate::held::{Held, speaks_of_files, spill, unspill, written_out};
-use crate::keeper::{AsRecall, Claim, Fetch, Fetched, Keeper, KeeperError, Lease, Made, Ports};
+use crate::keeper::{
+    AsRecall, Fetch, Fetched, Keeper, KeeperError, Lease, LeaseAnswer, Made, Ports,
+};
 use crate::native;
 use crate::processor::Watch;
 use crate::stop::Stop;
@@ -136,7 +138,7 @@ struct Job {
 }
 
 /// What became of a job.
-enum Ended {
+enum JobEnd {
     /// It ran.
     Ran {
         execution: Execution,
@@ -231,7 +233,7 @@ impl<'a> Shared<'a> {
     fn work(&self) {
         let mut batch: Vec<Start> = Vec::new();
         let mut jobs: Vec<Job> = Vec::new();
-        let mut ended: Vec<Ended> = Vec::new();
+        let mut ended: Vec<JobEnd> = Vec::new();
         let mut garbage: Vec<Arc<Outputs>> = Vec::new();
         let mut state = self.lock();
         loop {
@@ -477,7 +479,7 @@ impl<'a> Shared<'a> {
         drop(given);
     }
 
-    fn run(&self, job: Job) -> Ended {
+    fn run(&self, job: Job) -> JobEnd {
         let Job {
             start,
             recipe,
@@ -490,9 +492,9 @@ impl<'a> Shared<'a> {
         let signature = &operation.signature;
         if self.remembers && signature.pure && !signature.implicit && !start.brief {
             match self.fetcher.claim(&recipe, key.as_ref(), start.restoring) {
-                Claim::Granted(granted) => lease = granted,
-                Claim::Busy => return Ended::Busy(start.task),
-                Claim::Made(contents) => return Ended::Found(start.task, contents),
+                LeaseAnswer::Granted(granted) => lease = granted,
+                LeaseAnswer::Busy => return JobEnd::Busy(start.task),
+                LeaseAnswer::Made(contents) => return JobEnd::Found(start.task, contents),
             }
         }
         let began = Instant::now();
@@ -586,13 +588,13 @@ impl<'a> Shared<'a> {
         let result = match result {
             Ok(outputs) => Ok(outputs),
             Err(Some(failure)) => Err(Box::new(failure)),
-            Err(None) => return Ended::Spoiled(Box::new((execution, spoiled))),
+            Err(None) => return JobEnd::Spoiled(Box::new((execution, spoiled))),
         };
         let contents = match &result {
             Ok(outputs) if self.compares => outputs.iter().map(Identity::of).collect(),
             _ => Vec::new(),
         };
-        Ended::Ran {
+        JobEnd::Ran {
             execution,
             result: result.map(Arc::new),
             contents,
@@ -639,16 +641,16 @@ impl<'a> Shared<'a> {
         self.observer.returned(state.enactment, task);
     }
 
-    fn finish(&self, state: &mut State<'_>, ended: Ended, garbage: &mut Vec<Arc<Outputs>>) {
+    fn finish(&self, state: &mut State<'_>, ended: JobEnd, garbage: &mut Vec<Arc<Outputs>>) {
         let (execution, result, contents, lease, spoiled) = match ended {
-            Ended::Ran {
+            JobEnd::Ran {
                 execution,
                 result,
                 contents,
                 lease,
                 spoiled,
             } => (execution, result, contents, lease, spoiled),
-            Ended::Spoiled(put_back) => {
+            JobEnd::Spoiled(put_back) => {
                 let (execution, spoiled) = *put_back;
                 let task = execution.task;
                 let times = state.session.spoiled.entry(task).or_default();
@@ -663,8 +665,8 @@ impl<'a> Shared<'a> {
                 let failure = Failure::new(FailureKind::Input, message.unwrap_or_default());
                 (execution, Err(Box::new(failure)), Vec::new(), None, spoiled)
             }
-            Ended::Busy(task) => return self.put_back(state, task, Ending::Busy),
-            Ended::Found(task, contents) => {
+            JobEnd::Busy(task) => return self.put_back(state, task, Ending::Busy),
+            JobEnd::Found(task, contents) => {
                 state.enactment.identify(task, contents);
                 self.put_back(state, task, Ending::Found);
                 return self.pass_on(state, garbage);

@@ -14,7 +14,7 @@ use headwater_engine::fetch::StoreFetcher;
 use headwater_engine::limits::check_environment;
 use headwater_engine::lost::{recompute_lost, recompute_lost_inputs};
 use headwater_engine::places::told_damage;
-use headwater_engine::progress::{Listener, TraceRow, address_of, fate};
+use headwater_engine::progress::{RunListener, TraceRow, address_of, fate};
 use headwater_engine::results_folder::ResultsFolder;
 use headwater_engine::run::About;
 use headwater_engine::trace::Trace;
@@ -87,7 +87,7 @@ pub fn run(
         Some(folder) => current.join(folder),
         None => current.join("outputs").join(run.name()),
     })?;
-    let job = Job {
+    let job = WorkflowJob {
         request,
         progress,
         results: &results,
@@ -107,13 +107,13 @@ pub fn run(
 }
 
 /// What is asked of a run.
-struct Job<'a> {
+struct WorkflowJob<'a> {
     request: &'a RunRequest,
     progress: &'a Progress,
     results: &'a ResultsFolder,
 }
 
-impl Job<'_> {
+impl WorkflowJob<'_> {
     /// Everything between the plan and the end.
     fn run(&self, prepared: &mut Prepared, run: &mut Run) -> Result<RunReport, Error> {
         let fetcher = self.open(prepared, run)?;
@@ -164,9 +164,9 @@ impl Job<'_> {
         &self,
         prepared: &mut Prepared,
         run: &mut Run,
-    ) -> Result<(Listener, Option<Error>), Error> {
+    ) -> Result<(RunListener, Option<Error>), Error> {
         let stages = prepared.loaded.workflow.stages.iter();
-        let listener = Listener {
+        let listener = RunListener {
             progress: self.progress.clone(),
             stages: stages.map(|stage| Arc::clone(&stage.name)).collect(),
             trace: Mutex::new(Some(Trace::create(self.results)?)),
@@ -189,7 +189,7 @@ impl Job<'_> {
         prepared: &Prepared,
         run: &Run,
         report: &mut RunReport,
-        listener: &Listener,
+        listener: &RunListener,
         started: i64,
     ) {
         let summary = run_page::summary(prepared, self.request, report, listener, started);
@@ -211,10 +211,10 @@ impl Job<'_> {
         &self,
         prepared: &mut Prepared,
         run: &Run,
-        listener: &Listener,
+        listener: &RunListener,
         fetcher: &StoreFetcher,
     ) -> Result<RunReport, Error> {
-        let Job {
+        let WorkflowJob {
             request, results, ..
         } = *self;
         let folder = results.path().to_owned();
@@ -286,7 +286,7 @@ fn note(prepared: &Prepared, run: &Run) {
     };
     let enactment = &prepared.enactment;
     let address = |task| address_of(enactment, task);
-    let round = notes::Round {
+    let round = notes::WholeRound {
         enactment,
         address: &address,
         others: &|visit| enactment.for_each_other_address(visit),
@@ -322,7 +322,7 @@ fn left(counts: &Counts) -> usize {
     counts.tasks.saturating_sub(counts.reused() + ended)
 }
 
-fn failures(prepared: &Prepared, listener: &Listener) -> Vec<FailedTask> {
+fn failures(prepared: &Prepared, listener: &RunListener) -> Vec<FailedTask> {
     let mut blocked: BTreeMap<TaskId, usize> = BTreeMap::new();
     let enactment = &prepared.enactment;
     for (task, cause) in enactment.blocked() {
@@ -365,7 +365,7 @@ fn origin(enactment: &Enactment, task: TaskId) -> Vec<(Arc<str>, Index)> {
 }
 
 /// Says in the trace and in the store what became of every task.
-fn record_tasks(prepared: &Prepared, listener: &Listener, run: &Run) -> Result<(), Error> {
+fn record_tasks(prepared: &Prepared, listener: &RunListener, run: &Run) -> Result<(), Error> {
     let enactment = &prepared.enactment;
     let ran: BTreeMap<TaskId, (u64, u64)> = {
         let tasks = listener

@@ -476,14 +476,14 @@ impl Grid {
 
 /// A place in a queue.
 #[derive(Clone, Copy)]
-struct Place {
+struct QueuePlace {
     position: u32,
     next: u32,
 }
 
 /// One queue for each cost, first in, first out. The last place of a queue is always a free one.
 struct Queues {
-    places: Vec<Place>,
+    places: Vec<QueuePlace>,
     /// The first of the places that are in no queue.
     unused: u32,
     heads: [u32; 256],
@@ -499,7 +499,7 @@ impl Queues {
         let own = std::array::from_fn(|cost| cost as u32);
         Queues {
             places: vec![
-                Place {
+                QueuePlace {
                     position: 0,
                     next: NONE
                 };
@@ -517,7 +517,7 @@ impl Queues {
     fn push(&mut self, cost: u8, position: usize) {
         let place = self.unused;
         let next = if place == NONE {
-            self.places.push(Place {
+            self.places.push(QueuePlace {
                 position: 0,
                 next: NONE,
             });
@@ -527,7 +527,7 @@ impl Queues {
             place
         };
         let tail = &mut self.tails[usize::from(cost)];
-        self.places[*tail as usize] = Place {
+        self.places[*tail as usize] = QueuePlace {
             position: position as u32,
             next,
         };

@@ -20,15 +20,15 @@ use crate::disk::{cannot, wait_for};
 
 /// A folder that belongs to somebody who is alive.
 #[derive(Debug)]
-pub(crate) struct Claim {
+pub(crate) struct LiveClaim {
     root: Arc<Root>,
     name: String,
     _lock: File,
 }
 
-impl Claim {
+impl LiveClaim {
     /// Claims a name, with an empty or existing folder.
-    pub(crate) fn take(root: &Arc<Root>, name: &str) -> Result<Claim, StoreError> {
+    pub(crate) fn take(root: &Arc<Root>, name: &str) -> Result<LiveClaim, StoreError> {
         let _gate = gate(root)?;
         let (folder, lock_name) = (folder_name(name), lock_name(name));
         root.make_folder("staging")
@@ -38,7 +38,7 @@ impl Claim {
         hold(&lock).map_err(cannot("lock", &root.at(&lock_name)))?;
         root.make_folder(&folder)
             .map_err(cannot("make", &root.at(&folder)))?;
-        Ok(Claim {
+        Ok(LiveClaim {
             root: Arc::clone(root),
             name: name.to_owned(),
             _lock: lock,
@@ -167,7 +167,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = &root(&folder);
         assert!(!is_alive(root, "a"));
-        let claim = Claim::take(root, "a").unwrap();
+        let claim = LiveClaim::take(root, "a").unwrap();
         assert!(is_alive(root, "a"));
         drop(claim);
         assert!(!is_alive(root, "a"));
@@ -187,7 +187,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         let root = &root(&folder);
-        drop(Claim::take(root, "a").unwrap());
+        drop(LiveClaim::take(root, "a").unwrap());
         let (lock, target) = (root.at(lock_name("a")), elsewhere.path().join("held"));
         fs::remove_file(&lock).unwrap();
         let held = File::create(&target).unwrap();
@@ -205,8 +205,8 @@ mod tests {
     fn only_the_dead_are_swept() {
         let folder = tempfile::tempdir().unwrap();
         let root = &root(&folder);
-        let alive = Claim::take(root, "alive").unwrap();
-        let dead = Claim::take(root, "dead").unwrap();
+        let alive = LiveClaim::take(root, "alive").unwrap();
+        let dead = LiveClaim::take(root, "dead").unwrap();
         for claim in [&alive, &dead] {
             fs::write(root.at(claim.folder()).join("file"), "bytes").unwrap();
         }
@@ -229,8 +229,8 @@ mod tests {
     fn a_name_is_claimed_once() {
         let folder = tempfile::tempdir().unwrap();
         let root = root(&folder);
-        let _claim = Claim::take(&root, "a").unwrap();
-        let second = Claim::take(&root, "a").unwrap_err().to_string();
+        let _claim = LiveClaim::take(&root, "a").unwrap();
+        let second = LiveClaim::take(&root, "a").unwrap_err().to_string();
         assert!(
             second.ends_with("staging/a.lock`: it is in use"),
             "{second}"

@@ -21,7 +21,7 @@ use crate::connections::{Connections, Interned, Trouble, Unopened, identity, is_
 use crate::damage::Damage;
 use crate::journal::{Batch, Journal};
 use crate::lock::locked;
-use crate::place::Place;
+use crate::place::RecordsPlace;
 use crate::rebuild::{self, catch_up, note_length, seen_length};
 
 /// How often a damaged database is replaced before what was asked is given up: once, and a little more where damage
@@ -31,7 +31,7 @@ const REPLACEMENTS: usize = 4;
 /// The record database of one store.
 #[derive(Debug)]
 pub(crate) struct Database {
-    place: Place,
+    place: RecordsPlace,
     writable: bool,
     damage: Damage,
     current: Mutex<Arc<Connections>>,
@@ -39,7 +39,7 @@ pub(crate) struct Database {
 
 impl Database {
     /// Opens for reading and writing; makes the tables if there are none, and makes it anew if it is damaged.
-    pub(crate) fn open(place: Place, damage: Damage) -> Result<Database, StoreError> {
+    pub(crate) fn open(place: RecordsPlace, damage: Damage) -> Result<Database, StoreError> {
         let connections = open_whole(&place, &damage)?;
         Ok(Database {
             place,
@@ -50,7 +50,10 @@ impl Database {
     }
 
     /// Opens for reading only. A damaged database remembers nothing.
-    pub(crate) fn open_read_only(place: Place, damage: Damage) -> Result<Database, StoreError> {
+    pub(crate) fn open_read_only(
+        place: RecordsPlace,
+        damage: Damage,
+    ) -> Result<Database, StoreError> {
         let connections = match Connections::open_read_only(&place.path, place.journal.format()) {
             Ok(connections) => connections,
             Err(Unopened::Refused(error)) => return Err(error),
@@ -208,7 +211,7 @@ impl Drop for Database {
 }
 
 /// Connections by which nothing is remembered, and a word about it.
-fn nothing(place: &Place, damage: &Damage, reason: &str) -> Connections {
+fn nothing(place: &RecordsPlace, damage: &Damage, reason: &str) -> Connections {
     locked(damage).push(format!(
         "the record database `{}` ({reason}): nothing of it is used; it is made anew when the store is next opened for writing",
         place.path.display()
@@ -217,7 +220,7 @@ fn nothing(place: &Place, damage: &Damage, reason: &str) -> Connections {
 }
 
 /// Opens a database that is whole and has seen all of the journal, made anew if need be.
-fn open_whole(place: &Place, damage: &Damage) -> Result<Connections, StoreError> {
+fn open_whole(place: &RecordsPlace, damage: &Damage) -> Result<Connections, StoreError> {
     let mut last = String::new();
     // A database that was just made is whole; a few more attempts are for what others do meanwhile.
     for _ in 0..4 {
@@ -238,7 +241,7 @@ fn open_whole(place: &Place, damage: &Damage) -> Result<Connections, StoreError>
     )))
 }
 
-fn open_once(place: &Place, damage: &Damage) -> Result<Connections, Unopened> {
+fn open_once(place: &RecordsPlace, damage: &Damage) -> Result<Connections, Unopened> {
     rebuild::sweep(place).map_err(Unopened::Refused)?;
     let has_entries = place.journal.has_entries().map_err(Unopened::Refused)?;
     if identity(&place.path).map_err(Unopened::Refused)?.is_none() {
@@ -277,7 +280,7 @@ mod tests {
 
     fn open(folder: &std::path::Path) -> Database {
         let root = Arc::new(Root::open(folder).unwrap());
-        Database::open(Place::of(&root), Damage::default()).unwrap()
+        Database::open(RecordsPlace::of(&root), Damage::default()).unwrap()
     }
 
     fn count(database: &Database) -> i64 {

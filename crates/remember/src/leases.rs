@@ -57,7 +57,7 @@ pub struct Leases {
 }
 
 /// The place of a key: a file and a byte in it.
-type Place = (usize, i64);
+type KeyPlace = (usize, i64);
 
 #[derive(Debug)]
 struct Shared {
@@ -66,7 +66,7 @@ struct Shared {
     /// `None` where a file cannot be opened.
     others: [OnceLock<Option<File>>; FILES - 1],
     /// Bytes that are locked here, or about to be.
-    held: Mutex<HashSet<Place>>,
+    held: Mutex<HashSet<KeyPlace>>,
 }
 
 impl Shared {
@@ -82,7 +82,7 @@ impl Shared {
     }
 
     /// Locks or unlocks; says whether somebody else is in the way.
-    fn is_refused(&self, (file, byte): Place, kind: libc::c_int) -> bool {
+    fn is_refused(&self, (file, byte): KeyPlace, kind: libc::c_int) -> bool {
         self.file(file).is_some_and(|file| {
             lock(file, libc::F_OFD_SETLK, kind, byte).is_err_and(|error| is_conflict(&error))
         })
@@ -111,7 +111,7 @@ fn open(root: &Root, number: usize) -> io::Result<File> {
 #[must_use = "a lease ends when it is dropped"]
 pub struct Lease {
     shared: Arc<Shared>,
-    places: Vec<Place>,
+    places: Vec<KeyPlace>,
 }
 
 impl Leases {
@@ -150,7 +150,7 @@ impl Leases {
 
     /// Takes all of these keys, or none: `None` where one of them is held. Never waits.
     pub fn take(&self, keys: &[Recipe]) -> Option<Lease> {
-        let mut places: Vec<Place> = keys.iter().map(place_of).collect();
+        let mut places: Vec<KeyPlace> = keys.iter().map(place_of).collect();
         // A task whose content key is its recipe names one key twice.
         places.sort_unstable();
         places.dedup();
@@ -202,7 +202,7 @@ impl Drop for Lease {
 }
 
 /// The byte that stands for a key.
-fn place_of(key: &Recipe) -> Place {
+fn place_of(key: &Recipe) -> KeyPlace {
     let mut first = [0; 8];
     first.copy_from_slice(&key.0[..8]);
     let byte = (u64::from_be_bytes(first) >> 1).cast_signed();

@@ -20,16 +20,16 @@ pub(crate) const DATABASE: &str = "records.sqlite";
 
 /// Where the files of the records are.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct RecordsPlace {
     pub(crate) root: Arc<Root>,
     pub(crate) path: PathBuf,
     pub(crate) journal: Journal,
 }
 
-impl Place {
+impl RecordsPlace {
     /// The files of the store in this folder.
-    pub(crate) fn of(root: &Arc<Root>) -> Place {
-        Place {
+    pub(crate) fn of(root: &Arc<Root>) -> RecordsPlace {
+        RecordsPlace {
             root: Arc::clone(root),
             path: root.at(DATABASE),
             journal: Journal::of(root),

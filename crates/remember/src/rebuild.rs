@@ -30,7 +30,7 @@ use crate::journal::{Batch, Entry, JOURNAL, Scan, VersionRow};
 use crate::lock::locked;
 use crate::lookup::prefix;
 use crate::object_rows::{ObjectRow, Seen, insert_object, object_name};
-use crate::place::{DATABASE, Place};
+use crate::place::{DATABASE, RecordsPlace};
 use crate::product_rows::{self, COLUMNS, Names, Row};
 use crate::run_rows;
 
@@ -48,7 +48,7 @@ fn inside(name: &str) -> PathBuf {
 }
 
 /// Removes what an interrupted rebuild has left. The caller keeps others from rebuilding.
-pub(crate) fn sweep(place: &Place) -> Result<(), StoreError> {
+pub(crate) fn sweep(place: &RecordsPlace) -> Result<(), StoreError> {
     let removed = place.root.remove_all(WORKSHOP);
     removed.map_err(cannot("remove", &place.root.at(WORKSHOP)))
 }
@@ -56,7 +56,7 @@ pub(crate) fn sweep(place: &Place) -> Result<(), StoreError> {
 /// Sets the database aside and puts one at its place that is made from the journal and from what can be read of it;
 /// does nothing if the file at the path is no longer the one that was found damaged.
 pub(crate) fn replace(
-    place: &Place,
+    place: &RecordsPlace,
     found: Option<Identity>,
     reason: &str,
     damage: &Damage,
@@ -87,7 +87,7 @@ pub(crate) fn replace(
 
 /// Makes a new database, sets the old one aside and puts the new one at its place; gives also the folder where the
 /// old one is.
-fn exchange(place: &Place) -> Result<(Built, Option<PathBuf>), StoreError> {
+fn exchange(place: &RecordsPlace) -> Result<(Built, Option<PathBuf>), StoreError> {
     let root = &place.root;
     root.new_folder(WORKSHOP)
         .map_err(cannot("make", &root.at(WORKSHOP)))?;
@@ -129,7 +129,7 @@ struct Built {
     salvaged: u64,
 }
 
-fn build(place: &Place) -> Result<Built, StoreError> {
+fn build(place: &RecordsPlace) -> Result<Built, StoreError> {
     let database = place.root.at(inside(DATABASE));
     let connection = make(&database)?;
     let old = copy_old(place)?;
@@ -187,7 +187,7 @@ fn build(place: &Place) -> Result<Built, StoreError> {
 }
 
 /// Links the damaged files into a folder of their own; `None` where there is nothing worth it.
-fn set_aside(place: &Place, with_journal: bool) -> Result<Option<PathBuf>, StoreError> {
+fn set_aside(place: &RecordsPlace, with_journal: bool) -> Result<Option<PathBuf>, StoreError> {
     let root = &place.root;
     let is_worth = |name: &str| {
         let found = root.metadata(name);
@@ -233,7 +233,7 @@ fn set_aside(place: &Place, with_journal: bool) -> Result<Option<PathBuf>, Store
 
 /// A copy of the damaged database that may be read without a thought for others; `None` where it cannot be read. An
 /// error where there is no room for a copy: what could be read of it must not be given up for that.
-fn copy_old(place: &Place) -> Result<Option<Connection>, StoreError> {
+fn copy_old(place: &RecordsPlace) -> Result<Option<Connection>, StoreError> {
     let root = &place.root;
     let (copy, copied_log) = (inside("old.sqlite"), inside("old.sqlite-wal"));
     for (from, to) in [(DATABASE, &copy), (LOG, &copied_log)] {
@@ -272,7 +272,7 @@ pub(crate) fn note_length(connection: &Connection, length: u64) -> rusqlite::Res
 /// Brings database and journal together: takes over what the journal has and the database has not seen, and writes a
 /// new journal where there is none or it has become shorter. Nobody else may write meanwhile.
 pub(crate) fn catch_up(
-    place: &Place,
+    place: &RecordsPlace,
     damage: &Damage,
     transaction: &Transaction<'_>,
     interned: &mut Interned,
@@ -301,7 +301,7 @@ pub(crate) fn catch_up(
 
 /// Puts entries of the journal into the tables; returns how many products there were. Again does no harm.
 fn replay(
-    place: &Place,
+    place: &RecordsPlace,
     scan: &mut Scan,
     transaction: &Transaction<'_>,
     interned: &mut Interned,
@@ -562,7 +562,7 @@ fn salvage_runs(old: &Connection, new: &Transaction<'_>) -> Result<(), Trouble> 
 }
 
 /// Lists the objects whose files are there and that the journal did not speak of, after reading them; returns how many.
-fn list_objects(place: &Place, transaction: &Transaction<'_>) -> Result<usize, Trouble> {
+fn list_objects(place: &RecordsPlace, transaction: &Transaction<'_>) -> Result<usize, Trouble> {
     let mut unlisted = Vec::new();
     let mut listed = transaction.prepare("SELECT 1 FROM objects WHERE digest = ?")?;
     for start in entries(&place.root, Path::new("objects"), Kind::Folder) {
@@ -644,7 +644,7 @@ fn read_object(root: &Root, digest: &Digest) -> io::Result<Option<Seen>> {
 }
 
 /// Writes a new journal from the database and puts it at its place; gives its length. Nobody else may write meanwhile.
-fn rewrite(place: &Place, transaction: &Transaction<'_>) -> Result<u64, Trouble> {
+fn rewrite(place: &RecordsPlace, transaction: &Transaction<'_>) -> Result<u64, Trouble> {
     let name = Path::new("records.journal.new");
     let length = write_journal(&place.root, name, transaction)?;
     (place.root.rename(name, JOURNAL)).map_err(cannot("make", place.journal.path()))?;
@@ -736,8 +736,8 @@ mod tests {
     use super::*;
     use crate::database::Database;
 
-    fn place(folder: &tempfile::TempDir) -> Place {
-        Place::of(&Arc::new(Root::open(folder.path()).unwrap()))
+    fn place(folder: &tempfile::TempDir) -> RecordsPlace {
+        RecordsPlace::of(&Arc::new(Root::open(folder.path()).unwrap()))
     }
 
     fn alias(number: u8, target: u8) -> Alias {

@@ -13,14 +13,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use headwater_graph::StoreError;
 
 use crate::beneath::{Kind, Root};
-use crate::claims::{self, Claim};
+use crate::claims::{self, LiveClaim};
 use crate::clock::now;
 use crate::damage::Damage;
 use crate::database::Database;
 use crate::disk::{cannot, network_file_system, sync_names};
 use crate::journal::JOURNAL;
 use crate::lock::locked;
-use crate::place::{DATABASE, Place};
+use crate::place::{DATABASE, RecordsPlace};
 use crate::worth::{Meter, Rates};
 
 /// What may be done with a store.
@@ -40,9 +40,9 @@ pub struct Store {
     /// `None` where there is no store and none may be made.
     database: Option<Database>,
     /// The runs of this process.
-    runs: Mutex<HashMap<String, Claim>>,
+    runs: Mutex<HashMap<String, LiveClaim>>,
     /// Where this store puts objects until they have their name.
-    incoming: Mutex<Option<Claim>>,
+    incoming: Mutex<Option<LiveClaim>>,
     next_name: AtomicU64,
     damage: Damage,
     /// When the latest run of this process began, in seconds since 1970; `i64::MIN` before the first.
@@ -67,7 +67,7 @@ impl Store {
         }
         let root = Arc::new(Root::open(&path).map_err(cannot("open", &path))?);
         check_own(&root)?;
-        let place = Place::of(&root);
+        let place = RecordsPlace::of(&root);
         let damage = Damage::default();
         let database = match mode {
             Mode::ReadWrite => Some(open_or_create(place, &damage)?),
@@ -153,7 +153,7 @@ impl Store {
     /// Removes the staging folder of a run of this process. Staged paths are no longer valid; objects are not touched.
     pub fn remove_staging(&self, run: &str) -> Result<(), StoreError> {
         let claim = locked(&self.runs).remove(run);
-        claim.map_or(Ok(()), Claim::release)
+        claim.map_or(Ok(()), LiveClaim::release)
     }
 
     /// What was found damaged since the last call, in words. A damaged database is made anew from the journal, damaged
@@ -184,7 +184,7 @@ impl Store {
 
     /// Makes a run of this process known to be alive. Its places have been checked.
     pub(crate) fn claim_run(&self, run: &str) -> Result<(), StoreError> {
-        let claim = Claim::take(&self.root, run)?;
+        let claim = LiveClaim::take(&self.root, run)?;
         self.latest_run.fetch_max(now(), Ordering::Relaxed);
         locked(&self.runs).insert(run.to_owned(), claim);
         Ok(())
@@ -233,7 +233,7 @@ impl Store {
         let mut incoming = locked(&self.incoming);
         let claim = match &mut *incoming {
             Some(claim) => claim,
-            none => none.insert(Claim::take(&self.root, &unique_name())?),
+            none => none.insert(LiveClaim::take(&self.root, &unique_name())?),
         };
         Ok(claim.folder().join(number.to_string()))
     }
@@ -249,7 +249,7 @@ impl Drop for Store {
     }
 }
 
-fn open_or_create(place: Place, damage: &Damage) -> Result<Database, StoreError> {
+fn open_or_create(place: RecordsPlace, damage: &Damage) -> Result<Database, StoreError> {
     let root = Arc::clone(&place.root);
     // Two processes that make one store at once would both find it empty.
     let _gate = claims::gate(&root)?;

@@ -91,7 +91,7 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("headwater-writer".to_owned())
             .spawn(move || {
-                let end = Ended(own);
+                let end = TellsAtEnd(own);
                 work(&store, &end.0, &acknowledged, &given_up);
             })
             .inspect_err(|error| {
@@ -198,9 +198,9 @@ impl Drop for Writer {
 }
 
 /// Tells those who wait when the thread ends, however it ends.
-struct Ended(Arc<Shared>);
+struct TellsAtEnd(Arc<Shared>);
 
-impl Drop for Ended {
+impl Drop for TellsAtEnd {
     fn drop(&mut self) {
         locked(&self.0.state).ended = true;
         self.0.progress.notify_all();

@@ -50,16 +50,16 @@ enum Source {
 }
 
 /// The same by position.
-enum Place {
+enum Position {
     Input(usize),
     Parameter(usize),
 }
 
 impl Source {
-    fn place(&self, signature: &Signature) -> Option<Place> {
+    fn place(&self, signature: &Signature) -> Option<Position> {
         match self {
-            Source::Input(name) => signature.input_index(name).map(Place::Input),
-            Source::Parameter(name) => signature.parameter_index(name).map(Place::Parameter),
+            Source::Input(name) => signature.input_index(name).map(Position::Input),
+            Source::Parameter(name) => signature.parameter_index(name).map(Position::Parameter),
         }
     }
 
@@ -225,7 +225,7 @@ impl<P, R, W> Draft<P, R, W> {
         let signature = self.signature;
         // Ports are sorted by name, and all of these are there.
         let sources = self.reads.iter();
-        let places: Vec<Place> = sources.filter_map(|read| read.place(&signature)).collect();
+        let places: Vec<Position> = sources.filter_map(|read| read.place(&signature)).collect();
         let outputs = self.writes.iter();
         let outputs: Vec<usize> = outputs
             .filter_map(|name| signature.output_index(name))
@@ -233,8 +233,8 @@ impl<P, R, W> Draft<P, R, W> {
         let reads = self.reads;
         let run = move |mut inputs: Vec<Value>, parameters: &[Scalar], context: &mut Context| {
             let values = places.iter().map(|place| match place {
-                Place::Input(position) => std::mem::take(&mut inputs[*position]),
-                Place::Parameter(position) => parameters[*position].clone().into(),
+                Position::Input(position) => std::mem::take(&mut inputs[*position]),
+                Position::Parameter(position) => parameters[*position].clone().into(),
             });
             let read = R::from_values(values)
                 .map_err(|mismatch| reads[mismatch.position].error(mismatch.message))?;

@@ -32,7 +32,7 @@ use crate::pending::{Change, Pending};
 
 /// What is known of a task that ended.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ended {
+pub(crate) struct EndedTask {
     /// In nanoseconds since the sequence began.
     pub(crate) started: u64,
     pub(crate) wall: u64,
@@ -44,12 +44,12 @@ pub(crate) struct Ended {
 
 /// Hears how tasks end; the last attempt counts.
 #[derive(Debug, Default)]
-struct Heard(Mutex<(HashMap<TaskId, Ended>, BTreeMap<TaskId, Failure>)>);
+struct HeardOfCalls(Mutex<(HashMap<TaskId, EndedTask>, BTreeMap<TaskId, Failure>)>);
 
-impl Heard {
+impl HeardOfCalls {
     fn with<T>(
         &self,
-        use_it: impl FnOnce(&mut HashMap<TaskId, Ended>, &mut BTreeMap<TaskId, Failure>) -> T,
+        use_it: impl FnOnce(&mut HashMap<TaskId, EndedTask>, &mut BTreeMap<TaskId, Failure>) -> T,
     ) -> T {
         let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (ended, failures) = &mut *heard;
@@ -57,7 +57,7 @@ impl Heard {
     }
 }
 
-impl Observer for Heard {
+impl Observer for HeardOfCalls {
     fn finished(&self, _: &Enactment, execution: &Execution, how: &Finished<'_>) {
         let nanoseconds =
             |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -72,7 +72,7 @@ impl Observer for Heard {
                     Vec::new()
                 }
             };
-            let told = Ended {
+            let told = EndedTask {
                 started: nanoseconds(execution.started),
                 wall: nanoseconds(execution.elapsed),
                 sizes,
@@ -93,7 +93,7 @@ pub(crate) struct Engine {
     place: Option<StorePlace>,
     /// What digests files where nothing is remembered.
     digests: Option<Arc<Store>>,
-    heard: Heard,
+    heard: HeardOfCalls,
     memory: Option<u64>,
     watched: Arc<Watched>,
     current: PathBuf,
@@ -153,7 +153,7 @@ impl Engine {
             run,
             place: store,
             digests: None,
-            heard: Heard::default(),
+            heard: HeardOfCalls::default(),
             memory,
             watched: Arc::default(),
             current: std::env::current_dir().unwrap_or_default(),
@@ -518,7 +518,7 @@ impl Engine {
     }
 
     /// How a task ended.
-    pub(crate) fn ended(&self, task: TaskId) -> Option<Ended> {
+    pub(crate) fn ended(&self, task: TaskId) -> Option<EndedTask> {
         self.heard.with(|ended, _| ended.get(&task).cloned())
     }
 

@@ -38,7 +38,7 @@ pub(crate) fn note(run: &Run, drawing: &Drawing<'_>) {
         });
     }
     let _ = store.put_run_tasks(run.name(), &rows);
-    let round = notes::Round {
+    let round = notes::WholeRound {
         enactment,
         address: &told,
         others: &|_| {},

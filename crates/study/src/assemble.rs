@@ -35,7 +35,7 @@ pub(crate) enum Cut {
 
 /// Where a task stands: the first place that asks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TaskPlace {
     /// Which step of an instance.
     pub(crate) step: u32,
     /// Which parameter set; [`REFERENCE`] where no set asks for it.
@@ -58,9 +58,9 @@ pub(crate) struct Assembled {
     /// Tasks that have to be done, set after set.
     pub(crate) wanted: Vec<TaskId>,
     /// By task.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<TaskPlace>,
     /// Other places where tasks stand, the first [`MOST_SHARED`].
-    pub(crate) shared: Vec<(Place, TaskId)>,
+    pub(crate) shared: Vec<(TaskPlace, TaskId)>,
     /// By task, how many sets and items ask for it.
     pub(crate) asks: Vec<u32>,
     /// By node of the compact graph its task, where equal tasks are one.
@@ -261,7 +261,7 @@ pub(crate) fn assemble(
                         false => drop(made.insert(key, task)),
                     }
                     if assembled.places.len() == task.index() {
-                        assembled.places.push(Place {
+                        assembled.places.push(TaskPlace {
                             step: step as u32,
                             set: REFERENCE,
                         });
@@ -284,12 +284,12 @@ pub(crate) fn assemble(
             assembled.asks[task.index()] += u32::from(!of_reference[step]);
             let place = &mut assembled.places[task.index()];
             if place.set == REFERENCE && !of_reference[step] {
-                *place = Place {
+                *place = TaskPlace {
                     step: step as u32,
                     set: (first_set + set) as u32,
                 };
             } else if !of_reference[step] && assembled.shared.len() < MOST_SHARED {
-                let other = Place {
+                let other = TaskPlace {
                     step: step as u32,
                     set: (first_set + set) as u32,
                 };

@@ -16,7 +16,7 @@ use crate::assemble::Assembled;
 use crate::instances::Instances;
 use crate::load::Study;
 use crate::open::{MadeReference, Open};
-use crate::round::Ended;
+use crate::round::EndedRound;
 
 /// So many items or parameters are named.
 const NAMED: usize = 4;
@@ -50,7 +50,7 @@ pub(crate) fn references(
 }
 
 /// The references whose values are all equal, as far as their bytes are there; from what the first round has made.
-pub(crate) fn blank(open: &Open, ended: &Ended, registry: &Registry) -> Vec<MadeReference> {
+pub(crate) fn blank(open: &Open, ended: &EndedRound, registry: &Registry) -> Vec<MadeReference> {
     let mut deliverer = Deliverer::new(registry, &ended.fetcher);
     let mut asked: HashMap<(&str, &Index), &Source> = HashMap::new();
     for requested in ended.enactment.requested() {

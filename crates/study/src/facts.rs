@@ -22,7 +22,7 @@ use headwater_report::study::{TaskFacts, Timeline};
 
 use crate::names::{Names, StepName};
 use crate::noted::NotedRound;
-use crate::round::{Ended, Ran};
+use crate::round::{EndedRound, Timed};
 
 /// In how many slices a timeline is shown.
 const SLICES: usize = 120;
@@ -149,7 +149,7 @@ impl Book {
     }
 
     /// Takes in a round.
-    pub(crate) fn round(&mut self, ended: &Ended, part: Part) {
+    pub(crate) fn round(&mut self, ended: &EndedRound, part: Part) {
         let graph = ended.enactment.graph();
         let coordinator = ended.enactment.coordinator();
         let places = self.places(&ended.names);
@@ -158,7 +158,7 @@ impl Book {
             places[at.step as usize].map(|(row, step)| (row, (step, at.set)))
         };
         self.reserve(graph.len());
-        let ran: HashMap<TaskId, Ran> = ended.ran.iter().map(|ran| (ran.task, *ran)).collect();
+        let ran: HashMap<TaskId, Timed> = ended.ran.iter().map(|ran| (ran.task, *ran)).collect();
         let nanoseconds = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(0);
         for ran in ended.ran.iter() {
             let made = self.made.entry(graph.recipe(ran.task)).or_default();
@@ -340,7 +340,7 @@ impl Book {
     /// By task of a round what making its product took, in nanoseconds of processor time, where that is known.
     pub(crate) fn processor_times(
         &self,
-        ended: &Ended,
+        ended: &EndedRound,
         store: &Store,
     ) -> Result<Vec<Option<u64>>, Error> {
         let products = ended.enactment.graph().ids();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use headwater_enact::{BlueprintStage, Enactment};
 use headwater_graph::{Index, TaskId, Workflow};
 
-use crate::assemble::{Place, REFERENCE};
+use crate::assemble::{REFERENCE, TaskPlace};
 use crate::instances::Instances;
 
 /// Where a step of an instance stands in the workflow.
@@ -30,9 +30,9 @@ pub(crate) struct Names {
     pub(crate) steps: Vec<Option<StepName>>,
     stages: Vec<Arc<str>>,
     /// By task.
-    places: Vec<Place>,
+    places: Vec<TaskPlace>,
     /// Other places of tasks.
-    shared: Vec<(Place, TaskId)>,
+    shared: Vec<(TaskPlace, TaskId)>,
 }
 
 impl Names {
@@ -64,7 +64,7 @@ impl Names {
     }
 
     /// Tasks stand at these places, and some at others too.
-    pub(crate) fn at(&mut self, places: Vec<Place>, shared: Vec<(Place, TaskId)>) {
+    pub(crate) fn at(&mut self, places: Vec<TaskPlace>, shared: Vec<(TaskPlace, TaskId)>) {
         (self.places, self.shared) = (places, shared);
     }
 
@@ -83,7 +83,7 @@ impl Names {
     }
 
     /// Where a task stands.
-    pub(crate) fn place(&self, task: TaskId) -> Option<Place> {
+    pub(crate) fn place(&self, task: TaskId) -> Option<TaskPlace> {
         self.places.get(task.index()).copied()
     }
 
@@ -100,7 +100,7 @@ impl Names {
     }
 
     /// Where tasks stand besides.
-    pub(crate) fn shared(&self) -> &[(Place, TaskId)] {
+    pub(crate) fn shared(&self) -> &[(TaskPlace, TaskId)] {
         &self.shared
     }
 
@@ -109,7 +109,7 @@ impl Names {
         self.address_at(self.places.get(task.index())?)
     }
 
-    fn address_at(&self, place: &Place) -> Option<String> {
+    fn address_at(&self, place: &TaskPlace) -> Option<String> {
         let step = self.steps[place.step as usize].as_ref()?;
         let stage = &self.stages[step.stage];
         let mut address = String::with_capacity(stage.len() + step.task.len() + 16);

@@ -14,7 +14,7 @@ use headwater_engine::diagram::Tally;
 use headwater_graph::{ContentHasher, Digest, Recipe, TaskId, Workflow};
 use headwater_remember::Store;
 
-use crate::assemble::Place;
+use crate::assemble::TaskPlace;
 use crate::instances::Varied;
 use crate::open::Open;
 
@@ -31,7 +31,7 @@ const BEGINNING: &[u8] = b"headwater round 1\n";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NotedTask {
     pub(crate) recipe: Recipe,
-    pub(crate) place: Place,
+    pub(crate) place: TaskPlace,
     /// How many sets and items ask for it.
     pub(crate) asks: u32,
     /// What making its product took, in nanoseconds of processor time.
@@ -56,14 +56,14 @@ pub(crate) struct NotedRound {
     /// References that are looked at: which one, and the output of a task that it is.
     pub(crate) references: Vec<(u32, u32, u16)>,
     /// Where tasks stand besides.
-    pub(crate) shared: Vec<(Place, TaskId)>,
+    pub(crate) shared: Vec<(TaskPlace, TaskId)>,
     pub(crate) tally: Tally,
 }
 
 impl NotedRound {
     /// Whether it fits a study with these numbers of steps, items, sets and references: it has each evaluation once.
     pub(crate) fn fits(&self, steps: usize, items: usize, sets: usize, references: usize) -> bool {
-        let stands = |place: &Place| (place.step as usize) < steps;
+        let stands = |place: &TaskPlace| (place.step as usize) < steps;
         let is_cell = |cell: &NotedCell| (cell.item as usize) < items && (cell.set as usize) < sets;
         let mut seen = vec![false; items * sets];
         let is_new = |cell: &NotedCell| {
@@ -237,7 +237,7 @@ fn read(bytes: &[u8], key: &Digest) -> Option<NotedRound> {
         let cpu = u64::from_le_bytes(reader.array()?);
         Some(NotedTask {
             recipe,
-            place: Place { step, set },
+            place: TaskPlace { step, set },
             asks,
             cpu: (cpu != UNKNOWN).then_some(cpu),
         })
@@ -265,7 +265,7 @@ fn read(bytes: &[u8], key: &Digest) -> Option<NotedRound> {
         .collect::<Option<_>>()?;
     let mut stands = || {
         let [step, set, task] = reader.numbers()?;
-        is_task(task).then_some((Place { step, set }, TaskId(task)))
+        is_task(task).then_some((TaskPlace { step, set }, TaskId(task)))
     };
     let shared = (0..shared?).map(|_| stands()).collect::<Option<_>>()?;
     Some(NotedRound {
@@ -284,7 +284,7 @@ mod tests {
     fn round() -> NotedRound {
         let task = |number: u8| NotedTask {
             recipe: Recipe([number; 32]),
-            place: Place {
+            place: TaskPlace {
                 step: u32::from(number),
                 set: 7,
             },
@@ -300,7 +300,7 @@ mod tests {
                 port: 4,
             }],
             references: vec![(0, 1, 2)],
-            shared: vec![(Place { step: 1, set: 8 }, TaskId(1))],
+            shared: vec![(TaskPlace { step: 1, set: 8 }, TaskId(1))],
             tally: Tally::default(),
         }
     }

@@ -36,7 +36,7 @@ use crate::names::Names;
 use crate::open::{MadeReference, Open};
 use crate::plan::{misfit, refuse_too_many};
 use crate::recall::RecalledRound;
-use crate::round::{Cell, Ended, Evaluation, Ground, Ran};
+use crate::round::{Cell, EndedRound, Evaluation, Ground, Timed};
 use crate::shared::{LookedUp, Shared};
 
 /// What is shared between the tasks of a study.
@@ -196,7 +196,7 @@ pub(crate) struct Phase {
 }
 
 /// A round of a phase.
-pub(crate) struct Round {
+pub(crate) struct Stretch {
     /// Its sets.
     pub(crate) varied: Varied,
     /// The number of its first set in the phase, and in the study.
@@ -214,10 +214,10 @@ pub(crate) struct EndedPhase {
     /// The sets that were evaluated.
     pub(crate) varied: Varied,
     /// Its rounds that were run.
-    pub(crate) rounds: Vec<Ended>,
+    pub(crate) rounds: Vec<EndedRound>,
     /// Those of which everything was remembered, and known beforehand.
     pub(crate) recalled: Vec<RecalledRound>,
-    /// Round by round, whether it was recalled.
+    /// Stretch by round, whether it was recalled.
     pub(crate) is_recalled: Vec<bool>,
     /// References that show nothing, where it is the first phase.
     pub(crate) blank: Vec<MadeReference>,
@@ -242,10 +242,10 @@ fn is_whole(
 }
 
 /// How many tasks of some rounds ran, the seconds that they took, and the seconds from the first to the last.
-fn what_ran(rounds: &[Ended]) -> (usize, f64, f64) {
+fn what_ran(rounds: &[EndedRound]) -> (usize, f64, f64) {
     let ran = || {
         rounds.iter().flat_map(|ended| {
-            let counts = |ran: &&Ran| ended.names.step(ran.task).is_some();
+            let counts = |ran: &&Timed| ended.names.step(ran.task).is_some();
             ended.ran.iter().filter(counts)
         })
     };
@@ -372,7 +372,7 @@ impl Site<'_> {
             reached: None,
             held: false,
         });
-        let mut rounds: Vec<Ended> = Vec::new();
+        let mut rounds: Vec<EndedRound> = Vec::new();
         let mut recalled: Vec<RecalledRound> = Vec::new();
         let mut is_recalled = Vec::new();
         let mut blank = Vec::new();
@@ -384,7 +384,7 @@ impl Site<'_> {
             let varied = prefix.varied(&phase.studied);
             // What earlier rounds have evaluated is there, or failed; a round has the sets beyond.
             let first = values.first().map_or(0, Vec::len);
-            let round = Round {
+            let round = Stretch {
                 varied: varied.from(first),
                 first,
                 first_set: phase.first_set + first,
@@ -510,10 +510,10 @@ impl Site<'_> {
         &self,
         phase: &Phase,
         instances: Instances,
-        round: &Round,
+        round: &Stretch,
         book: &mut Book,
         run: &mut Run,
-    ) -> Result<(Ended, Vec<Cell>, Option<ForecastFacts>), Error> {
+    ) -> Result<(EndedRound, Vec<Cell>, Option<ForecastFacts>), Error> {
         let shared = Shared::new(instances, self.open);
         let costing = Costing::new(&shared.operations, self.ground.store)?;
         let cut = self.division.cut(&shared, &costing)?;
@@ -558,7 +558,7 @@ impl Site<'_> {
     /// Takes in the values of a round, and the evaluations that failed.
     fn read_off(
         &self,
-        ended: &Ended,
+        ended: &EndedRound,
         cells: &[Cell],
         phase: &Phase,
         values: &mut Values,

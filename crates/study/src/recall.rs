@@ -23,8 +23,8 @@ use crate::instances::Instances;
 use crate::names::Names;
 use crate::noted::{self, FEWEST_TASKS, NotedCell, NotedRound, NotedTask};
 use crate::open::MadeReference;
-use crate::phase::{Phase, Round, Site};
-use crate::round::{Cell, Ended, number};
+use crate::phase::{Phase, Site, Stretch};
+use crate::round::{Cell, EndedRound, number};
 
 /// A round that was recalled.
 pub(crate) struct RecalledRound {
@@ -106,7 +106,7 @@ impl Site<'_> {
         &self,
         key: &Digest,
         instances: &Instances,
-        round: &Round,
+        round: &Stretch,
         keeper: &StoreKeeper,
     ) -> Option<RecalledRound> {
         // What is delivered is read from the tasks of a graph.
@@ -192,7 +192,7 @@ impl Site<'_> {
         &self,
         phase: &Phase,
         instances: &Instances,
-        round: &Round,
+        round: &Stretch,
     ) -> Result<Option<ForecastFacts>, Error> {
         let costing = Costing::new(&self.operations(instances), self.ground.store)?;
         if !round.is_whole {
@@ -211,7 +211,7 @@ impl Site<'_> {
     pub(crate) fn note(
         &self,
         key: &Digest,
-        ended: &Ended,
+        ended: &EndedRound,
         cells: &[Cell],
         (first, values): (usize, &Values),
         book: &Book,
@@ -232,7 +232,7 @@ impl Site<'_> {
 
     fn noted(
         &self,
-        ended: &Ended,
+        ended: &EndedRound,
         cells: &[Cell],
         first: usize,
         book: &Book,

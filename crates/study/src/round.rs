@@ -49,7 +49,7 @@ pub(crate) struct Ground<'a> {
 
 /// A task that ran: when it began, since the study began, how long it took, and how much of a processor.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ran {
+pub(crate) struct Timed {
     pub(crate) task: TaskId,
     pub(crate) started: Duration,
     pub(crate) elapsed: Duration,
@@ -57,7 +57,7 @@ pub(crate) struct Ran {
 }
 
 /// What came of a round.
-pub(crate) struct Ended {
+pub(crate) struct EndedRound {
     pub(crate) enactment: Enactment,
     pub(crate) names: Names,
     /// By task, how many sets and items ask for it.
@@ -69,7 +69,7 @@ pub(crate) struct Ended {
     /// Whether products were looked up and kept.
     pub(crate) remembers: bool,
     /// Tasks that ran, failed ones included, in the order in which they ended.
-    pub(crate) ran: Vec<Ran>,
+    pub(crate) ran: Vec<Timed>,
     /// Tasks that failed, in the order of the graph.
     pub(crate) failures: Vec<SeenFailure>,
     /// What ended it early.
@@ -89,8 +89,8 @@ pub(crate) struct Cell {
     pub(crate) source: Source,
 }
 
-struct Heard {
-    ran: Vec<Ran>,
+struct HeardSoFar {
+    ran: Vec<Timed>,
     failures: Vec<SeenFailure>,
     values: HashMap<(TaskId, u16), Value>,
     by_recipe: HashMap<(Recipe, u16), f64>,
@@ -100,13 +100,13 @@ struct Heard {
     shown: FailureNews,
 }
 
-struct Listener<'a> {
+struct RoundListener<'a> {
     ground: &'a Ground<'a>,
     names: &'a Names,
     cells: &'a [Cell],
     /// Evaluations by the task that makes their value.
     by_task: HashMap<TaskId, Vec<usize>>,
-    heard: Mutex<Heard>,
+    heard: Mutex<HeardSoFar>,
 }
 
 /// How often it is looked whether evaluations turned out to be equal to others.
@@ -122,7 +122,7 @@ pub(crate) fn number(value: &Value) -> Option<f64> {
     }
 }
 
-impl Listener<'_> {
+impl RoundListener<'_> {
     /// An objective has a value: that of all evaluations that share it.
     fn value(&self, task: TaskId, outputs: &Outputs, recipe: Recipe) {
         let Some(cells) = self.by_task.get(&task) else {
@@ -211,7 +211,7 @@ impl Listener<'_> {
     }
 }
 
-impl Observer for Listener<'_> {
+impl Observer for RoundListener<'_> {
     fn started(&self, enactment: &Enactment, start: &Start) {
         self.count(enactment);
         self.stage(start.task, |stage| stage.running += 1);
@@ -269,7 +269,7 @@ impl Observer for Listener<'_> {
             stage.spent += execution.elapsed;
         });
         if let Some(outcome) = state.last() {
-            locked(&self.heard).ran.push(Ran {
+            locked(&self.heard).ran.push(Timed {
                 task,
                 started: execution.started,
                 elapsed: execution.elapsed,
@@ -309,7 +309,7 @@ impl Ground<'_> {
     }
 
     /// Whether nothing more is to be started after a round.
-    pub(crate) fn is_over(&self, round: &Ended, run: &Run) -> bool {
+    pub(crate) fn is_over(&self, round: &EndedRound, run: &Run) -> bool {
         let failed = self.options.fail_fast && !round.failures.is_empty();
         run.is_stopping() || round.trouble.is_some() || failed
     }
@@ -321,7 +321,7 @@ impl Ground<'_> {
         mut names: Names,
         cells: &[Cell],
         run: &mut Run,
-    ) -> Result<Ended, Error> {
+    ) -> Result<EndedRound, Error> {
         names.at(assembled.places, assembled.shared);
         let remembers = run.remembers();
         let options = Options {
@@ -336,12 +336,12 @@ impl Ground<'_> {
                 by_task.entry(*task).or_default().push(position);
             }
         }
-        let listener = Listener {
+        let listener = RoundListener {
             ground: self,
             names: &names,
             cells,
             by_task,
-            heard: Mutex::new(Heard {
+            heard: Mutex::new(HeardSoFar {
                 ran: Vec::new(),
                 failures: Vec::new(),
                 values: HashMap::new(),
@@ -402,7 +402,7 @@ impl Ground<'_> {
         }
         listener.look(&enactment, true);
         listener.count(&enactment);
-        let Heard {
+        let HeardSoFar {
             ran,
             mut failures,
             values,
@@ -412,7 +412,7 @@ impl Ground<'_> {
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
         failures.sort_by_key(|seen| seen.task);
-        Ok(Ended {
+        Ok(EndedRound {
             enactment,
             names,
             asks: assembled.asks,
@@ -507,7 +507,7 @@ pub(crate) enum Evaluation {
     Left,
 }
 
-impl Ended {
+impl EndedRound {
     /// What became of each evaluation, in order.
     pub(crate) fn values(&self, cells: &[Cell], registry: &Registry) -> Vec<Evaluation> {
         let first_failed = self.first_failed();
@@ -571,7 +571,7 @@ impl Ended {
                 objectives.insert(task);
             });
         }
-        let end = |ran: &Ran| ran.started + ran.elapsed;
+        let end = |ran: &Timed| ran.started + ran.elapsed;
         let first = self.ran.iter().filter(|ran| objectives.contains(&ran.task));
         let first = first.map(end).min()?;
         let graph = self.enactment.graph();

@@ -35,7 +35,7 @@ use crate::load::{Study, StudyData};
 use crate::open::{MadeReference, Open, open_for};
 use crate::phase::{self, Bucketing, Division, EndedPhase, Site, StudyReuse};
 use crate::recall::RecalledRound;
-use crate::round::{Ended, Ground};
+use crate::round::{EndedRound, Ground};
 use crate::{doubt, objective, write};
 
 /// What study to run, and how.
@@ -187,7 +187,7 @@ pub fn run_study(
     refuse_without_default(&study, &loaded.workflow)?;
     refuse_rules_in_buckets(request, &open, &loaded.workflow)?;
     let design = Design::new(&mut study)?;
-    let job = Job {
+    let job = StudyJob {
         request,
         current,
         progress,
@@ -228,7 +228,7 @@ pub fn run_study(
 }
 
 /// What is asked of a run.
-struct Job<'a> {
+struct StudyJob<'a> {
     request: &'a StudyRunRequest,
     current: &'a Path,
     progress: &'a StudyProgress,
@@ -238,7 +238,7 @@ struct Job<'a> {
     division: Division,
 }
 
-impl Job<'_> {
+impl StudyJob<'_> {
     /// Everything between the plan and the end.
     fn run(&self, open: Open, design: Design, run: &mut Run) -> Result<StudyRun, Error> {
         let loaded = self.subject.loaded;
@@ -715,7 +715,7 @@ fn note(
     phases: &[EndedPhase],
     current: &Path,
 ) {
-    let rounds: Vec<&Ended> = phases.iter().flat_map(|phase| &phase.rounds).collect();
+    let rounds: Vec<&EndedRound> = phases.iter().flat_map(|phase| &phase.rounds).collect();
     let recalled: Vec<&RecalledRound> = phases.iter().flat_map(|phase| &phase.recalled).collect();
     let items: Vec<&Requested> = (open.items.iter())
         .map(|position| &open.blueprint.requested[*position])
@@ -743,7 +743,7 @@ fn note(
         .collect();
     let noted = parts.iter().zip(&others);
     let mut noted = noted.map(|((enactment, address), others)| {
-        notes::Part::Whole(notes::Round {
+        notes::Part::Whole(notes::WholeRound {
             enactment,
             address: *address,
             others,
@@ -789,7 +789,7 @@ fn note(
 }
 
 /// The tasks that failed in a round, with their recipes.
-fn failed_tasks(ended: &Ended) -> Vec<(Recipe, FailedTask)> {
+fn failed_tasks(ended: &EndedRound) -> Vec<(Recipe, FailedTask)> {
     let mut blocked: BTreeMap<_, usize> = BTreeMap::new();
     for (task, cause) in ended.enactment.blocked() {
         let signature = &ended.enactment.graph().operation_at(*task).signature;

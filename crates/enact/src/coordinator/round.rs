@@ -28,7 +28,7 @@ pub struct Occurrence {
 
 /// A part of the graph to be planned: all tasks that were added since the last round.
 #[derive(Default)]
-pub struct Round<'a> {
+pub struct Admission<'a> {
     /// What is wanted, in order.
     pub wanted: &'a [TaskId],
     /// Which tasks are remembered; asked for new tasks only.
@@ -43,7 +43,7 @@ pub struct Round<'a> {
 
 impl Coordinator {
     /// Takes in everything that was added to `graph` since the last call, and plans what has to run.
-    pub fn admit(&mut self, graph: &TaskGraph, round: &Round<'_>) -> Result<(), PlanError> {
+    pub fn admit(&mut self, graph: &TaskGraph, round: &Admission<'_>) -> Result<(), PlanError> {
         for operation in &graph.operations()[self.needs.len()..] {
             self.needs.push(self.ledger.assess(operation));
         }
@@ -97,7 +97,7 @@ impl Coordinator {
 
     /// Closes the gates of new occurrences; returns the tasks of those that have none. A task that several
     /// occurrences share is free as soon as one of them is.
-    fn close_gates(&mut self, round: &Round<'_>, numbers: &[u32]) -> Vec<TaskId> {
+    fn close_gates(&mut self, round: &Admission<'_>, numbers: &[u32]) -> Vec<TaskId> {
         let mut freed = Vec::new();
         for (occurrence, number) in round.occurrences.iter().zip(numbers) {
             let mut after: Vec<TaskId> = occurrence.after.clone();
@@ -116,7 +116,7 @@ impl Coordinator {
         freed
     }
 
-    fn add_slots(&mut self, graph: &TaskGraph, round: &Round<'_>) {
+    fn add_slots(&mut self, graph: &TaskGraph, round: &Admission<'_>) {
         self.slots.reserve(graph.len() - self.slots.len());
         for id in (self.slots.len() as u32..graph.len() as u32).map(TaskId) {
             let signature = &graph.operation_at(id).signature;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use headwater_graph::{Binding, Index, Registry, TaskGraph, TaskId};
 
-use super::{Expander, NO_TASK, Place, Requested, ShapeError};
+use super::{Expander, ItemPlace, NO_TASK, Requested, ShapeError};
 use crate::ProductColumn;
 
 /// A stage instance of a blueprint.
@@ -123,8 +123,8 @@ impl Expander {
         let found = &self.data[*self.names.get(data)?];
         let item = |item: &super::Item| {
             let source = match &item.place {
-                Place::Source(source) => Some(source.clone()),
-                Place::Absent => None,
+                ItemPlace::Source(source) => Some(source.clone()),
+                ItemPlace::Absent => None,
             };
             (item.path.clone(), source)
         };

@@ -12,7 +12,7 @@ use headwater_graph::{
     Value,
 };
 
-use super::{Expander, Expansion, Item, Late, Made, NO_TASK, Place, ShapeError, address};
+use super::{Expander, Expansion, Item, ItemPlace, Late, Made, NO_TASK, ShapeError, address};
 use crate::Occurrence;
 use crate::join::{Row, follow};
 
@@ -138,8 +138,8 @@ impl Expander {
             let data = self.stages[stage].units[*unit].data;
             inputs.push((data as u32, *item));
             match &self.data[data].items[*item as usize].place {
-                Place::Source(source) => sources[*unit] = Some(source.clone()),
-                Place::Absent => lacks |= !self.may_lack(stage, *unit),
+                ItemPlace::Source(source) => sources[*unit] = Some(source.clone()),
+                ItemPlace::Absent => lacks |= !self.may_lack(stage, *unit),
             }
         }
         if lacks {
@@ -166,7 +166,7 @@ impl Expander {
             let path = path.clone();
             self.data[data].push(Item {
                 path,
-                place: Place::Absent,
+                place: ItemPlace::Absent,
                 maker: None,
                 parent: None,
             });
@@ -423,7 +423,7 @@ impl Expander {
                 });
             } else {
                 self.data[data].pending -= usize::from(was_deferred);
-                let place = Place::Source(Source::Product { task, port });
+                let place = ItemPlace::Source(Source::Product { task, port });
                 self.data[data].push(Item {
                     path,
                     place,

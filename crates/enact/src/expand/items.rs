@@ -6,7 +6,7 @@
 
 use headwater_graph::{External, Identity, NewTask, Scalar, Source, TaskGraph, Value};
 
-use super::{Expander, Expansion, Item, Place};
+use super::{Expander, Expansion, Item, ItemPlace};
 use crate::ShapeError;
 
 impl Expander {
@@ -23,10 +23,10 @@ impl Expander {
             for item in self.data[view].looked_at..self.data[base].items.len() {
                 let parent = item as u32;
                 match self.data[base].items[item].place.clone() {
-                    Place::Absent => {
+                    ItemPlace::Absent => {
                         // Like an empty list: nothing follows from it.
                     }
-                    Place::Source(Source::Product { task, port }) => {
+                    ItemPlace::Source(Source::Product { task, port }) => {
                         self.data[view].pending += 1;
                         self.lists
                             .entry(task)
@@ -36,7 +36,7 @@ impl Expander {
                         expansion.wanted.push(task);
                         expansion.held.push(task);
                     }
-                    Place::Source(source) => {
+                    ItemPlace::Source(source) => {
                         let length = match &source {
                             Source::External(position) => match &graph.external_at(*position).value
                             {
@@ -110,7 +110,7 @@ impl Expander {
             let parent = Some(parent);
             self.data[view].push(Item {
                 path,
-                place: Place::Source(source),
+                place: ItemPlace::Source(source),
                 maker,
                 parent,
             });

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use headwater_graph::{Index, Source, TaskGraph, TaskId, Value};
 
-use super::{Data, Expander, Place, address};
+use super::{Data, Expander, ItemPlace, address};
 
 /// What something was made from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -150,7 +150,7 @@ impl Expander {
             let item = items
                 .zip(first)
                 .and_then(|(items, first)| items.get(*first as usize));
-            if let Some(Place::Source(Source::External(place))) = item.map(|item| &item.place) {
+            if let Some(ItemPlace::Source(Source::External(place))) = item.map(|item| &item.place) {
                 values.push((Arc::clone(input), &graph.external_at(*place).value));
             }
         }

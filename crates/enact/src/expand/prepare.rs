@@ -13,7 +13,7 @@ use headwater_graph::{
 
 use super::implicit::{bind, decoder};
 use super::instantiate::{Feed, TaskPlan};
-use super::{Data, Expander, Item, Place, StageRun, StageUnit, address};
+use super::{Data, Expander, Item, ItemPlace, StageRun, StageUnit, address};
 use crate::join::Join;
 use crate::shape::{Axis, Groups, Lineage, Shape, ShapeError, Unit, combine, relate};
 use crate::{DataSet, StageRules};
@@ -106,7 +106,7 @@ impl Expander {
                 (None, Some(products)) => {
                     let item = |(path, source): &(Index, Option<Source>)| Item {
                         path: path.clone(),
-                        place: source.clone().map_or(Place::Absent, Place::Source),
+                        place: source.clone().map_or(ItemPlace::Absent, ItemPlace::Source),
                         maker: None,
                         parent: None,
                     };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use headwater_graph::{Index, Source, TaskGraph, TaskId, Tolerance, Value, Wait};
 
 use super::instantiate::Feed;
-use super::{Expander, Expansion, Place, ShapeError};
+use super::{Expander, Expansion, ItemPlace, ShapeError};
 
 /// The items of one unit that belong to one call: (path, item).
 type Members = Vec<(Index, u32)>;
@@ -50,7 +50,7 @@ impl Expander {
         let run = &mut self.stages[stage];
         for unit in &mut run.units {
             for item in &self.data[unit.data].items[unit.fed..] {
-                let Place::Source(source) = &item.place else {
+                let ItemPlace::Source(source) = &item.place else {
                     continue;
                 };
                 source.for_each_task(&mut |task| {
@@ -135,7 +135,7 @@ impl Expander {
     fn members(&self, data: usize) -> Members {
         let items = self.data[data].items.iter().enumerate();
         let mut members: Members = items
-            .filter(|(_, item)| matches!(item.place, Place::Source(_)))
+            .filter(|(_, item)| matches!(item.place, ItemPlace::Source(_)))
             .map(|(number, item)| (item.path.clone(), number as u32))
             .collect();
         members.sort();
@@ -164,7 +164,7 @@ impl Expander {
             let mut failed: Vec<&Index> = Vec::new();
             for (path, item) in members {
                 let found = &self.data[*data].items[*item as usize];
-                let Place::Source(source) = &found.place else {
+                let ItemPlace::Source(source) = &found.place else {
                     continue;
                 };
                 if tolerate.is_some() && self.has_failed(source) {
@@ -219,7 +219,7 @@ impl Expander {
             let group = path.0.first()?;
             let first = self.groups[column].iter().position(|of| of == group)?;
             let item = self.data[*self.names.get(per)?].items.get(first)?;
-            let Place::Source(Source::External(position)) = &item.place else {
+            let ItemPlace::Source(Source::External(position)) = &item.place else {
                 return None;
             };
             let value = match &graph.external_at(*position).value {
@@ -236,7 +236,7 @@ impl Expander {
     fn want_members(&self, units: &[usize], all: &[Members], expansion: &mut Expansion) {
         for (data, members) in units.iter().zip(all) {
             for (_, item) in members {
-                if let Place::Source(source) = &self.data[*data].items[*item as usize].place {
+                if let ItemPlace::Source(source) = &self.data[*data].items[*item as usize].place {
                     source.for_each_task(&mut |task| expansion.wanted.push(task));
                 }
             }

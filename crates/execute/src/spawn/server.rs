@@ -327,12 +327,12 @@ impl Lane {
             phase = match (event, phase) {
                 (Event::Ended, _) => return (timed_out, cancelled),
                 (Event::Lane, phase) => match (self.hear(), phase) {
-                    (Heard::Cancel, Phase::Running { .. }) => {
+                    (Said::Cancel, Phase::Running { .. }) => {
                         cancelled = true;
                         ask()
                     }
-                    (Heard::Cancel | Heard::Nothing, phase) => phase,
-                    (Heard::Closed, _) => {
+                    (Said::Cancel | Said::Nothing, phase) => phase,
+                    (Said::Closed, _) => {
                         open = false;
                         group.signal(libc::SIGKILL);
                         Phase::Killed
@@ -406,19 +406,19 @@ impl Lane {
     }
 
     /// Reads what the client has sent while its job runs.
-    fn hear(&mut self) -> Heard {
+    fn hear(&mut self) -> Said {
         match self.inbox.fill(&self.stream).and_then(|open| {
             let order = self.inbox.take()?.map(|message| read_order(&message));
             Ok((open, order.transpose()?))
         }) {
-            Ok((_, Some(Order::Cancel))) => Heard::Cancel,
-            Ok((true, None)) => Heard::Nothing,
-            Ok((false, None) | (_, Some(Order::Start(_)))) | Err(_) => Heard::Closed,
+            Ok((_, Some(Order::Cancel))) => Said::Cancel,
+            Ok((true, None)) => Said::Nothing,
+            Ok((false, None) | (_, Some(Order::Start(_)))) | Err(_) => Said::Closed,
         }
     }
 }
 
-enum Heard {
+enum Said {
     Cancel,
     /// Part of a message.
     Nothing,

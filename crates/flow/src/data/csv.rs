@@ -39,13 +39,13 @@ enum Style {
 
 /// Where the text of a cell stands, without blanks around it and without its quotes.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct CellText {
     start: usize,
     end: usize,
     style: Style,
 }
 
-impl Place {
+impl CellText {
     fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let text = &text[self.start..self.end];
         match self.style {
@@ -104,7 +104,7 @@ pub struct TextTable<'a> {
     source: OnceLock<Source<'a>>,
     names: Vec<(Arc<str>, Span)>,
     /// Row after row.
-    cells: Vec<Place>,
+    cells: Vec<CellText>,
 }
 
 impl<'a> TextTable<'a> {
@@ -118,7 +118,7 @@ impl<'a> TextTable<'a> {
         self.cells.len().checked_div(self.names.len()).unwrap_or(0)
     }
 
-    fn place(&self, row: usize, column: usize) -> &Place {
+    fn place(&self, row: usize, column: usize) -> &CellText {
         assert!(column < self.names.len(), "a column that is not there");
         &self.cells[row * self.names.len() + column]
     }
@@ -291,14 +291,14 @@ impl<'a> Reader<'a> {
     }
 
     /// Gives the next row; blank lines are none.
-    fn next(&mut self, row: &mut Vec<Place>) -> bool {
+    fn next(&mut self, row: &mut Vec<CellText>) -> bool {
         while !self.rest().is_empty() {
             self.row(row);
             if self.unclosed {
                 // The rest of the file went into one cell; its row has nothing more to say.
                 return false;
             }
-            let blank = |place: &Place| {
+            let blank = |place: &CellText| {
                 let text = &self.text[place.start..place.end];
                 place.style == Style::Plain && text.trim_matches([' ', '\t', '\u{feff}']).is_empty()
             };
@@ -309,7 +309,7 @@ impl<'a> Reader<'a> {
         false
     }
 
-    fn row(&mut self, row: &mut Vec<Place>) {
+    fn row(&mut self, row: &mut Vec<CellText>) {
         row.clear();
         loop {
             row.push(self.cell());
@@ -326,7 +326,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn cell(&mut self) -> Place {
+    fn cell(&mut self) -> CellText {
         let blanks = self.rest().len() - self.rest().trim_start_matches([' ', '\t']).len();
         if self.rest()[blanks..].starts_with('"') {
             self.at += blanks;
@@ -336,14 +336,14 @@ impl<'a> Reader<'a> {
         let text = self.rest()[..length].trim_matches([' ', '\t']);
         let start = self.at + blanks.min(length);
         self.at += length;
-        Place {
+        CellText {
             start,
             end: start + text.len(),
             style: Style::Plain,
         }
     }
 
-    fn quoted(&mut self) -> Place {
+    fn quoted(&mut self) -> CellText {
         let start = self.at + 1;
         let mut style = Style::Quoted;
         self.at = start;
@@ -374,7 +374,7 @@ impl<'a> Reader<'a> {
             self.mistake(self.at, self.at + length, message, hint);
         }
         self.at += length;
-        Place { start, end, style }
+        CellText { start, end, style }
     }
 
     fn mistake(&mut self, start: usize, end: usize, message: &'static str, hint: &'static str) {

@@ -13,7 +13,7 @@ use headwater_enact::Enactment;
 use headwater_engine::deliver::{Delivered, OutputItem};
 use headwater_engine::failed::{FailedTask, named};
 use headwater_engine::progress::fate;
-use headwater_engine::progress::{Listener, Ran, address_of};
+use headwater_engine::progress::{Ran, RunListener, address_of};
 use headwater_graph::text::cut;
 use headwater_graph::text::shell_quote;
 use headwater_graph::{Outcome, Recipe, TaskId, Workflow};
@@ -44,7 +44,7 @@ pub(crate) fn summary(
     prepared: &Prepared,
     request: &RunRequest,
     report: &RunReport,
-    listener: &Listener,
+    listener: &RunListener,
     started: i64,
 ) -> RunSummary {
     let enactment = &prepared.enactment;

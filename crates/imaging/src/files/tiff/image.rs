@@ -55,13 +55,13 @@ pub(crate) struct Image {
 
 /// Which pixels of a chunk go where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ChunkPart {
     to: (usize, usize),
     at: (usize, usize),
     size: (usize, usize),
 }
 
-impl Place {
+impl ChunkPart {
     /// Copies the pixels.
     pub(crate) fn copy(self, to: &mut Picture, chunk: &Picture) {
         to.copy(self.to, chunk, self.at, self.size);
@@ -239,7 +239,7 @@ impl Image {
 
     /// The chunks that a box touches, each with what of it goes where in a picture of the box. The box lies within
     /// the image and is not larger than a picture may be.
-    pub(crate) fn touched(&self, x: u64, y: u64, width: u64, height: u64) -> Vec<(u64, Place)> {
+    pub(crate) fn touched(&self, x: u64, y: u64, width: u64, height: u64) -> Vec<(u64, ChunkPart)> {
         let mut touched = Vec::new();
         if width == 0 || height == 0 {
             return touched;
@@ -254,7 +254,7 @@ impl Image {
                 if lower <= upper || to <= from {
                     continue;
                 }
-                let place = Place {
+                let place = ChunkPart {
                     to: ((from - x) as usize, (upper - y) as usize),
                     at: ((from - left) as usize, (upper - top) as usize),
                     size: ((to - from) as usize, (lower - upper) as usize),
