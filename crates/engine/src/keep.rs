@@ -50,7 +50,7 @@ impl Backlog {
         let mut state = locked(&self.state);
         loop {
             if let Some(error) = &state.error {
-                return Err(KeeperError(error.clone()));
+                return Err(KeeperError::Refused(error.clone()));
             }
             if state.bytes == 0 || state.bytes.saturating_add(bytes) <= self.most {
                 state.bytes += bytes;
@@ -179,10 +179,9 @@ impl StoreKeeper {
         drop(self.sender.take());
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(Ok(()))) => Ok(()),
-            Some(Ok(Err(error))) => Err(KeeperError(error)),
-            Some(Err(_)) | None => Err(KeeperError(
-                "the thread that keeps products is gone".to_owned(),
-            )),
+            Some(Ok(Err(error))) => Err(KeeperError::Refused(error)),
+            Some(Err(_)) => Err(KeeperError::Stopped),
+            None => Err(KeeperError::Closed),
         }
     }
 
@@ -666,10 +665,7 @@ impl Keeper for StoreKeeper {
         };
         let ports = self.ports(graph, task);
         self.backlog.enter(memory(outputs))?;
-        let sender = self
-            .sender
-            .as_ref()
-            .ok_or_else(|| KeeperError("closed".to_owned()))?;
+        let sender = self.sender.as_ref().ok_or(KeeperError::Closed)?;
         sender
             .send(Order::Keep(Box::new(Message {
                 record,
@@ -679,9 +675,7 @@ impl Keeper for StoreKeeper {
             })))
             .map_err(|_| {
                 self.backlog.leave(memory(outputs), None);
-                KeeperError(
-                    "the thread that keeps products has stopped; is the disk full?".to_owned(),
-                )
+                KeeperError::Stopped
             })
     }
 

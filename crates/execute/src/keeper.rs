@@ -10,10 +10,19 @@ use headwater_graph::{Digest, Identity, Outputs, Recipe, TaskGraph, TaskId, Valu
 
 use crate::ended::Execution;
 
-/// Something that a keeper cannot do.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct KeeperError(pub String);
+/// Why products are no longer kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeeperError {
+    /// Whoever has the bytes cannot take them; in its words.
+    #[error("{0}")]
+    Refused(String),
+    /// What keeps them has ended.
+    #[error("the thread that keeps products has stopped; is the disk full?")]
+    Stopped,
+    /// It was closed already.
+    #[error("the keeper is closed")]
+    Closed,
+}
 
 /// The right to make a product, given back when it is dropped.
 pub type Lease = Box<dyn Send>;

@@ -7,6 +7,7 @@
 mod architecture;
 mod circles;
 mod decisions;
+mod dependencies;
 mod edges;
 mod escaping;
 mod figures;
@@ -70,6 +71,7 @@ impl fmt::Display for Problem {
 const RULES: &[fn(&Workspace) -> Vec<Problem>] = &[
     edges::check,
     circles::check,
+    dependencies::check,
     purity::check,
     shape::check,
     functions::check,
