@@ -535,9 +535,12 @@ pub(crate) fn difference(difference: &RunDifference, as_json: bool) {
         return;
     }
     let (first, second) = &difference.runs;
-    let workflow = |name: &str, other: &str| match name == other {
-        true => String::new(),
-        false => format!(" (workflow {name})"),
+    let workflow = |name: &str, other: &str| {
+        if name == other {
+            String::new()
+        } else {
+            format!(" (workflow {name})")
+        }
     };
     let (a, b) = &difference.workflows;
     show::line(&format!("first   {first}{}", workflow(a, b)));

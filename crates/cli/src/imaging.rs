@@ -84,9 +84,10 @@ fn open(path: &Path) -> Result<Slide, Error> {
     };
     if !found.is_file() {
         // A pipe would be waited for, and a device may never end.
-        let what = match found.is_dir() {
-            true => "a folder, not a file",
-            false => "not a regular file",
+        let what = if found.is_dir() {
+            "a folder, not a file"
+        } else {
+            "not a regular file"
         };
         return wrong(
             format!("`{shown}` is {what}"),

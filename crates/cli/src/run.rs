@@ -146,9 +146,10 @@ fn show_plan(plan: &DryRun, as_json: bool) {
     let head = ["stage", "tasks", "to run", "reused", ""];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for stage in &plan.stages {
-        let more = match plan.open.contains(&stage.name) {
-            true => "more once the stages before have run",
-            false => "",
+        let more = if plan.open.contains(&stage.name) {
+            "more once the stages before have run"
+        } else {
+            ""
         };
         rows.push(vec![
             stage.name.to_string(),

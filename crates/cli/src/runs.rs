@@ -246,9 +246,12 @@ fn untold(run: &RunRecord, tasks: &[RunTask]) -> Vec<String> {
 }
 
 fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
-    let from = |name: &str| match run.file.as_os_str().is_empty() {
-        true => name.to_owned(),
-        false => format!("{name} ({})", run.file.display()),
+    let from = |name: &str| {
+        if run.file.as_os_str().is_empty() {
+            name.to_owned()
+        } else {
+            format!("{name} ({})", run.file.display())
+        }
     };
     let mut rows = vec![["run", &run.id].map(str::to_owned)];
     match &found.study {
@@ -344,9 +347,10 @@ fn stages(run: &RunRecord, found: &RunOverview) -> Vec<String> {
         return Vec::new();
     }
     // A sequence has no file, and no stages: its calls stand together by what they call.
-    let what = match run.file.as_os_str().is_empty() {
-        true => "calls of",
-        false => "stage",
+    let what = if run.file.as_os_str().is_empty() {
+        "calls of"
+    } else {
+        "stage"
     };
     let header = [
         what,
@@ -414,12 +418,13 @@ fn slowest(tasks: &[RunTask], found: &RunOverview) -> Vec<String> {
 
 fn failures(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> Vec<String> {
     let mut lines = vec![String::new()];
-    let all = match found.failures.is_empty() {
-        false => found.failures.len(),
-        true => tasks
+    let all = if found.failures.is_empty() {
+        tasks
             .iter()
             .filter(|task| task.state == Outcome::Failed)
-            .count(),
+            .count()
+    } else {
+        found.failures.len()
     };
     if all == 0 {
         return Vec::new();
@@ -438,9 +443,10 @@ fn failures(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> Vec<Stri
     }
     if all > FAILURES {
         let more = show::count(all - FAILURES, "more failure");
-        let place = match found.failures.is_empty() {
-            true => format!("`headwater runs show {} --tasks`", run.id),
-            false => show::path(&run.outputs.join("failures.txt")),
+        let place = if found.failures.is_empty() {
+            format!("`headwater runs show {} --tasks`", run.id)
+        } else {
+            show::path(&run.outputs.join("failures.txt"))
         };
         lines.push(format!("… and {more}; all of them: {place}"));
     }

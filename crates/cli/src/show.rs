@@ -19,9 +19,10 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 pub(crate) fn line(text: &str) {
     // Names and values are somebody's, and the somebody may be the maker of a store that was copied. Objects for
     // programs have escapes of their own.
-    let text = match text.starts_with('{') {
-        true => text.into(),
-        false => headwater::text::printable(text),
+    let text = if text.starts_with('{') {
+        text.into()
+    } else {
+        headwater::text::printable(text)
     };
     written(writeln!(std::io::stdout(), "{text}"));
 }

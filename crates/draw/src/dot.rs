@@ -78,9 +78,10 @@ pub(crate) fn diagram_dot(diagram: &Diagram) -> String {
             )),
             EdgeKind::After | EdgeKind::Wait => attributes.push("style=dotted".to_owned()),
         }
-        let attributes = match attributes.is_empty() {
-            true => String::new(),
-            false => format!(" [{}]", attributes.join(", ")),
+        let attributes = if attributes.is_empty() {
+            String::new()
+        } else {
+            format!(" [{}]", attributes.join(", "))
         };
         let _ = writeln!(out, "  n{from} -> n{to}{attributes};");
     }

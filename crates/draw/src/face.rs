@@ -140,9 +140,10 @@ impl Heading {
         let all_words = plain(&group.words.join(" · "));
         let name = cut(&whole, NAME, WIDTHS.1);
         let words = cut(&all_words, SMALL, WIDTHS.1);
-        let title = match all_words.is_empty() {
-            true => format!("stage {whole}"),
-            false => format!("stage {whole}\n{all_words}"),
+        let title = if all_words.is_empty() {
+            format!("stage {whole}")
+        } else {
+            format!("stage {whole}\n{all_words}")
         };
         Heading {
             width: width(&name, NAME).max(width(&words, SMALL)),

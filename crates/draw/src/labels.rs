@@ -128,9 +128,12 @@ fn forms(edge: &DiagramEdge, text: &str) -> Vec<Vec<String>> {
     if let 2..=3 = edge.names.len() {
         let last = edge.names.len() - 1;
         let names = edge.names.iter().enumerate();
-        let names = names.map(|(place, name)| match place == last {
-            true => plain(name),
-            false => format!("{},", plain(name)),
+        let names = names.map(|(place, name)| {
+            if place == last {
+                plain(name)
+            } else {
+                format!("{},", plain(name))
+            }
         });
         forms.push(names.map(|name| cut(&name, SMALL, LABEL.0)).collect());
     }
@@ -198,10 +201,7 @@ fn places(arrow: &Arrow, lines: &[String]) -> Vec<Rectangle> {
     let high = LABEL_LINE * lines.len() as f64 + 2.0;
     // The tip stays free.
     let mut pieces = pieces(arrow);
-    let (upper, lower) = match arrow.turned {
-        true => (8.0, 0.0),
-        false => (0.0, 8.0),
-    };
+    let (upper, lower) = if arrow.turned { (8.0, 0.0) } else { (0.0, 8.0) };
     if let Some((begin, _)) = pieces.first_mut() {
         begin.1 += upper;
     }

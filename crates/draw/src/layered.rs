@@ -162,10 +162,12 @@ impl Rows {
                 }
                 let last = long[long.len() - 1];
                 if joined.insert((last, next)) {
-                    let weight = match vertices[last].line {
-                        true => 8.0,
-                        false if link.loose => LOOSE,
-                        false => 2.0,
+                    let weight = if vertices[last].line {
+                        8.0
+                    } else if link.loose {
+                        LOOSE
+                    } else {
+                        2.0
                     };
                     pieces.push(Piece {
                         upper: last,
@@ -192,11 +194,14 @@ impl Rows {
                 upper_offset: offset,
                 lower: link.to,
                 lower_offset: link.to_offset,
-                weight: match vertices[last].line {
-                    _ if link.loose => LOOSE,
-                    true => 2.0,
-                    false if link.firm => FIRM,
-                    false => 1.0,
+                weight: if link.loose {
+                    LOOSE
+                } else if vertices[last].line {
+                    2.0
+                } else if link.firm {
+                    FIRM
+                } else {
+                    1.0
                 },
                 link: number,
             });
@@ -329,13 +334,17 @@ impl Rows {
             } else {
                 &self.below[vertex]
             };
-            let ends = pieces.iter().map(|piece| match from_above {
-                true => self.upper_end(*piece),
-                false => self.lower_end(*piece),
+            let ends = pieces.iter().map(|piece| {
+                if from_above {
+                    self.upper_end(*piece)
+                } else {
+                    self.lower_end(*piece)
+                }
             });
-            match pieces.is_empty() {
-                true => None,
-                false => Some(ends.sum::<f64>() / pieces.len() as f64),
+            if pieces.is_empty() {
+                None
+            } else {
+                Some(ends.sum::<f64>() / pieces.len() as f64)
             }
         };
         let row = &self.rows[rank];
@@ -374,9 +383,10 @@ impl Rows {
         let mut count = |left: &[usize], right: &[usize], upwards: bool| {
             for one in left {
                 for other in right {
-                    let (one, other) = match upwards {
-                        true => (self.upper_end(*one), self.upper_end(*other)),
-                        false => (self.lower_end(*one), self.lower_end(*other)),
+                    let (one, other) = if upwards {
+                        (self.upper_end(*one), self.upper_end(*other))
+                    } else {
+                        (self.lower_end(*one), self.lower_end(*other))
                     };
                     found.0 += u64::from(one > other);
                     found.1 += u64::from(one < other);
@@ -415,9 +425,10 @@ impl Rows {
     /// How far apart the middles of two neighbours are at least.
     fn apart(&self, left: usize, right: usize, distances: Distances) -> f64 {
         let (left, right) = (self.vertices[left], self.vertices[right]);
-        let gap = match left.line || right.line {
-            true => distances.lines,
-            false => distances.items,
+        let gap = if left.line || right.line {
+            distances.lines
+        } else {
+            distances.items
         };
         (left.width + right.width) / 2.0 + gap
     }
@@ -599,15 +610,17 @@ impl Rows {
     fn straighten_end(&self, vertex: usize, from_above: bool, x: &mut [f64], distances: Distances) {
         let wish = |piece: &usize| {
             let piece = &self.pieces[*piece];
-            match vertex == piece.lower {
-                true => x[piece.upper] + piece.upper_offset - piece.lower_offset,
-                false => x[piece.lower] + piece.lower_offset - piece.upper_offset,
+            if vertex == piece.lower {
+                x[piece.upper] + piece.upper_offset - piece.lower_offset
+            } else {
+                x[piece.lower] + piece.lower_offset - piece.upper_offset
             }
         };
         let is_straight = |piece: &usize| (wish(piece) - x[vertex]).abs() < 0.5;
-        let (toward, away) = match from_above {
-            true => (&self.above[vertex], &self.below[vertex]),
-            false => (&self.below[vertex], &self.above[vertex]),
+        let (toward, away) = if from_above {
+            (&self.above[vertex], &self.below[vertex])
+        } else {
+            (&self.below[vertex], &self.above[vertex])
         };
         let others_are_straight = toward.iter().chain(away).any(is_straight);
         let by_distance =

@@ -336,18 +336,20 @@ impl<'a> Layout<'a> {
         let first_door = door_places.clone().fold(f64::INFINITY, f64::min);
         let last_door = door_places.fold(f64::NEG_INFINITY, f64::max);
         let wanted = heading.width + if entries.is_empty() { 0.0 } else { 8.0 };
-        let (on_left, on_right) = match entries.is_empty() {
-            true => ((wanted - arrangement.width).max(0.0), f64::INFINITY),
-            false => (
+        let (on_left, on_right) = if entries.is_empty() {
+            ((wanted - arrangement.width).max(0.0), f64::INFINITY)
+        } else {
+            (
                 (wanted - first_door).max(0.0),
                 (wanted - (arrangement.width - last_door)).max(0.0),
-            ),
+            )
         };
         let left = PADDING + if on_left <= on_right { on_left } else { 0.0 };
         let inner_width = arrangement.width + on_left.min(on_right);
-        let heading_at = match on_left <= on_right {
-            true => PADDING - 2.0,
-            false => PADDING + 2.0 + inner_width - heading.width,
+        let heading_at = if on_left <= on_right {
+            PADDING - 2.0
+        } else {
+            PADDING + 2.0 + inner_width - heading.width
         };
         let top = if entries.is_empty() {
             heading.height + 6.0
@@ -417,9 +419,10 @@ impl<'a> Layout<'a> {
         };
         for (_, from, to, net) in self.edges_at(number) {
             // What goes up does so beside what goes down.
-            let door = match net.1 >= TURNED {
-                true => middle + face.width * 0.3,
-                false => middle,
+            let door = if net.1 >= TURNED {
+                middle + face.width * 0.3
+            } else {
+                middle
             };
             if self.unit_of(*to) == number {
                 arranged.entries.insert(*net, door);

@@ -43,14 +43,16 @@ pub(crate) fn diagram_mermaid(diagram: &Diagram) -> String {
         let (Some(from), Some(to)) = (end(edge.from), end(edge.to)) else {
             continue;
         };
-        let arrow = match edge.kind == EdgeKind::Data && !edge.optional {
-            true => "-->",
-            false => "-.->",
+        let arrow = if edge.kind == EdgeKind::Data && !edge.optional {
+            "-->"
+        } else {
+            "-.->"
         };
         let label = edge.label();
-        let label = match label.is_empty() {
-            true => String::new(),
-            false => format!("|{}|", quoted(&[&label])),
+        let label = if label.is_empty() {
+            String::new()
+        } else {
+            format!("|{}|", quoted(&[&label]))
         };
         let _ = writeln!(out, "  {from} {arrow}{label} {to}");
         if edge.kind == EdgeKind::Order {

@@ -213,9 +213,12 @@ impl DiagramNode {
         let counts = self.counts.unwrap_or_default();
         let told = counts.named().into_iter().filter(|(_, count)| *count > 0);
         let mut told: Vec<String> = told
-            .map(|(name, count)| match single && counts.total() == 1 {
-                true => name.to_owned(),
-                false => format!("{} {name}", grouped(count)),
+            .map(|(name, count)| {
+                if single && counts.total() == 1 {
+                    name.to_owned()
+                } else {
+                    format!("{} {name}", grouped(count))
+                }
             })
             .collect();
         let tasks = self.tasks.unwrap_or(0);

@@ -62,9 +62,10 @@ pub fn sequence_diagram(
     outputs: &[SequenceItem],
 ) -> Diagram {
     let few = calls.len() <= SMALL;
-    let (inputs, outputs) = match few {
-        true => (inputs, outputs),
-        false => (&[][..], &[][..]),
+    let (inputs, outputs) = if few {
+        (inputs, outputs)
+    } else {
+        (&[][..], &[][..])
     };
     let mut diagram = Diagram {
         title: title.to_owned(),
@@ -147,9 +148,10 @@ pub fn grouped_sequence_diagram(
         operation.calls += 1;
         operation.ranks.0 = operation.ranks.0.min(call.rank);
         operation.ranks.1 = operation.ranks.1.max(call.rank);
-        match call.needed {
-            true => operation.tasks += u64::from(tasks.insert(call.address)),
-            false => operation.not_needed += 1,
+        if call.needed {
+            operation.tasks += u64::from(tasks.insert(call.address));
+        } else {
+            operation.not_needed += 1;
         }
     }
     let mut between: BTreeMap<(usize, usize), (u64, BTreeSet<Kind>)> = BTreeMap::new();
@@ -249,9 +251,10 @@ fn told(calls: usize, edges: u64) -> String {
 }
 
 fn kind(mut marks: impl Iterator<Item = Kind>) -> EdgeKind {
-    match marks.any(|mark| mark == Kind::Raw) {
-        true => EdgeKind::Data,
-        false => EdgeKind::Order,
+    if marks.any(|mark| mark == Kind::Raw) {
+        EdgeKind::Data
+    } else {
+        EdgeKind::Order
     }
 }
 

@@ -313,22 +313,25 @@ fn line<'a>(diagram: &Diagram, arrow: &'a Arrow, drawn: &mut Drawn<'a>) -> Marku
         EdgeKind::Wait => (EdgeKind::After, edge.optional),
         kind => (kind, edge.optional),
     };
-    let known = match arrow.turned {
-        true => 0,
-        false => drawn.known(&arrow.corners, look),
+    let known = if arrow.turned {
+        0
+    } else {
+        drawn.known(&arrow.corners, look)
     };
     let mut corners = arrow.corners[known.saturating_sub(1)..].to_vec();
     // The line ends where the tip begins.
-    let (tip, length) = match arrow.turned {
-        true => (corners.first_mut(), 5.0),
-        false => (corners.last_mut(), -5.0),
+    let (tip, length) = if arrow.turned {
+        (corners.first_mut(), 5.0)
+    } else {
+        (corners.last_mut(), -5.0)
     };
     let Some((x, y)) = tip else {
         return html! {};
     };
-    let tip = match arrow.turned {
-        true => format!("M{} {}l-3.6 6.5h7.2z", number(*x), number(*y)),
-        false => format!("M{} {}l-3.6 -6.5h7.2z", number(*x), number(*y)),
+    let tip = if arrow.turned {
+        format!("M{} {}l-3.6 6.5h7.2z", number(*x), number(*y))
+    } else {
+        format!("M{} {}l-3.6 -6.5h7.2z", number(*x), number(*y))
     };
     *y += length;
     let mut way = String::new();

@@ -102,9 +102,10 @@ fn check(diagram: &Diagram) -> Picture {
         let edge = &diagram.edges[arrow.edge];
         let (first, last) = (arrow.corners[0], arrow.corners[arrow.corners.len() - 1]);
         // What goes up begins where others end.
-        let (upper, lower) = match arrow.turned {
-            true => (edge.to, edge.from),
-            false => (edge.from, edge.to),
+        let (upper, lower) = if arrow.turned {
+            (edge.to, edge.from)
+        } else {
+            (edge.from, edge.to)
         };
         if let DiagramEnd::Node(from) = upper {
             let place = &picture.nodes[from];

@@ -34,9 +34,10 @@ pub fn workflow_diagram(workflow: &Workflow, varied: &[Arc<str>]) -> Diagram {
         diagram.nodes.push(DiagramNode {
             kind: NodeKind::Input,
             label: input.name.to_string(),
-            operation: Some(match input.optional {
-                true => format!("{}, optional", input.input_type),
-                false => input.input_type.to_string(),
+            operation: Some(if input.optional {
+                format!("{}, optional", input.input_type)
+            } else {
+                input.input_type.to_string()
             }),
             optional: input.optional,
             ..DiagramNode::default()

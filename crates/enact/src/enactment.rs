@@ -81,9 +81,10 @@ pub struct Enactment {
 impl Enactment {
     /// A run of a workflow. Nothing is planned before [`open`](Self::open).
     pub fn of_workflow(expander: Expander, options: Options) -> Enactment {
-        let rules = match options.parallelism == Parallelism::default() {
-            true => expander.stage_limits(),
-            false => expander.stage_rules(),
+        let rules = if options.parallelism == Parallelism::default() {
+            expander.stage_limits()
+        } else {
+            expander.stage_rules()
         };
         Enactment::new(
             TaskGraph::new(),

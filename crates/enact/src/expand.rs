@@ -339,9 +339,10 @@ impl Expander {
 
     fn arrive(&mut self, graph: &mut TaskGraph, data: usize, column: crate::Column) {
         for (position, item) in column.items.into_iter().enumerate() {
-            let path = match column.single {
-                true => Index::root(),
-                false => Index::from([position as u32].as_slice()),
+            let path = if column.single {
+                Index::root()
+            } else {
+                Index::from([position as u32].as_slice())
             };
             let place = match item {
                 None => ItemPlace::Absent,

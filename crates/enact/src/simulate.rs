@@ -224,13 +224,19 @@ pub fn diagram(enactment: &Enactment, trace: &Trace, stages: &[&str], unit: Dura
             working[row][column as usize].insert(address.index.clone());
         }
     }
-    let label = |index: &Index| match index.0.is_empty() {
-        true => "all".to_owned(),
-        false => format!("D{index}"),
+    let label = |index: &Index| {
+        if index.0.is_empty() {
+            "all".to_owned()
+        } else {
+            format!("D{index}")
+        }
     };
-    let text = |items: &BTreeSet<Index>| match items.is_empty() {
-        true => "X".to_owned(),
-        false => items.iter().map(label).collect::<Vec<_>>().join(" "),
+    let text = |items: &BTreeSet<Index>| {
+        if items.is_empty() {
+            "X".to_owned()
+        } else {
+            items.iter().map(label).collect::<Vec<_>>().join(" ")
+        }
     };
     let cells: Vec<Vec<String>> = working
         .iter()

@@ -544,9 +544,10 @@ impl Binder<'_> {
         if self.folder.join(text) == path {
             return Some(text.into());
         }
-        let relative = match Path::new(text).is_absolute() {
-            true => path,
-            false => path.strip_prefix(&self.folder).unwrap_or(path),
+        let relative = if Path::new(text).is_absolute() {
+            path
+        } else {
+            path.strip_prefix(&self.folder).unwrap_or(path)
         };
         relative.to_str().map(Arc::from)
     }

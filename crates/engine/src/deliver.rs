@@ -503,9 +503,10 @@ pub fn deliver(
                 .or_default()
                 .push(item);
         } else if is_made(enactment, &requested.source) {
-            let place = match requested.index.0.is_empty() {
-                true => String::new(),
-                false => format!("[{}]", requested.index),
+            let place = if requested.index.0.is_empty() {
+                String::new()
+            } else {
+                format!("[{}]", requested.index)
             };
             missing.push(format!(
                 "output `{}{place}` was made, but cannot be had from the store",

@@ -177,9 +177,10 @@ impl<'a> Counted<'a> {
         for task in graph.ids().filter(|task| home[task.index()] != NOWHERE) {
             let to = home[task.index()];
             // Helpers of the engine are drawn, but not counted.
-            match graph.operation_at(task).signature.implicit {
-                true => tally.helpers[to as usize] = true,
-                false => tally.tasks[to as usize] += 1,
+            if graph.operation_at(task).signature.implicit {
+                tally.helpers[to as usize] = true;
+            } else {
+                tally.tasks[to as usize] += 1;
             }
             makers(part.enactment, &home, task, &mut |maker| {
                 *edges.entry((home[maker.index()], to)).or_default() += 1;
@@ -445,9 +446,10 @@ pub fn run_diagram(
 fn tell(diagram: &mut Diagram, tasks: &[RunTask], alone: bool) {
     let mut found: HashMap<&str, (DiagramCounts, f64)> = HashMap::new();
     for task in tasks {
-        let address = match alone {
-            true => task.address.as_str(),
-            false => task.address.split('[').next().unwrap_or_default(),
+        let address = if alone {
+            task.address.as_str()
+        } else {
+            task.address.split('[').next().unwrap_or_default()
         };
         let (counts, seconds) = found.entry(address).or_default();
         counts.count(task.state);

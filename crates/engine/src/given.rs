@@ -71,9 +71,10 @@ pub fn read_text(path: &Path) -> Result<String, Error> {
 pub fn read_noted(path: &Path) -> Vec<u8> {
     let read = || {
         let file = open(path)?;
-        match file.metadata()?.is_file() {
-            true => read_at_most(file, MOST_BYTES),
-            false => Ok(None),
+        if file.metadata()?.is_file() {
+            read_at_most(file, MOST_BYTES)
+        } else {
+            Ok(None)
         }
     };
     read().ok().flatten().unwrap_or_default()

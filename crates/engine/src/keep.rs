@@ -134,9 +134,12 @@ impl StoreKeeper {
             room: None,
         });
         let thread = std::thread::Builder::new().name("headwater-keeper".to_owned());
-        let work = move || match read_only {
-            true => keep_nothing(&receiver),
-            false => keep_all(own, &receiver, &shared, &own_stash, &own_habits, limit),
+        let work = move || {
+            if read_only {
+                keep_nothing(&receiver)
+            } else {
+                keep_all(own, &receiver, &shared, &own_stash, &own_habits, limit)
+            }
         };
         // Without leases two runs may make a product twice; that is all.
         let leases = (!read_only).then(|| Leases::open(&store).ok()).flatten();
@@ -332,9 +335,10 @@ type Tickets = Arc<Mutex<HashMap<u64, (Option<Lease>, Recipe)>>>;
 /// among them, since those move on their way.
 fn on_its_way(record: &ProductRecord, outputs: &Outputs, dropped: &[usize]) -> Option<OnItsWay> {
     let mut has_files = false;
-    let keep = |(position, value): (usize, &Value)| match dropped.contains(&position) {
-        true => Value::Null,
-        false => {
+    let keep = |(position, value): (usize, &Value)| {
+        if dropped.contains(&position) {
+            Value::Null
+        } else {
             value.for_each_file(&mut |_| has_files = true);
             value.clone()
         }
@@ -597,9 +601,12 @@ impl Recall for StoreKeeper {
             .times(&recipes)
             .unwrap_or_else(|_| vec![None; recipes.len()])
             .into_iter();
-        let times = tasks.iter().map(|task| match asked(task) {
-            true => known.next().flatten().map(|times| times.cpu),
-            false => None,
+        let times = tasks.iter().map(|task| {
+            if asked(task) {
+                known.next().flatten().map(|times| times.cpu)
+            } else {
+                None
+            }
         });
         self.processor_times = times.collect();
         self.processor_times.iter().map(Option::is_some).collect()

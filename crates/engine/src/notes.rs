@@ -277,9 +277,10 @@ pub fn write(store: &Store, run: &str, parts: &[Part<'_>], current: &Path) -> io
             if outputs.len() < MOST_OUTPUTS
                 && let Some(task) = maker(graph, &requested.source)
             {
-                let name = match requested.index.0.is_empty() {
-                    true => requested.output.to_string(),
-                    false => format!("{}[{}]", requested.output, requested.index),
+                let name = if requested.index.0.is_empty() {
+                    requested.output.to_string()
+                } else {
+                    format!("{}[{}]", requested.output, requested.index)
                 };
                 outputs.push((name, address(task)));
             }
@@ -296,10 +297,11 @@ pub fn write(store: &Store, run: &str, parts: &[Part<'_>], current: &Path) -> io
         (LEFT, table(left)),
         (OUTPUTS, table(outputs)),
     ] {
-        match rows.is_empty() {
+        if rows.is_empty() {
             // What was noted when the run began may hold no longer.
-            true => drop(store.remove_run_file(run, name)),
-            false => store.write_run_file(run, name, rows.as_bytes())?,
+            let _ = store.remove_run_file(run, name);
+        } else {
+            store.write_run_file(run, name, rows.as_bytes())?;
         }
     }
     Ok(())
@@ -439,9 +441,10 @@ fn name(value: &Value, store: &Store, current: &Path) -> Option<String> {
 fn table(rows: impl IntoIterator<Item = (String, String)>) -> String {
     let mut table = String::new();
     let mut cell = |text: String, end: char| {
-        match text.contains(['\t', '\n', '\r']) {
-            true => table.push_str(&text.replace(['\t', '\n', '\r'], " ")),
-            false => table.push_str(&text),
+        if text.contains(['\t', '\n', '\r']) {
+            table.push_str(&text.replace(['\t', '\n', '\r'], " "));
+        } else {
+            table.push_str(&text);
         }
         table.push(end);
     };

@@ -217,9 +217,10 @@ impl FailureNews {
         address: impl FnOnce() -> String,
         message: &str,
     ) -> Option<News> {
-        let (count, more) = match again {
-            true => (&mut self.retried, MORE_RETRIED),
-            false => (&mut self.failures, MORE_FAIL),
+        let (count, more) = if again {
+            (&mut self.retried, MORE_RETRIED)
+        } else {
+            (&mut self.failures, MORE_FAIL)
         };
         *count += 1;
         match (*count).cmp(&(MOST_NEWS + 1)) {

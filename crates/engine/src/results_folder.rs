@@ -210,9 +210,10 @@ impl ResultsFolder {
                 }
             }
             let is_it = folder == real;
-            let locked = match is_it {
-                true => locked(folder, &lock),
-                false => locked(folder, File::try_lock_shared),
+            let locked = if is_it {
+                locked(folder, &lock)
+            } else {
+                locked(folder, File::try_lock_shared)
             };
             match locked {
                 Ok(file) if is_it => taken.lock = file,
@@ -220,9 +221,10 @@ impl ResultsFolder {
                 Err(Taken) => {
                     // It is somebody else's now, whoever has made it.
                     taken.made.clear();
-                    let inside = match is_it {
-                        true => String::new(),
-                        false => format!(", which `{}` is in", path.display()),
+                    let inside = if is_it {
+                        String::new()
+                    } else {
+                        format!(", which `{}` is in", path.display())
                     };
                     let folder = if is_it { path } else { folder };
                     return Err(Error::usage(
@@ -238,9 +240,10 @@ impl ResultsFolder {
                 }
             }
         }
-        match real.is_dir() {
-            true => Ok(taken),
-            false => Err(cannot(io::ErrorKind::NotADirectory.into())),
+        if real.is_dir() {
+            Ok(taken)
+        } else {
+            Err(cannot(io::ErrorKind::NotADirectory.into()))
         }
     }
 
@@ -392,10 +395,7 @@ fn resolved(path: &Path) -> PathBuf {
         }
     }
     // What comes after may be there, and be a link.
-    match goes_back {
-        true => resolved(&real),
-        false => real,
-    }
+    if goes_back { resolved(&real) } else { real }
 }
 
 /// What a command that did not finish has said that it writes, if there was one.

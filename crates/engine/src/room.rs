@@ -245,13 +245,12 @@ impl Room {
             digests.iter().for_each(|digest| self.forget(digest));
         }
         let bytes = self.more(objects);
-        let fits = match is_wanted {
-            true => self.fits(bytes) || self.finds_room(objects, flush),
-            false => {
-                self.intermediate_bytes + bytes <= self.most / 2
-                    && !self.all_are_gone
-                    && (self.fits(bytes) || self.takes_from_others(objects, flush))
-            }
+        let fits = if is_wanted {
+            self.fits(bytes) || self.finds_room(objects, flush)
+        } else {
+            self.intermediate_bytes + bytes <= self.most / 2
+                && !self.all_are_gone
+                && (self.fits(bytes) || self.takes_from_others(objects, flush))
         };
         if fits {
             self.objects += self.more(objects);

@@ -338,9 +338,10 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         if self.stage != Stage::Ended {
-            let reason = match std::thread::panicking() {
-                true => "the engine stopped because of a bug of its own",
-                false => "it was given up before its end",
+            let reason = if std::thread::panicking() {
+                "the engine stopped because of a bug of its own"
+            } else {
+                "it was given up before its end"
             };
             self.finish(RunStatus::Failed, self.counts.failed == 0, reason);
         }

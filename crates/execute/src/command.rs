@@ -375,9 +375,10 @@ impl CommandRunner {
             }
             Some(Failure {
                 command: Some(arguments.clone()),
-                stderr: match has_stderr {
-                    true => tail(&request.stderr),
-                    false => String::new(),
+                stderr: if has_stderr {
+                    tail(&request.stderr)
+                } else {
+                    String::new()
                 },
                 ..failure
             })

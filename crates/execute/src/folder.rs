@@ -486,14 +486,16 @@ fn copy_proven(path: &Path, file: &FileValue, to: &mut fs::File) -> io::Result<(
     let changed = || io::Error::new(io::ErrorKind::InvalidData, "it is no longer what was made");
     if file.size <= READ_AT_ONCE {
         let bytes = fs::read(path)?;
-        return match Digest::of(&bytes) == file.digest {
-            true => to.write_all(&bytes),
-            false => Err(changed()),
+        return if Digest::of(&bytes) == file.digest {
+            to.write_all(&bytes)
+        } else {
+            Err(changed())
         };
     }
-    let shelter = match shows_writes(path) {
-        true => Shelter::Sheltered,
-        false => Shelter::Open,
+    let shelter = if shows_writes(path) {
+        Shelter::Sheltered
+    } else {
+        Shelter::Open
     };
     let holds = || Proven::here().holds(path, &file.digest, file.size, shelter);
     if !holds() {
@@ -501,10 +503,7 @@ fn copy_proven(path: &Path, file: &FileValue, to: &mut fs::File) -> io::Result<(
     }
     // Between two files this has the kernel copy, which clones blocks where the file system can.
     io::copy(&mut fs::File::open(path)?, to)?;
-    match holds() {
-        true => Ok(()),
-        false => Err(changed()),
-    }
+    if holds() { Ok(()) } else { Err(changed()) }
 }
 
 fn copy_file(file: &FileValue, executable: bool, to: &Path) -> io::Result<()> {

@@ -255,9 +255,10 @@ impl<'a> Giving<'a> {
             Handle::Path(path) | Handle::Named { path, .. } => path,
             Handle::Memory(bytes) => {
                 fs::write(at, bytes).map_err(|error| said("cannot write", at, &error))?;
-                return match executable {
-                    true => set_mode(at, executable),
-                    false => Ok(()),
+                return if executable {
+                    set_mode(at, executable)
+                } else {
+                    Ok(())
                 };
             }
             Handle::Stored => {
@@ -267,9 +268,10 @@ impl<'a> Giving<'a> {
                 )));
             }
         };
-        let given = match self.watched.has(path) {
-            true => self.users_file(file, path, at),
-            false => self.product(file, path, executable, at, in_folder),
+        let given = if self.watched.has(path) {
+            self.users_file(file, path, at)
+        } else {
+            self.product(file, path, executable, at, in_folder)
         };
         given.map_err(|refusal| match refusal {
             Refusal::Folder(error) => error,
@@ -307,9 +309,10 @@ impl<'a> Giving<'a> {
             return Err(Refusal::Other);
         }
         if self.shares(file.size, path, at, mode(path)?)? {
-            return match self.watched.is_as_it_was(file, path, self.shelter()) {
-                true => Ok(()),
-                false => Err(Refusal::Other),
+            return if self.watched.is_as_it_was(file, path, self.shelter()) {
+                Ok(())
+            } else {
+                Err(Refusal::Other)
             };
         }
         if self.allowance.mounts {
@@ -347,15 +350,17 @@ impl<'a> Giving<'a> {
                 return Err(Refusal::Other);
             }
             if self.shares(file.size, path, at, mode)? {
-                return match holds(&linked, self.shelter()) {
-                    true => Ok(()),
-                    false => Err(Refusal::Other),
+                return if holds(&linked, self.shelter()) {
+                    Ok(())
+                } else {
+                    Err(Refusal::Other)
                 };
             }
         }
-        match in_folder {
-            true => self.link_in_folder(linked, at),
-            false => self.link(linked, at),
+        if in_folder {
+            self.link_in_folder(linked, at)
+        } else {
+            self.link(linked, at)
         }
     }
 
@@ -365,9 +370,10 @@ impl<'a> Giving<'a> {
     }
 
     fn shelter(&self) -> Shelter {
-        match self.allowance.mounts {
-            true => Shelter::Sheltered,
-            false => Shelter::Open,
+        if self.allowance.mounts {
+            Shelter::Sheltered
+        } else {
+            Shelter::Open
         }
     }
 
@@ -443,9 +449,10 @@ impl<'a> Giving<'a> {
     /// Gives the folder back as it is without mounts: what stands where something was mounted becomes a link to it,
     /// wherever the program has moved it to.
     pub(crate) fn unmount(&self) -> Result<(), FolderError> {
-        match self.stand_ins.is_empty() {
-            true => Ok(()),
-            false => self.unmount_below(self.folder),
+        if self.stand_ins.is_empty() {
+            Ok(())
+        } else {
+            self.unmount_below(self.folder)
         }
     }
 
@@ -493,9 +500,10 @@ impl<'a> Giving<'a> {
             if is_right && !look.was_changed(&linked.path) {
                 continue;
             }
-            let said = match linked.is_product {
-                true => changed_by_task(&format!("`{}`", linked.name)),
-                false => changed_by_task(&format!("`{}`, which the operation uses,", linked.name)),
+            let said = if linked.is_product {
+                changed_by_task(&format!("`{}`", linked.name))
+            } else {
+                changed_by_task(&format!("`{}`, which the operation uses,", linked.name))
             };
             if linked.is_product && !is_right {
                 spoiled.push(Spoiled {

@@ -66,9 +66,10 @@ impl Held {
     /// An output of a task, if it is there.
     pub(crate) fn output(&self, task: TaskId, port: u16) -> Option<Value> {
         let absent = self.absent.get(&task);
-        match absent.is_some_and(|absent| absent.contains(&port)) {
-            true => None,
-            false => self.get(task)?.get(usize::from(port)).cloned(),
+        if absent.is_some_and(|absent| absent.contains(&port)) {
+            None
+        } else {
+            self.get(task)?.get(usize::from(port)).cloned()
         }
     }
 

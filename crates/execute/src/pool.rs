@@ -564,11 +564,13 @@ impl<'a> Shared<'a> {
             }
         };
         // Who reads a product now gets what those get who read it from the store.
-        let result: Result<Outputs, Option<Failure>> =
-            result.map(|outputs| match outputs.iter().all(Value::is_plain) {
-                true => outputs,
-                false => outputs.into_iter().map(Value::plain).collect(),
-            });
+        let result: Result<Outputs, Option<Failure>> = result.map(|outputs| {
+            if outputs.iter().all(Value::is_plain) {
+                outputs
+            } else {
+                outputs.into_iter().map(Value::plain).collect()
+            }
+        });
         let elapsed = began.elapsed();
         if let Some(watch) = watch {
             usage.cpu = watch.stop(elapsed) + elsewhere;
@@ -819,9 +821,10 @@ fn measure(enactment: &mut Enactment, task: TaskId, outputs: &Outputs) -> u64 {
 
 /// A value that speaks of files; null for one that does not.
 fn files_of(value: &Value) -> Value {
-    match speaks_of_files(value) {
-        true => value.clone(),
-        false => Value::Null,
+    if speaks_of_files(value) {
+        value.clone()
+    } else {
+        Value::Null
     }
 }
 

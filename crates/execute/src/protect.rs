@@ -53,9 +53,10 @@ impl Protection {
 
     /// How far tasks are kept from writing to what the engine itself reads.
     pub(crate) fn shelter(self) -> Shelter {
-        match self.allowance().mounts {
-            true => Shelter::Sheltered,
-            false => Shelter::Open,
+        if self.allowance().mounts {
+            Shelter::Sheltered
+        } else {
+            Shelter::Open
         }
     }
 

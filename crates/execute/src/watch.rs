@@ -94,16 +94,15 @@ impl Watched {
                     looks.push(look);
                     return;
                 }
-                trouble = Some(match self.has(path) {
-                    true => {
-                        let message = format!("`{}` changed since the run began", path.display());
-                        Trouble::Changed(Failure::new(FailureKind::Input, message))
-                    }
-                    false => Trouble::Spoiled(Spoiled {
+                trouble = Some(if self.has(path) {
+                    let message = format!("`{}` changed since the run began", path.display());
+                    Trouble::Changed(Failure::new(FailureKind::Input, message))
+                } else {
+                    Trouble::Spoiled(Spoiled {
                         path: path.to_path_buf(),
                         digest: file.digest,
                         message: format!("`{}` is no longer what was made", port.name),
-                    }),
+                    })
                 });
             });
         }
@@ -120,9 +119,10 @@ impl Watched {
     }
 
     fn holds(&self, file: &FileValue, path: &Path, shelter: Shelter) -> bool {
-        match self.has(path) {
-            true => self.is_as_it_was(file, path, shelter),
-            false => Proven::here().holds(path, &file.digest, file.size, shelter),
+        if self.has(path) {
+            self.is_as_it_was(file, path, shelter)
+        } else {
+            Proven::here().holds(path, &file.digest, file.size, shelter)
         }
     }
 }

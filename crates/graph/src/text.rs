@@ -62,9 +62,10 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len() + 16);
     for letter in text.chars() {
-        match acts(letter) {
-            true => out.extend(letter.escape_default()),
-            false => out.push(letter),
+        if acts(letter) {
+            out.extend(letter.escape_default());
+        } else {
+            out.push(letter);
         }
     }
     Cow::Owned(out)
@@ -93,9 +94,10 @@ pub fn shell_quote(text: &str) -> String {
 
 /// A text as a part of a line: [`from_line`] gives it back.
 pub fn on_a_line(text: &str) -> Cow<'_, str> {
-    match text.contains(['\\', '\n']) {
-        true => text.replace('\\', "\\\\").replace('\n', "\\n").into(),
-        false => text.into(),
+    if text.contains(['\\', '\n']) {
+        text.replace('\\', "\\\\").replace('\n', "\\n").into()
+    } else {
+        text.into()
     }
 }
 

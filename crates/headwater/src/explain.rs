@@ -202,10 +202,7 @@ fn find_task(
     } else {
         let some = found.iter().take(5).map(|task| &task.address);
         let some: Vec<String> = some.map(|address| format!("`{address}`")).collect();
-        let more = match found.len() > 5 {
-            true => ", …",
-            false => "",
-        };
+        let more = if found.len() > 5 { ", …" } else { "" };
         format!("`{text}` could be any of {}{more}", some.join(", "))
     };
     if !found.is_empty() {
@@ -223,9 +220,10 @@ fn find_task(
             format!("did you mean one of {}?", quoted.join(", "))
         }
     };
-    let hint = match is_study {
-        true => format!("in a study a task goes by the first set that asks for it; {hint}"),
-        false => hint,
+    let hint = if is_study {
+        format!("in a study a task goes by the first set that asks for it; {hint}")
+    } else {
+        hint
     };
     Err(Error::usage(message, hint))
 }
@@ -421,9 +419,10 @@ pub(crate) fn task_anywhere(store: &Store, text: &str) -> Result<RunTask, Error>
             .zip(folder)
             .is_some_and(|(path, folder)| path.starts_with(folder))
     };
-    let run = match path.is_some() {
-        true => store.runs(1000)?.into_iter().find(holds),
-        false => None,
+    let run = if path.is_some() {
+        store.runs(1000)?.into_iter().find(holds)
+    } else {
+        None
     };
     let run = match run {
         Some(run) => run,
@@ -770,16 +769,15 @@ impl Question<'_> {
     /// What was said about a failed task, and where to look.
     fn failure(&self, address: &str) -> (Option<String>, Vec<PathBuf>) {
         // Sequences of calls have no folder of outputs.
-        let (all, text) = match self.run.outputs.as_os_str().is_empty() {
-            true => (
+        let (all, text) = if self.run.outputs.as_os_str().is_empty() {
+            (
                 self.store.run_folder(&self.run.id).join(notes::FAILURES),
                 self.store.run_file(&self.run.id, notes::FAILURES),
-            ),
-            false => {
-                let all = self.run.outputs.join(notes::FAILURES);
-                let text = headwater_engine::given::read_noted(&all);
-                (all, Ok(text))
-            }
+            )
+        } else {
+            let all = self.run.outputs.join(notes::FAILURES);
+            let text = headwater_engine::given::read_noted(&all);
+            (all, Ok(text))
         };
         let text = text.unwrap_or_default();
         let text = String::from_utf8_lossy(&text);

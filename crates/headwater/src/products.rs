@@ -335,14 +335,16 @@ pub struct Collected {
 pub fn collect(store: &Store, max: u64, dry_run: bool) -> Result<Collected, Error> {
     let share = logs::shrink(store, max / logs::SHARE, None, dry_run);
     let objects = store.collect(max.saturating_sub(share.left), dry_run)?;
-    let rest = match objects.left + share.left > max {
-        true => logs::shrink(store, max.saturating_sub(objects.left), None, dry_run),
-        false => logs::Shrunk { bytes: 0, ..share },
+    let rest = if objects.left + share.left > max {
+        logs::shrink(store, max.saturating_sub(objects.left), None, dry_run)
+    } else {
+        logs::Shrunk { bytes: 0, ..share }
     };
     // Where nothing is changed, the logs that went first are found again.
-    let log_bytes = match dry_run {
-        true => share.bytes.max(rest.bytes),
-        false => share.bytes + rest.bytes,
+    let log_bytes = if dry_run {
+        share.bytes.max(rest.bytes)
+    } else {
+        share.bytes + rest.bytes
     };
     Ok(Collected {
         objects: objects.objects,

@@ -448,11 +448,12 @@ fn plus(into: &mut [i64], from: &[i64]) {
 
 impl Operations {
     fn new(told: &Arc<Told>) -> Operations {
-        let stumbling = |told: &Arc<Told>, number: i64| match stumbles(number)
-            && locked(&told.failed).insert(number)
-        {
-            true => Err(OperationError::Failed("stumbled".to_owned())),
-            false => Ok(()),
+        let stumbling = |told: &Arc<Told>, number: i64| {
+            if stumbles(number) && locked(&told.failed).insert(number) {
+                Err(OperationError::Failed("stumbled".to_owned()))
+            } else {
+                Ok(())
+            }
         };
         let two = |name: &str| {
             Signature::new(name, "1")

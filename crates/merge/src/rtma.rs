@@ -62,12 +62,13 @@ impl Merge for Rtma {
             }
             left.truncate(kept);
         }
-        match self.paper {
-            true => buckets.extend(left.chunks(1).map(bucket)),
-            false => buckets.extend(
+        if self.paper {
+            buckets.extend(left.chunks(1).map(bucket));
+        } else {
+            buckets.extend(
                 left.chunk_by(|one, other| one.node == other.node)
                     .map(bucket),
-            ),
+            );
         }
         Buckets { stages: buckets }
     }

@@ -92,9 +92,10 @@ fn read_file(
         let file = open_regular(path)?;
         let before = State::of(&file.metadata()?);
         let size = before.size.cast_unsigned();
-        let digest = match threads > 1 && size >= LARGE {
-            true => read_segments(&file, size, threads)?,
-            false => read_through(&file, size, buffer)?,
+        let digest = if threads > 1 && size >= LARGE {
+            read_segments(&file, size, threads)?
+        } else {
+            read_through(&file, size, buffer)?
         };
         let after = State::of(&file.metadata()?);
         Ok(digest

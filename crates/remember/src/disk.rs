@@ -19,14 +19,17 @@ pub(crate) fn cannot<'a>(
     what: &'a str,
     path: &'a Path,
 ) -> impl FnOnce(io::Error) -> StoreError + 'a {
-    move |source| match is_planted(&source) {
-        true => StoreError::NotOwn {
-            path: path.to_owned(),
-        },
-        false => StoreError::Io {
-            what: format!("cannot {what} `{}`", path.display()),
-            source,
-        },
+    move |source| {
+        if is_planted(&source) {
+            StoreError::NotOwn {
+                path: path.to_owned(),
+            }
+        } else {
+            StoreError::Io {
+                what: format!("cannot {what} `{}`", path.display()),
+                source,
+            }
+        }
     }
 }
 

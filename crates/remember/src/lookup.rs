@@ -129,9 +129,10 @@ pub(crate) fn find<T>(
 ) -> rusqlite::Result<Vec<usize>> {
     let in_a_pass = recipes.len() >= MANY
         && table.rows(connection)? <= recipes.len().saturating_mul(ROWS_PER_LOOK_UP);
-    match in_a_pass {
-        true => find_in_a_pass(connection, table, columns, recipes, read, found),
-        false => find_by_index(connection, table, columns, recipes, read, found),
+    if in_a_pass {
+        find_in_a_pass(connection, table, columns, recipes, read, found)
+    } else {
+        find_by_index(connection, table, columns, recipes, read, found)
     }
 }
 
@@ -320,10 +321,7 @@ mod tests {
                 };
                 let time = |row: &Row<'_>| row.get(1);
                 let columns = "recipe, time";
-                let absent = match in_a_pass {
-                    true => find_in_a_pass(&connection, Table::Aliases, columns, &recipes, time, gather),
-                    false => find_by_index(&connection, Table::Aliases, columns, &recipes, time, gather),
-                };
+                let absent = if in_a_pass { find_in_a_pass(&connection, Table::Aliases, columns, &recipes, time, gather) } else { find_by_index(&connection, Table::Aliases, columns, &recipes, time, gather) };
                 let absent = absent.unwrap();
                 prop_assert_eq!(&found, &expected);
                 prop_assert_eq!(absent.len() + found.len(), asked.len());

@@ -102,9 +102,10 @@ impl Found {
             }
             Ok(())
         };
-        match by_alias {
-            true => find_products(connection, COLUMNS, recipes, read, found),
-            false => find(connection, Table::Products, COLUMNS, recipes, read, found).map(|_| ()),
+        if by_alias {
+            find_products(connection, COLUMNS, recipes, read, found)
+        } else {
+            find(connection, Table::Products, COLUMNS, recipes, read, found).map(|_| ())
         }
     }
 }

@@ -195,15 +195,18 @@ impl Morris {
         let logarithm = libm::log(11.0);
         let mean = 1.0 - 0.1 * logarithm;
         let square = 1.0 - 0.2 * logarithm + 0.01 * (10.0 - 1.0 / 1.1);
-        let moments = |place: usize| match bent(place) {
-            true => Moments {
-                mean: 2.2 * mean - 1.0,
-                variance: 2.2 * 2.2 * (square - mean * mean),
-            },
-            false => Moments {
-                mean: 0.0,
-                variance: 1.0 / 3.0,
-            },
+        let moments = |place: usize| {
+            if bent(place) {
+                Moments {
+                    mean: 2.2 * mean - 1.0,
+                    variance: 2.2 * 2.2 * (square - mean * mean),
+                }
+            } else {
+                Moments {
+                    mean: 0.0,
+                    variance: 1.0 / 3.0,
+                }
+            }
         };
         let moments = core::array::from_fn(moments);
         let parts: Vec<(Vec<usize>, f64)> = rests(&moments)

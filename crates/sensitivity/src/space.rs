@@ -144,9 +144,10 @@ impl Domain {
     pub(crate) fn way(&self, meant: f64, from: f64, to: f64) -> f64 {
         const ROUNDING: f64 = 1e-9;
         let taken = self.step(from, to);
-        match (taken - meant).abs() <= ROUNDING {
-            true => meant,
-            false => taken,
+        if (taken - meant).abs() <= ROUNDING {
+            meant
+        } else {
+            taken
         }
     }
 

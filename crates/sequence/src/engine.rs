@@ -266,9 +266,10 @@ impl Engine {
         if !self.labels.contains_key(&signature.name) {
             let name = Arc::clone(&signature.name);
             let short: Arc<str> = name.rsplit('/').next().unwrap_or(&name).into();
-            let label = match self.taken.contains(&short) {
-                true => Arc::clone(&name),
-                false => short,
+            let label = if self.taken.contains(&short) {
+                Arc::clone(&name)
+            } else {
+                short
             };
             self.taken.insert(Arc::clone(&label));
             self.labels.insert(name, label);

@@ -220,13 +220,12 @@ impl Sequence {
     }
 
     fn external(&mut self, value: Value) -> Source {
-        let identity = match value.memory() > LARGE && !self.engine.remembers() {
+        let identity = if value.memory() > LARGE && !self.engine.remembers() {
             // Nobody will look for it later, so nobody has to look into it.
-            true => {
-                self.large += 1;
-                Identity::Name(format!("large value {}", self.large).into())
-            }
-            false => Identity::of(&value),
+            self.large += 1;
+            Identity::Name(format!("large value {}", self.large).into())
+        } else {
+            Identity::of(&value)
         };
         let graph = self.engine.enactment.graph_mut();
         graph.external(External { identity, value })
@@ -254,9 +253,10 @@ impl Sequence {
         }
         let (bindings, parameters) = self.bindings(operation, arguments)?;
         // What a call makes that is not pure is another thing in every run, and so is what is made from it.
-        let told = match operation.signature.pure {
-            true => String::new(),
-            false => format!("{}/{}", self.engine.run_name(), self.program.calls()),
+        let told = if operation.signature.pure {
+            String::new()
+        } else {
+            format!("{}/{}", self.engine.run_name(), self.program.calls())
         };
         let graph = self.engine.enactment.graph_mut();
         let call = self
@@ -370,9 +370,10 @@ impl Sequence {
     }
 
     fn own(&self, item: &Reference) -> Result<ItemId, SequenceError> {
-        match item.belongs_to(&self.dropped) {
-            true => Ok(item.id()),
-            false => Err(SequenceError::Foreign),
+        if item.belongs_to(&self.dropped) {
+            Ok(item.id())
+        } else {
+            Err(SequenceError::Foreign)
         }
     }
 
@@ -465,9 +466,10 @@ impl Sequence {
                 handle.product = Some((graph.recipe(*task), output.name.to_string()));
                 handle.size = self.engine.size(*task, *port);
                 let here = self.engine.in_memory(*task, *port);
-                let state = match task.index() < self.engine.enactment.coordinator().admitted() {
-                    true => self.engine.enactment.coordinator().state(*task),
-                    false => State::Idle,
+                let state = if task.index() < self.engine.enactment.coordinator().admitted() {
+                    self.engine.enactment.coordinator().state(*task)
+                } else {
+                    State::Idle
                 };
                 handle.whereabouts = match (&here, state) {
                     (Some(_), _) => Whereabouts::Memory,
@@ -515,9 +517,10 @@ impl Sequence {
             engine: &self.engine,
             live: &|item| self.live[item.index()] && !gone.contains(&item),
         };
-        match self.program.calls() <= DRAWN {
-            true => each(&drawing),
-            false => drawing.grouped(),
+        if self.program.calls() <= DRAWN {
+            each(&drawing)
+        } else {
+            drawing.grouped()
         }
     }
 
@@ -609,10 +612,11 @@ impl Sequence {
             _ => {}
         }
         if let Some(value) = self.engine.at_hand(task, port) {
-            return match engine::has_files(&value) {
+            return if engine::has_files(&value) {
                 // Files that are kept nowhere else come with the report.
-                true => self.engine.saved(value).map_or(Held::Gone, Held::Here),
-                false => Held::Here(value),
+                self.engine.saved(value).map_or(Held::Gone, Held::Here)
+            } else {
+                Held::Here(value)
             };
         }
         if stored && self.engine.has_ended_well(task) {

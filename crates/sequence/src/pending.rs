@@ -79,9 +79,10 @@ impl Pending {
             let standing = &mut self.tasks[task.index()];
             if standing.pending != standing.keeps {
                 standing.keeps = standing.pending;
-                changes.push(match standing.keeps {
-                    true => Change::Keep(task),
-                    false => Change::LetGo(task),
+                changes.push(if standing.keeps {
+                    Change::Keep(task)
+                } else {
+                    Change::LetGo(task)
                 });
             }
         }

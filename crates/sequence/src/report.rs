@@ -163,9 +163,10 @@ impl SequenceReport {
     /// This report, if no call failed: `sequence.end()?.check()?`. Calls that fail are no
     /// error of the sequence, and by themselves do not end the program.
     pub fn check(self) -> Result<SequenceReport, SequenceError> {
-        match self.failures.is_empty() {
-            true => Ok(self),
-            false => Err(SequenceError::Failed(self.failures)),
+        if self.failures.is_empty() {
+            Ok(self)
+        } else {
+            Err(SequenceError::Failed(self.failures))
         }
     }
 

@@ -85,9 +85,10 @@ impl<'a> Rows<'a> {
     fn new(kind: usize, rows: &'a StageRows, cut: &Cut) -> Rows<'a> {
         let distinct = &rows.distinct;
         let numbered = matches!(cut, Cut::ByStage | Cut::ByChain | Cut::ByBucket { .. });
-        let numbers = match numbered && !distinct.is_empty() {
-            true => distinct.rows().zip(0..).collect(),
-            false => HashMap::new(),
+        let numbers = if numbered && !distinct.is_empty() {
+            distinct.rows().zip(0..).collect()
+        } else {
+            HashMap::new()
         };
         let chain = matches!(cut, Cut::ByChain | Cut::ByBucket { chain: true, .. });
         let bucket = match cut {
@@ -118,9 +119,10 @@ impl<'a> Rows<'a> {
             Cut::ByChain => self.chain(number(), row.len()),
             Cut::ByBucket { chain, .. } => {
                 let bucket = self.bucket.as_ref().map_or(0, |of| of[number() as usize]);
-                let within = match chain {
-                    true => self.chain(number(), row.len()),
-                    false => vec![0; row.len()],
+                let within = if *chain {
+                    self.chain(number(), row.len())
+                } else {
+                    vec![0; row.len()]
                 };
                 let owner = |within: Owner| Owner::from(bucket) << 32 | within;
                 within.into_iter().map(owner).collect()
@@ -186,9 +188,10 @@ pub(crate) fn assemble(
     let mut made: HashMap<(u32, u32, Owner), TaskId> = HashMap::new();
     // Where equal tasks are one, the node says which.
     let is_shared = matches!(cut, Cut::Shared);
-    let mut of_nodes: Vec<Option<TaskId>> = match is_shared {
-        true => vec![None; compact.len()],
-        false => Vec::new(),
+    let mut of_nodes: Vec<Option<TaskId>> = if is_shared {
+        vec![None; compact.len()]
+    } else {
+        Vec::new()
     };
     let mut assembled = Assembled {
         graph: TaskGraph::new(),
@@ -241,9 +244,10 @@ pub(crate) fn assemble(
             let node = nodes[step];
             let (kind, owner) = owners[step];
             let key = (node, kind, owner);
-            let known = match is_shared {
-                true => of_nodes[node as usize],
-                false => made.get(&key).copied(),
+            let known = if is_shared {
+                of_nodes[node as usize]
+            } else {
+                made.get(&key).copied()
             };
             let task = match known {
                 Some(task) => task,
@@ -256,9 +260,10 @@ pub(crate) fn assemble(
                             return;
                         }
                     };
-                    match is_shared {
-                        true => of_nodes[node as usize] = Some(task),
-                        false => drop(made.insert(key, task)),
+                    if is_shared {
+                        of_nodes[node as usize] = Some(task);
+                    } else {
+                        made.insert(key, task);
                     }
                     if assembled.places.len() == task.index() {
                         assembled.places.push(TaskPlace {

@@ -292,9 +292,10 @@ impl<'a> Units<'a> {
     fn finish(mut self) -> Vec<Unit> {
         for node in 0..self.compact.len() as u32 {
             if self.maker[node as usize] == NOBODY {
-                let cost = match self.counted[node as usize] {
-                    true => self.weights[node as usize].cost,
-                    false => 0,
+                let cost = if self.counted[node as usize] {
+                    self.weights[node as usize].cost
+                } else {
+                    0
                 };
                 self.add_bucket(std::iter::once(node), cost);
             }

@@ -326,9 +326,10 @@ fn base64(bytes: &[u8]) -> String {
         let part = |place: usize| u32::from(chunk.get(place).copied().unwrap_or(0));
         let bits = part(0) << 16 | part(1) << 8 | part(2);
         for sign in 0..4 {
-            text.push(match sign <= chunk.len() {
-                true => char::from(SIGNS[(bits >> (18 - 6 * sign) & 63) as usize]),
-                false => '=',
+            text.push(if sign <= chunk.len() {
+                char::from(SIGNS[(bits >> (18 - 6 * sign) & 63) as usize])
+            } else {
+                '='
             });
         }
     }

@@ -231,13 +231,12 @@ impl<'a> Adding<'a> {
             };
             self.parameters.push(fits.ok_or_else(parameter)?);
         }
-        let address = match operation.signature.pure {
-            true => String::new(),
-            false => {
-                words.next();
-                words.next();
-                self.added.to_string()
-            }
+        let address = if operation.signature.pure {
+            String::new()
+        } else {
+            words.next();
+            words.next();
+            self.added.to_string()
         };
         self.added += 1;
         self.inputs.clear();

@@ -132,9 +132,10 @@ impl Names {
         let (mut at, mut reads) = (task, false);
         loop {
             if let Some(own) = self.own(at) {
-                return match reads {
-                    true => format!("{own} (reading)"),
-                    false => own,
+                return if reads {
+                    format!("{own} (reading)")
+                } else {
+                    own
                 };
             }
             match enactment.coordinator().first_reader(at) {

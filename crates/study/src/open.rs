@@ -221,17 +221,18 @@ pub(crate) fn open_for(
 /// A reference that cannot be bound: it lacks an input, or how many there are is not known yet.
 fn no_reference(study: &Study, input: &Arc<str>, output: &OutputBinding, lacks: bool) -> Error {
     let name = &output.name;
-    let (message, hint) = match lacks {
-        true => (
+    let (message, hint) = if lacks {
+        (
             format!(
                 "the stage that makes `{name}` reads `{input}` itself, or another optional input that is not given"
             ),
             "make the reference in a stage that does not read it",
-        ),
-        false => (
+        )
+    } else {
+        (
             format!("how many `{name}` there are is not known before something has run"),
             "give the reference as files",
-        ),
+        )
     };
     study.mistake_at_input(input, message, hint)
 }

@@ -148,9 +148,10 @@ impl Division {
                 max_buckets: buckets(CostBalanced::BUCKETS_PER_WORKER),
                 max_bytes: None,
                 workers: self.workers,
-                sharing: match chain {
-                    true => Sharing::Chain,
-                    false => Sharing::Graph,
+                sharing: if chain {
+                    Sharing::Chain
+                } else {
+                    Sharing::Graph
                 },
             }),
         };
@@ -160,12 +161,13 @@ impl Division {
         let kinds = shared.compact.stages.iter();
         let buckets: Vec<Option<Buckets>> = kinds.map(|rows| cut(&rows.distinct)).collect();
         let count: usize = buckets.iter().flatten().map(Buckets::len).sum();
-        match count < MOST_BUCKETS {
-            true => Ok(Cut::ByBucket { buckets, chain }),
-            false => Err(Error::usage(
+        if count < MOST_BUCKETS {
+            Ok(Cut::ByBucket { buckets, chain })
+        } else {
+            Err(Error::usage(
                 format!("{count} buckets are more than can be run on one machine"),
                 Some("make them larger with --bucket-size, or fewer with --max-buckets".to_owned()),
-            )),
+            ))
         }
     }
 }

@@ -285,9 +285,10 @@ pub fn plan_study(
     };
     let chosen = cutting.usual();
     notes.extend(about_memory(request.memory, &chosen, &costing));
-    let (algorithms, left_out) = match request.compare {
-        true => cutting.all(),
-        false => (Vec::new(), Vec::new()),
+    let (algorithms, left_out) = if request.compare {
+        cutting.all()
+    } else {
+        (Vec::new(), Vec::new())
     };
     let written = match &request.output {
         Some(folder) => design::write(&varied, folder)?,
@@ -409,16 +410,17 @@ const MOST_WORDS: u128 = 1 << 30;
 pub(crate) fn refuse_too_many(study: &Study, instances: &Instances) -> Result<(), Error> {
     let words = instances.template.steps.iter().map(|step| step.words.len());
     let words = words.sum::<usize>() as u128 * instances.sets.len() as u128;
-    match words < MOST_WORDS {
-        true => Ok(()),
-        false => Err(study.mistake_at_method(
+    if words < MOST_WORDS {
+        Ok(())
+    } else {
+        Err(study.mistake_at_method(
             format!(
                 "{} parameter sets of {} tasks each are more than a plan can hold",
                 instances.sets.len(),
                 instances.template.steps.len()
             ),
             "plan the study with fewer sets, or for a part of its items",
-        )),
+        ))
     }
 }
 

@@ -383,9 +383,10 @@ impl Ground<'_> {
         listener.count(&enactment);
         // Where nothing is to do, nothing can get lost by it.
         let is_idle = enactment.counts().planned == 0;
-        let trouble = match is_idle || !remembers {
-            true => run.round(&mut enactment, &listener, &deliver).err(),
-            false => run.make(&mut enactment, &listener)?,
+        let trouble = if is_idle || !remembers {
+            run.round(&mut enactment, &listener, &deliver).err()
+        } else {
+            run.make(&mut enactment, &listener)?
         };
         let made = run.made(&deliver);
         let fetcher = kept.unwrap_or_else(|| {
@@ -527,9 +528,10 @@ impl EndedRound {
         let mut deliverer = Deliverer::new(registry, &self.fetcher);
         let mut fetched = deliverer.values(&self.enactment, fetched).into_iter();
         let mut value = |cell: &Cell| {
-            let fetched = match is_there(&cell) {
-                true => fetched.next().flatten(),
-                false => None,
+            let fetched = if is_there(&cell) {
+                fetched.next().flatten()
+            } else {
+                None
             };
             let mut why = None;
             let (mut left, mut blocked) = (false, false);

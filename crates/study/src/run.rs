@@ -263,9 +263,10 @@ impl StudyJob<'_> {
                 .unwrap_or_default(),
             trace,
             // Where nothing is remembered there is nothing to explain either.
-            ledger: match self.division.remembers() {
-                true => Arc::clone(run.ledger()),
-                false => Arc::default(),
+            ledger: if self.division.remembers() {
+                Arc::clone(run.ledger())
+            } else {
+                Arc::default()
             },
         };
         run.watch(Arc::new(watched(self.subject.data_set)));
@@ -641,9 +642,10 @@ fn evaluate(
         .flat_map(|phase| &phase.rounds)
         .any(|round| ground.is_over(round, run));
     let is_kept = !is_over && run.keeper().is_some_and(|keeper| keeper.is_durable());
-    let shown = match is_over {
-        true => Ok(Examples::default()),
-        false => examples(&site, data_set, &phases, images, book, run),
+    let shown = if is_over {
+        Ok(Examples::default())
+    } else {
+        examples(&site, data_set, &phases, images, book, run)
     };
     // The answer is there, whether or not it can be illustrated.
     let Examples { found, notes } = shown.unwrap_or_else(|error| Examples {
@@ -758,9 +760,12 @@ fn note(
     });
     let in_order = phases.iter().flat_map(|phase| &phase.is_recalled);
     let in_order: Vec<notes::Part<'_>> = in_order
-        .filter_map(|is_recalled| match is_recalled {
-            true => known.next(),
-            false => noted.next(),
+        .filter_map(|is_recalled| {
+            if *is_recalled {
+                known.next()
+            } else {
+                noted.next()
+            }
         })
         .collect();
     let _ = notes::write(store, run, &in_order, current);
@@ -894,9 +899,10 @@ fn items(open: &Open, data_set: &DataSet, base: &Path) -> Vec<StudyItem> {
     });
     requested
         .map(|(found, from)| StudyItem {
-            index: match found.index.0.is_empty() {
-                true => String::new(),
-                false => found.index.to_string(),
+            index: if found.index.0.is_empty() {
+                String::new()
+            } else {
+                found.index.to_string()
             },
             inputs: from
                 .iter()

@@ -62,15 +62,21 @@ impl<'a> Shared<'a> {
 
     /// What the nodes cost, and those of them that are still to be done.
     pub(crate) fn weights(&self, costing: &Costing, found: &LookedUp) -> Weights {
-        let weight = |(number, node): (usize, Node<'_>)| match self.counted[number] {
-            true => costing.weight(node.step),
-            false => Weight::default(),
+        let weight = |(number, node): (usize, Node<'_>)| {
+            if self.counted[number] {
+                costing.weight(node.step)
+            } else {
+                Weight::default()
+            }
         };
         let all: Vec<Weight> = self.compact.nodes().enumerate().map(weight).collect();
         // What is remembered costs nothing, and neither does what another node stands for already.
-        let to_do = |node: usize| match found.first[node] && !found.known[node] {
-            true => all[node],
-            false => Weight::default(),
+        let to_do = |node: usize| {
+            if found.first[node] && !found.known[node] {
+                all[node]
+            } else {
+                Weight::default()
+            }
         };
         Weights {
             to_do: (0..all.len()).map(to_do).collect(),

@@ -146,9 +146,10 @@ impl SampleTable {
                 }
             }
         }
-        match wrong.is_empty() {
-            true => Ok(varied),
-            false => Err(self.mistakes(&wrong)),
+        if wrong.is_empty() {
+            Ok(varied)
+        } else {
+            Err(self.mistakes(&wrong))
         }
     }
 

@@ -44,9 +44,10 @@ pub(crate) fn results(
     )?;
     for (place, phase) in phases.iter().enumerate() {
         // The last phase has the answer.
-        let name = match place + 1 == summary.phases_planned {
-            true => "samples",
-            false => "screen-samples",
+        let name = if place + 1 == summary.phases_planned {
+            "samples"
+        } else {
+            "screen-samples"
         };
         let table = samples(summary, phase)?;
         let mut bytes = Vec::new();
@@ -77,9 +78,10 @@ fn samples(summary: &StudySummary, phase: &EndedPhase) -> Result<Table, Error> {
         };
         // A parameter may be called as the objective is.
         let taken = phase.varied.names.iter().any(|known| **known == *name);
-        let name = match taken {
-            true => format!("{name} (objective)"),
-            false => name,
+        let name = if taken {
+            format!("{name} (objective)")
+        } else {
+            name
         };
         columns.push(TableColumn::optional::<f64>(name, values.iter().copied()));
     }

@@ -30,9 +30,10 @@ pub(crate) enum ProgressKind {
 impl Watching {
     /// How progress is told, for a command with or without `--json`.
     pub(crate) fn kind(&self, as_json: bool) -> ProgressKind {
-        let usual = match as_json {
-            true => ProgressKind::None,
-            false => ProgressKind::Bars,
+        let usual = if as_json {
+            ProgressKind::None
+        } else {
+            ProgressKind::Bars
         };
         self.progress.unwrap_or(usual)
     }

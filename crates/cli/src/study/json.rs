@@ -123,9 +123,10 @@ fn phase(summary: &StudySummary, phase: &PhaseSummary) -> Value {
     let count = evaluations(phase, summary.items.len());
     let names: Vec<&str> = phase.parameters.iter().map(|found| &*found.name).collect();
     // Where there are too few for ranks no order is claimed.
-    let ranking = match phase.pooled.has_ranks() {
-        true => phase.pooled.ranking(),
-        false => Vec::new(),
+    let ranking = if phase.pooled.has_ranks() {
+        phase.pooled.ranking()
+    } else {
+        Vec::new()
     };
     let ranking = ranking.iter().filter_map(|position| names.get(*position));
     let left_out = phase.left_out();

@@ -64,12 +64,11 @@ fn follow(progress: &StudyProgress) {
     let answers = Answers::begin(progress);
     events::follow(|| {
         let snapshot = progress.snapshot();
-        let answer = match snapshot.over {
-            true => {
-                answers.over.store(true, Ordering::Relaxed);
-                progress.answer()
-            }
-            false => answers.of(snapshot.phase.0),
+        let answer = if snapshot.over {
+            answers.over.store(true, Ordering::Relaxed);
+            progress.answer()
+        } else {
+            answers.of(snapshot.phase.0)
         };
         events::of_study(snapshot, answer.as_ref())
     });

@@ -72,9 +72,10 @@ fn measured(plan: &StudyPlan) -> bool {
 
 /// A cost: seconds where costs are times, else a number of tasks.
 fn cost(plan: &StudyPlan, cost: u64) -> Value {
-    match measured(plan) {
-        true => json!(cost as f64 / 1e9),
-        false => json!(cost),
+    if measured(plan) {
+        json!(cost as f64 / 1e9)
+    } else {
+        json!(cost)
     }
 }
 
@@ -208,9 +209,10 @@ fn percent(value: f64) -> String {
 
 /// A cost for people.
 fn shown(plan: &StudyPlan, cost: u64) -> String {
-    match measured(plan) {
-        true => show::duration(cost as f64 / 1e9),
-        false => show::count(cost as usize, "task"),
+    if measured(plan) {
+        show::duration(cost as f64 / 1e9)
+    } else {
+        show::count(cost as usize, "task")
     }
 }
 
@@ -303,9 +305,10 @@ fn show_stages(plan: &StudyPlan) {
     for line in show::columns(&rows, &[1, 2, 3, 4]) {
         show::prose(&format!("  {line}"));
     }
-    let time = match measured(plan) {
-        true => format!(" and {} of the time", percent(plan.saved_percent_of_time)),
-        false => String::new(),
+    let time = if measured(plan) {
+        format!(" and {} of the time", percent(plan.saved_percent_of_time))
+    } else {
+        String::new()
     };
     show::prose(&format!(
         "  merging saves {} of the tasks{time}",
@@ -328,9 +331,12 @@ fn show_reuse(plan: &StudyPlan) {
         "within {}, instances that differ as a whole still share",
         names.join(", ")
     ));
-    let time = |found: &ReusePlan| match measured(plan) {
-        true => format!(", {} of their time", percent(found.percent_of_time)),
-        false => String::new(),
+    let time = |found: &ReusePlan| {
+        if measured(plan) {
+            format!(", {} of their time", percent(found.percent_of_time))
+        } else {
+            String::new()
+        }
     };
     for found in &plan.reuses {
         let what = match found.reuse {
@@ -338,9 +344,10 @@ fn show_reuse(plan: &StudyPlan) {
             Reuse::Chain => "as chains",
             Reuse::Graph => "as a graph",
         };
-        let asked = match found.reuse == plan.reuse {
-            true => "  <- this plan",
-            false => "",
+        let asked = if found.reuse == plan.reuse {
+            "  <- this plan"
+        } else {
+            ""
         };
         show::prose(&format!(
             "  {what:<10}  {:>7} of their tasks{}; counted over all instances {}{asked}",
@@ -382,9 +389,10 @@ fn show_work(plan: &StudyPlan) {
             "on {workers}: no stage has several tasks, so each task is a unit of its own"
         ));
     } else {
-        let cost = match measured(plan) {
-            true => format!(", {}", shown(plan, chosen.largest_cost)),
-            false => String::new(),
+        let cost = if measured(plan) {
+            format!(", {}", shown(plan, chosen.largest_cost))
+        } else {
+            String::new()
         };
         show::prose(&format!(
             "on {workers}: {} in {} ({}) and what is in none, the largest of {}{cost}",

@@ -171,9 +171,10 @@ fn in_short(value: &FixedValue) -> String {
     match value {
         FixedValue::Float(number) => {
             let short = figures::significant(*number, 6);
-            match short.contains('.') && !short.contains('e') {
-                true => short.trim_end_matches('0').trim_end_matches('.').to_owned(),
-                false => short,
+            if short.contains('.') && !short.contains('e') {
+                short.trim_end_matches('0').trim_end_matches('.').to_owned()
+            } else {
+                short
             }
         }
         other => other.to_string(),
@@ -182,9 +183,10 @@ fn in_short(value: &FixedValue) -> String {
 
 fn headline(summary: &StudySummary) -> String {
     let all = all_evaluations(summary);
-    let made = match all.made() < all.wanted {
-        true => format!("{} of ", show::grouped(all.made())),
-        false => String::new(),
+    let made = if all.made() < all.wanted {
+        format!("{} of ", show::grouped(all.made()))
+    } else {
+        String::new()
     };
     let items = match summary.items.len() {
         0 | 1 => String::new(),
@@ -263,9 +265,10 @@ fn phase_lines(
         match phase.answered_items() {
             (0, all) => lines.push(format!("none of {all} items has an index")),
             (answered, all) => {
-                let of = match answered == all {
-                    true => format!("all {all} items"),
-                    false => format!("{answered} of {all} items"),
+                let of = if answered == all {
+                    format!("all {all} items")
+                } else {
+                    format!("{answered} of {all} items")
                 };
                 lines.push(format!("these are the indices of {of} together{about}"));
             }
@@ -502,9 +505,10 @@ fn ranking(phase: &PhaseSummary, rows: usize) -> Vec<usize> {
 fn about_intervals(phase: &PhaseSummary, sizes: &[(Option<f64>, Option<f64>)]) -> Option<String> {
     let confidence = phase.confidence?;
     let percent = figures::significant(confidence * 100.0, DIGITS);
-    let percent = match percent.contains('.') {
-        true => percent.trim_end_matches('0').trim_end_matches('.'),
-        false => &percent,
+    let percent = if percent.contains('.') {
+        percent.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &percent
     };
     if sizes.iter().all(|size| size.1.is_none()) {
         return Some("no interval is known: the order is open".to_owned());
@@ -559,9 +563,10 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> Option<String> {
             )
         })
         .collect();
-    let text = match shown.is_empty() {
-        true => "of none is the interval clear of 0".to_owned(),
-        false => shown.join(", "),
+    let text = if shown.is_empty() {
+        "of none is the interval clear of 0".to_owned()
+    } else {
+        shown.join(", ")
     };
     let all = show::count(found.pairs.len(), "pair");
     Some(format!(

@@ -65,9 +65,12 @@ fn bytes_below(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else {
         return 0;
     };
-    let bytes = |entry: fs::DirEntry| match entry.file_type().expect("a kind").is_dir() {
-        true => bytes_below(&entry.path()),
-        false => entry.metadata().expect("a file").len(),
+    let bytes = |entry: fs::DirEntry| {
+        if entry.file_type().expect("a kind").is_dir() {
+            bytes_below(&entry.path())
+        } else {
+            entry.metadata().expect("a file").len()
+        }
     };
     entries.map(|entry| bytes(entry.expect("an entry"))).sum()
 }

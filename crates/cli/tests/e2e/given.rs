@@ -774,9 +774,12 @@ operations:
                 lines.filter(other).collect::<Vec<_>>().join("\n") + "\n"
             };
             for (left_out, flow) in [("moved", without("moved")), ("linked", without("linked"))] {
-                let optional = |line: &str| match line.starts_with(&format!("      {left_out}: ")) {
-                    true => line.replace("}", ", optional: true}"),
-                    false => line.to_owned(),
+                let optional = |line: &str| {
+                    if line.starts_with(&format!("      {left_out}: ")) {
+                        line.replace("}", ", optional: true}")
+                    } else {
+                        line.to_owned()
+                    }
                 };
                 let flow: Vec<String> = flow.lines().map(optional).collect();
                 place.write("flow.yaml", &(flow.join("\n") + "\n"));

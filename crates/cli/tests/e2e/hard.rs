@@ -129,9 +129,12 @@ operations:
 fn object_bytes(place: &Place) -> u64 {
     fn below(folder: &Path) -> u64 {
         let entries = fs::read_dir(folder).expect("a folder");
-        let size = |path: &Path| match path.is_dir() {
-            true => below(path),
-            false => fs::metadata(path).expect("a file").len(),
+        let size = |path: &Path| {
+            if path.is_dir() {
+                below(path)
+            } else {
+                fs::metadata(path).expect("a file").len()
+            }
         };
         entries
             .map(|entry| size(&entry.expect("an entry").path()))

@@ -578,9 +578,10 @@ fn what_comes_into_the_folder_during_a_run_stays() {
         let own = place.write("own.txt", "dear reader");
         let child = in_its_task(&place, command);
         let there = place.path("out").join(name);
-        match is_link {
-            true => std::os::unix::fs::symlink("../own.txt", &there).expect("a link"),
-            false => fs::write(&there, "dear reader").expect("a file"),
+        if is_link {
+            std::os::unix::fs::symlink("../own.txt", &there).expect("a link");
+        } else {
+            fs::write(&there, "dear reader").expect("a file");
         }
         fs::write(place.side().join("go"), "").expect("a file");
         let output = child.wait_with_output().expect("it can be waited for");

@@ -123,9 +123,10 @@ fn a_link_below_the_parts_of_a_store_is_refused_and_told() {
         }
         let link = place.path(".headwater").join(part);
         let _ = fs::remove_file(&link).or_else(|_| fs::remove_dir_all(&link));
-        let target = match part.starts_with("leases") {
-            true => outside.join("file"),
-            false => outside.clone(),
+        let target = if part.starts_with("leases") {
+            outside.join("file")
+        } else {
+            outside.clone()
         };
         symlink(&target, &link).expect("a link");
         let before = contents(&outside);

@@ -28,9 +28,10 @@ fn four_calls(place: &Place, fails: bool) -> SequenceReport {
         .takes::<i64>("n")
         .run(move |(mut vec, _): (Vector, i64), _| {
             vec.as_mut_slice().sort_unstable();
-            match fails {
-                true => Err("no room for another pivot".into()),
-                false => Ok((vec,)),
+            if fails {
+                Err("no room for another pivot".into())
+            } else {
+                Ok((vec,))
             }
         });
     let add = procedure("paper/int_vector_add5", "1")

@@ -251,12 +251,11 @@ fn a_value_that_is_no_number_is_a_failed_evaluation() {
     let mut failed = 0;
     for row in rows(&report, "samples.csv") {
         let a: i64 = row["a"].parse().expect("a number");
-        match (2..=16).contains(&a) {
-            true => assert_eq!(row["y"].parse::<f64>(), row["b"].parse(), "{row:?}"),
-            false => {
-                assert_eq!(row["y"], "", "{row:?}");
-                failed += 1;
-            }
+        if (2..=16).contains(&a) {
+            assert_eq!(row["y"].parse::<f64>(), row["b"].parse(), "{row:?}");
+        } else {
+            assert_eq!(row["y"], "", "{row:?}");
+            failed += 1;
         }
     }
     assert!(failed > 0);

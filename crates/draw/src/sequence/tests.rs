@@ -206,9 +206,10 @@ fn orders_are_told_apart_from_data() {
         let title = format!(": {label}</title>");
         assert!(svg.contains(&title), "{label}\n{svg}");
         // In one line, or each name in a line of its own; in the colour of the arrow.
-        let class = match label.starts_with("RAW") {
-            true => "hw-over",
-            false => "hw-over hw-later",
+        let class = if label.starts_with("RAW") {
+            "hw-over"
+        } else {
+            "hw-over hw-later"
         };
         let drawn = |text: &str| {
             let is_text = |part: &str| part.split('"').nth(1) == Some(class);

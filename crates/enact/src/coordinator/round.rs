@@ -69,9 +69,10 @@ impl Coordinator {
         self.count(graph, round.wanted);
         let impure = |task: &TaskId| !graph.operation_at(*task).signature.pure;
         let new = (first_new as u32..graph.len() as u32).map(TaskId);
-        let always: Vec<TaskId> = match round.patient {
-            true => Vec::new(),
-            false => new.filter(impure).collect(),
+        let always: Vec<TaskId> = if round.patient {
+            Vec::new()
+        } else {
+            new.filter(impure).collect()
         };
         self.demand(graph, &always, &mut fresh);
         self.count(graph, &always);

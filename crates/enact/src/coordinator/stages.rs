@@ -146,9 +146,10 @@ impl Stages {
     pub(super) fn cut_off(&mut self, stage: u16, occurrence: u32, is_so: bool) {
         if occurrence != NONE {
             let state = &mut self.stages[usize::from(stage)];
-            state.cut_off = match is_so {
-                true => state.cut_off + 1,
-                false => state.cut_off - 1,
+            state.cut_off = if is_so {
+                state.cut_off + 1
+            } else {
+                state.cut_off - 1
             };
         }
     }

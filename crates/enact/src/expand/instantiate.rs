@@ -273,9 +273,10 @@ impl Expander {
                     .extend(&occurrence.tasks);
             }
             expansion.occurrences.push(occurrence);
-            let inputs = match instance.is_unfinished() {
-                true => instance.inputs.clone(),
-                false => std::mem::take(&mut instance.inputs),
+            let inputs = if instance.is_unfinished() {
+                instance.inputs.clone()
+            } else {
+                std::mem::take(&mut instance.inputs)
             };
             self.occurrences.push(Made {
                 stage,
@@ -320,10 +321,10 @@ impl Expander {
                     (Found::Source(source), None) => {
                         let port_number = usize::from(*port);
                         let keeps_name = plan.operation.signature.inputs[port_number].keep_name;
-                        let source = match keeps_name && self.is_from_outside(instance.stage, feed)
-                        {
-                            true => with_names(graph, source),
-                            false => source,
+                        let source = if keeps_name && self.is_from_outside(instance.stage, feed) {
+                            with_names(graph, source)
+                        } else {
+                            source
                         };
                         bound.push((*port, source));
                     }
@@ -353,9 +354,10 @@ impl Expander {
                 }
                 continue;
             }
-            let place = match plan.is_impure() {
-                true => address(stage, &plan.name, &instance.path),
-                false => String::new(),
+            let place = if plan.is_impure() {
+                address(stage, &plan.name, &instance.path)
+            } else {
+                String::new()
             };
             let operation = graph.operation(&plan.operation);
             let parameters = &plan.parameters;

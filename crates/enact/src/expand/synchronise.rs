@@ -190,14 +190,11 @@ impl Expander {
                 let name = self.call_name(stage, &path, graph);
                 let items = named_items(&self.data[*data].name, &failed, missing);
                 let data = &self.data[*data].name;
-                expansion.notes.push(match list.is_empty() {
-                    false => format!(
-                        "{name} goes on without {missing} failed of {expected} items of `{data}`: {items}"
-                    ),
-                    true => format!(
+                expansion.notes.push(if list.is_empty() { format!(
                         "{name} goes on with an empty list of `{data}`: {missing} of {expected} failed"
-                    ),
-                });
+                    ) } else { format!(
+                        "{name} goes on without {missing} failed of {expected} items of `{data}`: {items}"
+                    ) });
             }
             sources.push(Some(self.shaped(stage, unit, *data, list)?));
         }
@@ -312,9 +309,12 @@ impl Expander {
 
 /// The first of the items of `name` that are missing, and how many more there are.
 fn named_items(name: &str, failed: &[&Index], missing: usize) -> String {
-    let named = |path: &&Index| match path.0.is_empty() {
-        true => format!("`{name}`"),
-        false => format!("`{name}[{path}]`"),
+    let named = |path: &&Index| {
+        if path.0.is_empty() {
+            format!("`{name}`")
+        } else {
+            format!("`{name}[{path}]`")
+        }
     };
     let mut items: Vec<String> = failed.iter().take(NAMED).map(named).collect();
     if failed.len() > NAMED {

@@ -78,12 +78,13 @@ impl World {
                     let fails = self.fails.contains(&name.as_str());
                     let contents = self.contents(&enactment, task);
                     enactment.identify(task, contents);
-                    let outcome = match fails {
-                        true => Ending::Fatal,
-                        false => Ending::Success {
+                    let outcome = if fails {
+                        Ending::Fatal
+                    } else {
+                        Ending::Success {
                             memory: 1,
                             elapsed: Duration::from_secs(1),
-                        },
+                        }
                     };
                     enactment
                         .finished(task, outcome, &[], Time::default(), &mut NothingRemembered)

@@ -207,9 +207,10 @@ pub(crate) fn drive(
                 let (implicit, pure) = (signature.implicit, signature.pure);
                 if compares && pure && !implicit && dice.percent(15) {
                     // Another run is at it, or has done it.
-                    let outcome = match dice.percent(70) {
-                        true => Ending::Busy,
-                        false => Ending::Found,
+                    let outcome = if dice.percent(70) {
+                        Ending::Busy
+                    } else {
+                        Ending::Found
                     };
                     seen.found += usize::from(outcome == Ending::Found);
                     enactment.finished(task, outcome, &[], now, recall).unwrap();
@@ -447,9 +448,10 @@ fn random_flow(dice: &mut Dice) -> Flow {
             format!("{first}{gather}")
         };
         let out = format!("o{number}");
-        let line = match dice.percent(30) {
-            true => format!("s{number}: t({inputs}) -> x{number}; u(x{number}) -> {out}{star}"),
-            false => format!("s{number}({inputs}) -> {out}{star}"),
+        let line = if dice.percent(30) {
+            format!("s{number}: t({inputs}) -> x{number}; u(x{number}) -> {out}{star}")
+        } else {
+            format!("s{number}({inputs}) -> {out}{star}")
         };
         flow = flow.stage(&line);
         if dice.percent(15) {
@@ -464,9 +466,10 @@ fn random_flow(dice: &mut Dice) -> Flow {
                 flow = flow.with(|stage| stage.tolerate = Some(Tolerance::Percent(60.0)));
             }
         } else if two {
-            flow = match dice.percent(70) {
-                true => flow.iterate(&format!("cross({first}, {second})")),
-                false => flow.iterate(&format!("dot({first}, {second})")),
+            flow = if dice.percent(70) {
+                flow.iterate(&format!("cross({first}, {second})"))
+            } else {
+                flow.iterate(&format!("dot({first}, {second})"))
             };
         }
         if dice.percent(20) && number > 0 {

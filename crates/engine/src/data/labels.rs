@@ -32,12 +32,12 @@ impl Binder<'_> {
                 .any(|distance| distance <= 2 && distance * 2 < name.chars().count())
         };
         let all = names.iter().map(|(name, _)| name);
-        let labels: Vec<Arc<str>> = match absent.iter().all(|input| input.optional) {
-            true => all
-                .filter(|name| !is_input(name) && !near(name))
+        let labels: Vec<Arc<str>> = if absent.iter().all(|input| input.optional) {
+            all.filter(|name| !is_input(name) && !near(name))
                 .cloned()
-                .collect(),
-            false => Vec::new(),
+                .collect()
+        } else {
+            Vec::new()
         };
         if !labels.is_empty() {
             let quoted: Vec<String> = labels.iter().map(|name| format!("`{name}`")).collect();

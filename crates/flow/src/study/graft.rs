@@ -59,9 +59,10 @@ struct Key {
 impl Key {
     /// As it is written in a path.
     fn written(&self) -> Cow<'_, str> {
-        match self.name.contains(['.', '=']) {
-            true => Cow::Owned(format!("\"{}\"", self.name)),
-            false => Cow::Borrowed(&self.name),
+        if self.name.contains(['.', '=']) {
+            Cow::Owned(format!("\"{}\"", self.name))
+        } else {
+            Cow::Borrowed(&self.name)
         }
     }
 
@@ -203,9 +204,10 @@ fn put(root: &mut Node, keys: &[Key], value: Node, text: &str) -> Result<(), Box
         let found = node.found();
         let Kind::Mapping(entries) = &mut node.kind else {
             let may_have_keys = shape.is_none_or(|shape| below(shape, &key.name).is_some());
-            let way_out = match may_have_keys {
-                true => format!("replace it as a whole: `{}`", replacing(keys, depth, text)),
-                false => format!("write `{}`", replacing(&keys[..depth], depth, text)),
+            let way_out = if may_have_keys {
+                format!("replace it as a whole: `{}`", replacing(keys, depth, text))
+            } else {
+                format!("write `{}`", replacing(&keys[..depth], depth, text))
             };
             return Err(Box::new(blocked(keys, depth, &found, way_out)));
         };
@@ -279,9 +281,10 @@ fn replacing(keys: &[Key], depth: usize, text: &str) -> String {
     let simple =
         text.starts_with(['{', '[']) || !text.contains([',', ':', '#', '{', '}', '[', ']']);
     let short = text.len() <= LONGEST && !text.contains(['\n', '\r', '`', '\'']);
-    let mut written = match simple && short {
-        true => text.to_owned(),
-        false => "VALUE".to_owned(),
+    let mut written = if simple && short {
+        text.to_owned()
+    } else {
+        "VALUE".to_owned()
     };
     for key in after.iter().rev() {
         written = format!("{{{}: {written}}}", key.name);

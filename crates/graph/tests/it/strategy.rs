@@ -8,9 +8,10 @@ fn trees() -> impl Strategy<Value = Iteration> {
     let leaf = Just(Iteration::Name("x".into()));
     let tree = leaf.prop_recursive(4, 24, 4, |inner| {
         (any::<bool>(), proptest::collection::vec(inner, 2..4)).prop_map(|(cross, parts)| {
-            match cross {
-                true => Iteration::Cross(parts),
-                false => Iteration::Dot(parts),
+            if cross {
+                Iteration::Cross(parts)
+            } else {
+                Iteration::Dot(parts)
             }
         })
     });

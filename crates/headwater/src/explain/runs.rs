@@ -83,9 +83,10 @@ pub fn diff_runs(store: &Store, first: &str, second: &str) -> Result<RunDifferen
     let memory = Remembered::new(store, &second.id, &new);
     let all: Vec<Recipe> = new.iter().map(|task| task.recipe).collect();
     // A sequence lists what was needed; runs of files, which have outputs, list everything.
-    let extent = match second.outputs.as_os_str().is_empty() {
-        true => Extent::These,
-        false => Extent::Closed,
+    let extent = if second.outputs.as_os_str().is_empty() {
+        Extent::These
+    } else {
+        Extent::Closed
     };
     let stale = stale(store, &memory.own, &all, extent, &|recipe| {
         memory.address(recipe)

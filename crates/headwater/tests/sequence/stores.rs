@@ -123,9 +123,10 @@ fn files_are_items_and_stay_where_they_can_be_read() {
             Ok((words, File::of_bytes(text.to_uppercase().into_bytes())))
         });
     for remembers in [false, true, true] {
-        let options = match remembers {
-            true => remembering(folder.path()),
-            false => forgetting(Mode::Restrictive),
+        let options = if remembers {
+            remembering(folder.path())
+        } else {
+            forgetting(Mode::Restrictive)
         };
         let mut sequence = Sequence::with(options);
         let text = sequence.file(folder.path().join("words.txt")).unwrap();
@@ -166,9 +167,10 @@ fn handles_say_where_things_are() {
         assert_eq!((pending.writer, &*pending.item), (Some(call), "b"));
         sequence.value(&b).unwrap();
         let made = sequence.handle(&b).unwrap();
-        let expected = match second {
-            false => Whereabouts::Memory,
-            true => Whereabouts::Stored,
+        let expected = if second {
+            Whereabouts::Stored
+        } else {
+            Whereabouts::Memory
         };
         assert_eq!(made.whereabouts, expected);
         assert_eq!(made.product, pending.product);

@@ -379,9 +379,10 @@ fn a_store_with_a_part_that_lies_elsewhere_is_refused_and_nothing_there_is_touch
         let elsewhere = tempfile::tempdir().unwrap();
         fs::create_dir(elsewhere.path().join("folder")).unwrap();
         fs::write(elsewhere.path().join("file"), "precious").unwrap();
-        let target = match part.ends_with("lock") {
-            true => elsewhere.path().join("file"),
-            false => elsewhere.path().to_owned(),
+        let target = if part.ends_with("lock") {
+            elsewhere.path().join("file")
+        } else {
+            elsewhere.path().to_owned()
         };
         let copy = elsewhere.path().join("copy");
         fs::create_dir(&copy).unwrap();

@@ -205,9 +205,10 @@ fn a_link_below_a_part_of_a_store_is_followed_by_nothing() {
             "-wal",
             "-shm",
         ];
-        let target = match is_file.iter().any(|end| part.ends_with(end)) {
-            true => "file",
-            false => "",
+        let target = if is_file.iter().any(|end| part.ends_with(end)) {
+            "file"
+        } else {
+            ""
         };
         let plant = |root: &Path, outside: &Outside| {
             let link = root.join(part);
@@ -361,9 +362,10 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => found.extend(files(&path)),
-            false => found.push(path),
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push(path);
         }
     }
     found.sort();

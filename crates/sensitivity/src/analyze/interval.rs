@@ -133,9 +133,10 @@ fn quantile(numbers: &mut [f64], part: f64) -> f64 {
     let (_, found, above) = numbers.select_nth_unstable_by(below, f64::total_cmp);
     let next = above.iter().copied().fold(f64::INFINITY, f64::min);
     // Infinite ones have no difference.
-    match rest > 0.0 && *found < next {
-        true => *found + (next - *found) * rest,
-        false => *found,
+    if rest > 0.0 && *found < next {
+        *found + (next - *found) * rest
+    } else {
+        *found
     }
 }
 

@@ -141,9 +141,10 @@ fn summary(effects: &Effects, bootstrap: &Bootstrap, reach: &mut Reach, sequence
     // 0 ÷ 0 is not a number.
     let mean = |part: fn(f64) -> f64| effects.values.iter().copied().map(part).sum::<f64>() / count;
     Effect {
-        mu: match effects.signed {
-            true => mean(|value| value),
-            false => f64::NAN,
+        mu: if effects.signed {
+            mean(|value| value)
+        } else {
+            f64::NAN
         },
         mu_star: Estimate {
             value: mean(f64::abs),

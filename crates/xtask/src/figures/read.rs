@@ -322,9 +322,12 @@ fn jobs(peers: &Value) -> Vec<Job> {
         });
         let (ours, mut others): (Vec<_>, Vec<_>) =
             rows.partition(|(engine, _)| engine.starts_with("headwater"));
-        others.sort_by(|(_, one), (_, other)| match more {
-            true => other.total_cmp(one),
-            false => one.total_cmp(other),
+        others.sort_by(|(_, one), (_, other)| {
+            if *more {
+                other.total_cmp(one)
+            } else {
+                one.total_cmp(other)
+            }
         });
         Some(Job {
             what,

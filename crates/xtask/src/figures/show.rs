@@ -177,9 +177,10 @@ fn measured(claim: &Claim) -> String {
         "%" => format!("{figure} %"),
         unit => format!("{figure} {unit}"),
     };
-    match claim.holds {
-        true => text,
-        false => format!("{text}, **falls short**"),
+    if claim.holds {
+        text
+    } else {
+        format!("{text}, **falls short**")
     }
 }
 

@@ -113,9 +113,10 @@ fn is_used(workspace: &Workspace, folder: &str, wanted: &Wanted<'_>) -> bool {
 
 /// Whether a line has this word, outside of a comment unless that counts too.
 fn names(line: &str, word: &str, with_comments: bool) -> bool {
-    let code = match with_comments {
-        true => line,
-        false => line.split("//").next().unwrap_or_default(),
+    let code = if with_comments {
+        line
+    } else {
+        line.split("//").next().unwrap_or_default()
     };
     let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
     code.match_indices(word).any(|(at, _)| {

@@ -179,9 +179,10 @@ fn fan(numbers: std::ops::Range<usize>, store: Option<&Path>) -> Result<(), Box<
     if run.counts.executed != numbers.len() {
         return Err(format!("{} of {} tasks ran", run.counts.executed, numbers.len()).into());
     }
-    match wanted.iter().map(|task| given(*task)).eq(numbers.map(Some)) {
-        true => Ok(()),
-        false => Err("the results of the fan are wrong".into()),
+    if wanted.iter().map(|task| given(*task)).eq(numbers.map(Some)) {
+        Ok(())
+    } else {
+        Err("the results of the fan are wrong".into())
     }
 }
 

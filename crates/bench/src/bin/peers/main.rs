@@ -222,11 +222,10 @@ fn headwater() -> Result<PathBuf, Box<dyn Error>> {
         .status()?;
     let folder = std::env::current_exe()?;
     let program = folder.with_file_name("headwater");
-    match built.success() && program.is_file() {
-        true => Ok(program),
-        false => {
-            Err("the program `headwater` could not be built; what cargo said stands above".into())
-        }
+    if built.success() && program.is_file() {
+        Ok(program)
+    } else {
+        Err("the program `headwater` could not be built; what cargo said stands above".into())
     }
 }
 

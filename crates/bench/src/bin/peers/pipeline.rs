@@ -146,14 +146,11 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Table>, Box<dyn Error>> {
              the first column, and run everything again: what they can remember of commands (parsl: `cache=True` and \
              checkpoints, by the arguments; dask: while somebody holds the result) is off, and was not measured"
                 .to_owned(),
-            match limited {
-                true => "ImageMagick was told by every engine to use one thread",
-                false => {
+            if limited { "ImageMagick was told by every engine to use one thread" } else {
                     "ImageMagick uses all cores for one image, unless somebody tells it not to: headwater tells each \
                      program how many cores it has, snakemake, ray and the processes of dask do so for OpenMP, the \
                      others do not. A flag of this benchmark tells it in all of them"
                 }
-            }
             .to_owned(),
             "headwater knows files and steps by their contents, snakemake by the time of the file, its parameters and its \
              code, cwltool (with --cachedir) by the command and the contents of the files"
@@ -266,12 +263,13 @@ fn headwater(
         );
         let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
         let last = step + 1 == STEPS.len();
-        let (value, parameter) = match last {
-            true => (
+        let (value, parameter) = if last {
+            (
                 ", params: {threshold: $threshold}",
                 "\n    params: {threshold: int}",
-            ),
-            false => ("", ""),
+            )
+        } else {
+            ("", "")
         };
         stages.push_str(&format!(
             "  {name}:\n    - {{op: {name}, in: {{image: {before}}}{value}, out: {{image: {name}}}}}\n"
@@ -344,9 +342,10 @@ fn snakemake(
     let mut before = images.to_string_lossy().into_owned();
     for (step, (name, _)) in STEPS.iter().enumerate() {
         let words = arguments(limited, step, "{input}", "{output}", "{params.threshold}%");
-        let parameter = match step + 1 == STEPS.len() {
-            true => "    params: threshold=config[\"threshold\"]\n",
-            false => "",
+        let parameter = if step + 1 == STEPS.len() {
+            "    params: threshold=config[\"threshold\"]\n"
+        } else {
+            ""
         };
         file.push_str(&format!(
             "rule {name}:\n    input: \"{before}/{{number}}.png\"\n    output: \"{name}/{{number}}.png\"\n{parameter}    \
@@ -384,9 +383,10 @@ fn cwltool(
             "$(inputs.threshold)%",
         );
         let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
-        let (input, value) = match step + 1 == STEPS.len() {
-            true => ("  threshold: int\n", ", threshold: threshold"),
-            false => ("", ""),
+        let (input, value) = if step + 1 == STEPS.len() {
+            ("  threshold: int\n", ", threshold: threshold")
+        } else {
+            ("", "")
         };
         let tool = format!(
             "cwlVersion: v1.2\nclass: CommandLineTool\nbaseCommand: [{magick:?}]\narguments: [{}]\ninputs:\n  image: \

@@ -109,13 +109,13 @@ impl Table {
             .rows
             .iter()
             .filter(|row| !row.ours && row.samples.is_ok());
-        measured.map(|row| match row.version.contains(' ') {
+        measured.map(|row| {
             // It names a library itself.
-            true => row.version.clone(),
-            false => {
-                let name = row.engine.split(" (").next().unwrap_or_default();
-                format!("{name} {}", row.version)
+            if row.version.contains(' ') {
+                return row.version.clone();
             }
+            let name = row.engine.split(" (").next().unwrap_or_default();
+            format!("{name} {}", row.version)
         })
     }
 

@@ -103,9 +103,10 @@ fn alone(
         })
     });
     ended.0?;
-    match ended.1 {
-        true => Ok(elapsed.as_secs_f64()),
-        false => Err("a thread panicked".into()),
+    if ended.1 {
+        Ok(elapsed.as_secs_f64())
+    } else {
+        Err("a thread panicked".into())
     }
 }
 

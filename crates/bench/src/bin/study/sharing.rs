@@ -45,9 +45,10 @@ pub(crate) fn measure(
     turns: usize,
 ) -> Result<(), Box<dyn Error>> {
     let study = examples().join("moat.yaml");
-    let settings = match quick {
-        true => vec!["method.moat.trajectories=2".to_owned()],
-        false => Vec::new(),
+    let settings = if quick {
+        vec!["method.moat.trajectories=2".to_owned()]
+    } else {
+        Vec::new()
     };
     let mut best: [Option<Ran>; MODES.len()] = Default::default();
     let mut content = folder.join(CONTENT);

@@ -112,9 +112,10 @@ impl Axis {
 
     /// The position of the value at a level; `None` for an interval.
     fn position(&self, level: u32) -> Option<u32> {
-        let position = match self.own {
-            true => level,
-            false => self.domain.nearest_position(self.unit(level))?,
+        let position = if self.own {
+            level
+        } else {
+            self.domain.nearest_position(self.unit(level))?
         };
         let of_number = self.rising.as_ref();
         Some(of_number.map_or(position, |rising| rising[position as usize]))
