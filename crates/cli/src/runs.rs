@@ -301,8 +301,12 @@ fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
                 0 => String::new(),
                 tasks => format!("{}: ", number(tasks)),
             };
+            let when = match run.status {
+                RunStatus::Running => "so far",
+                _ => "before it ended",
+            };
             counts.push_str(&format!(
-                "{} executed so far, {} failed",
+                "{} executed {when}, {} failed",
                 show::grouped(executed),
                 show::grouped(failed)
             ));

@@ -3,22 +3,26 @@
 //! Law: what is noted decides nothing, and a run does not fail for want of it. The list that a run leaves when it ends
 //! takes its place.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use headwater_remember::{RunTask, Store};
 
-/// So many are noted at once; later ones several together, because there may be a million of them.
+/// Each of the first ones is noted at once; later ones several together, because there may be a million of them.
 const AT_ONCE: usize = 1_000;
 /// How many wait at most, and how long.
 const TOGETHER: usize = 512;
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Notes tasks that have ended.
 #[derive(Debug, Default)]
-pub struct Ledger {
-    /// The store and the run; nothing is noted where there is none.
-    place: Option<(Arc<Store>, String)>,
+pub struct Ledger(Option<Arc<Book>>);
+
+/// What is noted where.
+#[derive(Debug)]
+struct Book {
+    store: Arc<Store>,
+    run: String,
     waiting: Mutex<Waiting>,
 }
 
@@ -26,31 +30,95 @@ pub struct Ledger {
 struct Waiting {
     tasks: Vec<RunTask>,
     noted: usize,
-    last: Option<Instant>,
+    /// Somebody looks after what waits.
+    is_watched: bool,
 }
 
 impl Ledger {
-    /// Notes the tasks of a run that is recorded in a store.
+    /// Notes the tasks of a run that is recorded in a store. The default notes nothing.
     pub fn of(store: &Arc<Store>, run: &str) -> Ledger {
-        Ledger {
-            place: Some((Arc::clone(store), run.to_owned())),
+        Ledger(Some(Arc::new(Book {
+            store: Arc::clone(store),
+            run: run.to_owned(),
             waiting: Mutex::default(),
-        }
+        })))
     }
 
     /// A task has ended for good.
     pub fn ended(&self, task: impl FnOnce() -> RunTask) {
-        let Some((store, run)) = &self.place else {
+        let Some(book) = &self.0 else {
             return;
         };
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = book.lock();
         waiting.tasks.push(task());
-        let is_late = waiting.last.is_none_or(|last| last.elapsed() >= PAUSE);
-        if waiting.noted < AT_ONCE || waiting.tasks.len() >= TOGETHER || is_late {
-            waiting.noted += waiting.tasks.len();
-            let _ = store.note_run_tasks(run, &waiting.tasks);
-            waiting.tasks.clear();
-            waiting.last = Some(Instant::now());
+        if waiting.noted < AT_ONCE || waiting.tasks.len() >= TOGETHER {
+            book.note(&mut waiting);
+        } else if !waiting.is_watched {
+            // The last ones may wait for a task that takes long.
+            let watched = Arc::downgrade(book);
+            let thread = std::thread::Builder::new().name("headwater-ledger".to_owned());
+            waiting.is_watched = thread.spawn(move || watch(&watched)).is_ok();
+        }
+    }
+}
+
+impl Book {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, waiting: &mut Waiting) {
+        waiting.noted += waiting.tasks.len();
+        let _ = self.store.note_run_tasks(&self.run, &waiting.tasks);
+        waiting.tasks.clear();
+    }
+}
+
+/// Notes what waits now and then, until the run is over.
+fn watch(book: &Weak<Book>) {
+    loop {
+        std::thread::sleep(PAUSE);
+        let Some(book) = book.upgrade() else {
+            return;
+        };
+        let mut waiting = book.lock();
+        if !waiting.tasks.is_empty() {
+            book.note(&mut waiting);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_graph::{Outcome, Recipe};
+    use headwater_remember::{Mode, RunRecord};
+
+    use super::*;
+
+    /// However many there are, and however long nothing more ends.
+    #[test]
+    fn all_tasks_that_have_ended_are_noted_soon() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&folder.path().join("store"), Mode::ReadWrite);
+        let store = Arc::new(store.expect("a store"));
+        let run = RunRecord {
+            id: "run".to_owned(),
+            ..RunRecord::default()
+        };
+        store.begin_run(&run).expect("it begins");
+        let ledger = Ledger::of(&store, "run");
+        let count = AT_ONCE + TOGETHER + 7;
+        for number in 0..count {
+            ledger.ended(|| RunTask {
+                address: number.to_string(),
+                recipe: Recipe([0; 32]),
+                state: Outcome::Executed,
+                started: 0,
+                wall: 0,
+            });
+        }
+        while store.run_tasks("run").expect("a list").len() < count {
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 }

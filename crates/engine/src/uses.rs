@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,8 +34,12 @@ pub struct Used {
 
 /// Looks up what the patterns of an operation stand for below `folder`.
 pub fn used(template: &CommandTemplate, folder: &Path) -> Result<Used, Error> {
+    used_by(&template.uses, folder)
+}
+
+fn used_by(patterns: &[Arc<str>], folder: &Path) -> Result<Used, Error> {
     let mut used = Used::default();
-    for pattern in &template.uses {
+    for pattern in patterns {
         let mut any = false;
         let plain = folder.join(&**pattern);
         for path in crate::data::expand(folder, pattern)? {
@@ -44,9 +49,15 @@ pub fn used(template: &CommandTemplate, folder: &Path) -> Result<Used, Error> {
                 continue;
             }
             // `scripts/**` means everything below, whatever the pattern library calls a match.
-            for file in files_below(&path)? {
+            for file in files_below(&path, &mut Vec::new())? {
                 let name = file.strip_prefix(folder).unwrap_or(&file);
-                used.files.insert(name.to_string_lossy().into_owned(), file);
+                let Some(name) = name.to_str() else {
+                    return Err(Error::usage(
+                        format!("the name of `{}` is not UTF-8", file.display()),
+                        Some("rename it, or leave it out of `uses`".to_owned()),
+                    ));
+                };
+                used.files.insert(name.to_owned(), file);
             }
         }
         if !any {
@@ -76,17 +87,28 @@ fn is_left_behind(part: Component<'_>) -> bool {
         || name.starts_with(".#")
 }
 
-fn files_below(path: &Path) -> Result<Vec<PathBuf>, Error> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
+/// The files below a folder, links followed. `within` has the folders on the way there, by device and inode.
+fn files_below(path: &Path, within: &mut Vec<(u64, u64)>) -> Result<Vec<PathBuf>, Error> {
+    let found = match fs::metadata(path) {
+        Ok(found) if found.is_dir() => found,
+        _ => return Ok(vec![path.to_owned()]),
+    };
+    let identity = (found.dev(), found.ino());
+    if within.contains(&identity) {
+        return Err(Error::usage(
+            format!("`{}` leads back to a folder that it is in", path.display()),
+            Some("remove the link, or name the files one by one in `uses`".to_owned()),
+        ));
     }
+    within.push(identity);
     let mut files = Vec::new();
     for entry in fs::read_dir(path).map_err(|source| Error::io("cannot read", path, source))? {
         let entry = entry.map_err(|source| Error::io("cannot read", path, source))?;
         if !is_left_behind(Component::Normal(&entry.file_name())) {
-            files.extend(files_below(&entry.path())?);
+            files.extend(files_below(&entry.path(), within)?);
         }
     }
+    within.pop();
     Ok(files)
 }
 
@@ -275,4 +297,42 @@ fn words(template: &CommandTemplate) -> BTreeSet<String> {
         shaped && !word.contains('\0') && word.len() < 1000
     };
     all.into_iter().filter(is_name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_that_lead_round_in_circles_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("file"), "").unwrap();
+        let below = || files_below(folder.path(), &mut Vec::new());
+        // Twice the same beside each other is no circle.
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::write(elsewhere.path().join("other"), "").unwrap();
+        for name in ["one", "two"] {
+            symlink(elsewhere.path(), folder.path().join(name)).unwrap();
+        }
+        assert_eq!(below().unwrap().len(), 3);
+        symlink(".", folder.path().join("a")).unwrap();
+        symlink(".", folder.path().join("b")).unwrap();
+        let message = below().unwrap_err().to_string();
+        assert!(message.contains("leads back to a folder"), "{message}");
+    }
+
+    #[test]
+    fn names_that_are_no_text_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [b"a\xff", b"a\xfe"] {
+            fs::write(folder.path().join(OsStr::from_bytes(name)), "").unwrap();
+        }
+        let used = used_by(&["*".into()], folder.path());
+        let message = used.unwrap_err().to_string();
+        assert!(message.contains("is not UTF-8"), "{message}");
+    }
 }

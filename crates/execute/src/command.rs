@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -756,13 +757,16 @@ fn links_below(folder: &Path, name: &Path, found: &mut Vec<PathBuf>) {
             Ok(kind) if kind.is_symlink() && leads_away() && entry.path().is_file() => {
                 found.push(name);
             }
+            Ok(kind) if kind.is_file() && entry.metadata().is_ok_and(|it| it.nlink() > 1) => {
+                found.push(name);
+            }
             _ => {}
         }
     }
 }
 
 /// Leaves a script in the folder that runs the program again. It has no namespace in which inputs are read-only, so it
-/// begins by copying those that are links.
+/// begins by copying those that are links, or that have other names.
 fn write_script(folder: &Path, request: &Request) {
     let mut environment: BTreeMap<&OsString, &OsString> = BTreeMap::new();
     environment.extend(
@@ -786,7 +790,8 @@ fn write_script(folder: &Path, request: &Request) {
         let (link, copy) = (link.to_string_lossy(), format!("{}.copy", link.display()));
         let (link, copy) = (shell_quote(&link), shell_quote(&copy));
         script.push_str(&format!(
-            "if [ -L {link} ]; then cp -L {link} {copy} && mv -f {copy} {link} || exit 1; fi\n"
+            "if [ -L {link} ] || [ -n \"$(find {link} -prune -links +1)\" ]; then\n  \
+               cp -L {link} {copy} && mv -f {copy} {link} || exit 1\nfi\n"
         ));
     }
     script.push_str("exec env -i");

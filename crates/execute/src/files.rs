@@ -5,7 +5,7 @@
 //! any more, and the folder goes; a file elsewhere is left where it is.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +17,7 @@ use headwater_graph::{
 
 use crate::folder::{FolderError, said, staged_value};
 use crate::held::speaks_of_files;
+use crate::system::open_to_read;
 
 /// A number is given out once in a process.
 static FOLDERS: AtomicU64 = AtomicU64::new(0);
@@ -183,7 +184,11 @@ impl ReadFile for PlainFiles {
             return Ok(bytes.to_vec());
         }
         let path = path_of(file)?;
-        fs::read(path).map_err(|error| failed(path, &error))
+        let mut bytes = Vec::new();
+        open_to_read(path)
+            .and_then(|mut opened| opened.read_to_end(&mut bytes))
+            .map_err(|error| failed(path, &error))?;
+        Ok(bytes)
     }
 
     fn open_file(&self, file: &FileValue) -> Result<Box<dyn ReadSeek>, OperationError> {
@@ -191,7 +196,7 @@ impl ReadFile for PlainFiles {
             return Ok(Box::new(io::Cursor::new(bytes.to_vec())));
         }
         let path = path_of(file)?;
-        let opened = fs::File::open(path).map_err(|error| failed(path, &error))?;
+        let opened = open_to_read(path).map_err(|error| failed(path, &error))?;
         let size = opened
             .metadata()
             .map_err(|error| failed(path, &error))?

@@ -6,7 +6,7 @@
 //! the bytes that everybody sees; what it looked like then is remembered (`proof`).
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use headwater_graph::{
 
 use crate::pattern::files_matching;
 use crate::proof::{Proven, Shelter, read_digest, shows_writes};
-use crate::system::is_open_for_writing;
+use crate::system::{copy_regular, is_open_for_writing, open_to_read};
 
 /// Files up to this size are read to see whether they are what they should be, however they look.
 const READ_AT_ONCE: u64 = 1 << 20;
@@ -238,7 +238,7 @@ fn seal(path: &Path) -> io::Result<()> {
     let mode = found.mode() & 0o7777;
     let wanted = sealed(mode & 0o100 != 0);
     // Its other names may be somebody's who goes on writing, and so may whatever the program has left running.
-    let is_shared = found.nlink() > 1 || is_open_for_writing(&fs::File::open(path)?);
+    let is_shared = found.nlink() > 1 || is_open_for_writing(&open_to_read(path)?);
     if is_shared {
         let copy = beside(path);
         fs::copy(path, &copy)?;
@@ -310,9 +310,8 @@ pub(crate) fn hold_links(folder: &Path, temporary: &Path) {
                 if let Some(target) = target.filter(|target| target.starts_with(temporary)) {
                     // The failure is reported anyway; a link that stays is no worse than before.
                     let new = beside(&path);
-                    let held = fs::hard_link(&target, &new)
-                        .or_else(|_| fs::copy(&target, &new).map(drop))
-                        .and_then(|()| fs::rename(&new, &path));
+                    // A file of its own: another name for it would be one for what is stored.
+                    let held = copy_regular(&target, &new).and_then(|()| fs::rename(&new, &path));
                     if held.is_err() {
                         let _ = fs::remove_file(&new);
                     }
@@ -485,7 +484,8 @@ pub fn copy_value(value: &Value, to: &Path) -> io::Result<()> {
 fn copy_proven(path: &Path, file: &FileValue, to: &mut fs::File) -> io::Result<()> {
     let changed = || io::Error::new(io::ErrorKind::InvalidData, "it is no longer what was made");
     if file.size <= READ_AT_ONCE {
-        let bytes = fs::read(path)?;
+        let mut bytes = Vec::new();
+        open_to_read(path)?.read_to_end(&mut bytes)?;
         return if Digest::of(&bytes) == file.digest {
             to.write_all(&bytes)
         } else {
@@ -502,7 +502,7 @@ fn copy_proven(path: &Path, file: &FileValue, to: &mut fs::File) -> io::Result<(
         return Err(changed());
     }
     // Between two files this has the kernel copy, which clones blocks where the file system can.
-    io::copy(&mut fs::File::open(path)?, to)?;
+    io::copy(&mut open_to_read(path)?, to)?;
     if holds() { Ok(()) } else { Err(changed()) }
 }
 
@@ -517,7 +517,7 @@ fn copy_file(file: &FileValue, executable: bool, to: &Path) -> io::Result<()> {
     let copied = match &file.handle {
         Handle::Path(path) => copy_proven(path, file, &mut create()?),
         Handle::Named { path, .. } => {
-            let mut from = fs::File::open(path)?;
+            let mut from = open_to_read(path)?;
             io::copy(&mut from, &mut create()?).map(drop)
         }
         Handle::Memory(bytes) => create()?.write_all(bytes),

@@ -21,7 +21,7 @@ use crate::proof::{Look, Proven, Shelter, mark_of, shows_writes};
 use crate::protect::Allowance;
 use crate::render::Filled;
 use crate::spawn::Namespace;
-use crate::system::share_blocks;
+use crate::system::{open_to_read, share_blocks};
 use crate::watch::{Spoiled, Trouble, Watched, changed};
 
 /// From this size in bytes on, the file system is asked to share the blocks of a file.
@@ -166,7 +166,15 @@ impl<'a> Giving<'a> {
             found.map_or(u64::MAX, |found| found.len())
         };
         let sizes: Vec<u64> = files.iter().map(size).collect();
-        let copies = self.allowance.copies_all(sizes.iter().copied());
+        // Where one of them cannot be given as it was by a link, all are copied.
+        let rather = self.allowance.copies_rather();
+        let is_other = |file: &UsedFile| {
+            let found = fs::metadata(&file.path);
+            let is_program = found.is_ok_and(|found| found.mode() & 0o100 != 0);
+            let shows = !rather || shows_writes(&file.path);
+            is_program != file.executable || !shows
+        };
+        let copies = self.allowance.copies_all(sizes.iter().copied()) || files.iter().any(is_other);
         for (file, size) in files.iter().zip(sizes) {
             let at = below(self.folder, &file.name)?;
             if let Some(parent) = at.parent().filter(|parent| *parent != self.folder) {
@@ -269,7 +277,7 @@ impl<'a> Giving<'a> {
             }
         };
         let given = if self.watched.has(path) {
-            self.users_file(file, path, at)
+            self.users_file(file, path, at, in_folder.then_some(executable))
         } else {
             self.product(file, path, executable, at, in_folder)
         };
@@ -290,25 +298,36 @@ impl<'a> Giving<'a> {
         })
     }
 
-    /// A file of the user keeps the mode that the user gave it.
-    fn users_file(&mut self, file: &FileValue, path: &Path, at: &Path) -> Result<(), Refusal> {
+    /// A file of the user keeps the mode that the user gave it. Of one in a folder it is known whether it may be
+    /// executed, since that is a part of what the folder is.
+    fn users_file(
+        &mut self,
+        file: &FileValue,
+        path: &Path,
+        at: &Path,
+        executable: Option<bool>,
+    ) -> Result<(), Refusal> {
         let is_named = matches!(file.handle, Handle::Named { .. });
         // Of a file that is known by its name only the mark is known.
         if is_named && !self.watched.is_as_it_was(file, path, self.shelter()) {
             return Err(Refusal::Other);
         }
-        let mode = |path: &Path| match fs::metadata(path) {
-            Ok(found) => Ok(found.mode() & 0o777),
-            Err(_) => Err(Refusal::Other),
-        };
-        if self.copies(file.size, path) {
-            let wanted = (!is_named).then_some((&file.digest, file.size));
-            return copy(path, at, mode(path)?, wanted);
-        }
-        if !self.watched.is_as_it_was(file, path, self.shelter()) {
+        let found = fs::metadata(path).map_err(|_| Refusal::Other)?;
+        // As it was when the run began, whatever somebody has made of it since.
+        let mode = (self.watched.mode(path)).unwrap_or(found.mode() & 0o777);
+        if executable.is_some_and(|executable| executable != (mode & 0o100 != 0)) {
             return Err(Refusal::Other);
         }
-        if self.shares(file.size, path, at, mode(path)?)? {
+        if self.copies(file.size, path) {
+            let wanted = (!is_named).then_some((&file.digest, file.size));
+            return copy(path, at, mode, wanted);
+        }
+        if !self.watched.is_as_it_was(file, path, self.shelter())
+            || found.mode() & 0o111 != mode & 0o111
+        {
+            return Err(Refusal::Other);
+        }
+        if self.shares(file.size, path, at, mode)? {
             return if self.watched.is_as_it_was(file, path, self.shelter()) {
                 Ok(())
             } else {
@@ -542,8 +561,9 @@ fn scalar_text(port: &str, value: &Value) -> Result<String, FolderError> {
 
 /// Opens a file to be read and makes another to be written.
 fn open_both(from: &Path, to: &Path) -> Result<(File, File), Refusal> {
-    let source = File::open(from).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Refusal::Other,
+    let source = open_to_read(from).map_err(|error| match error.kind() {
+        // Gone, or something else in its place.
+        io::ErrorKind::NotFound | io::ErrorKind::Other => Refusal::Other,
         _ => said("cannot read", from, &error).into(),
     })?;
     let made = OpenOptions::new()

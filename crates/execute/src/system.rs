@@ -20,10 +20,28 @@ pub(crate) fn share_blocks(from: &File, to: &File) -> bool {
     unsafe { libc::ioctl(to.as_raw_fd(), libc::FICLONE, from.as_raw_fd()) == 0 }
 }
 
-/// Opens a file to be read, without waiting for anybody: what has nothing to be read is an error.
+/// Opens a regular file to be read; whatever else somebody has put there is an error. Nobody waits for the other end of a
+/// pipe, or for something to be read.
 pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
     let mut options = File::options();
-    options.read(true).custom_flags(libc::O_NONBLOCK).open(path)
+    let file = options
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
+    }
+}
+
+/// Copies a regular file to a new one, with its mode.
+pub(crate) fn copy_regular(from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = open_to_read(from)?;
+    let mut made = File::options().write(true).create_new(true).open(to)?;
+    // Between two files this has the kernel copy, which clones blocks where the file system can.
+    io::copy(&mut source, &mut made)?;
+    made.set_permissions(source.metadata()?.permissions())
 }
 
 /// Whether a file lies on a file system that keeps everything in memory.

@@ -5,12 +5,14 @@
 //! it. A product has to be what was made; one that is not is made again.
 
 use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use headwater_graph::{Digest, FileValue, Handle, Mark, Signature, Value};
 
 use crate::ended::{Failure, FailureKind};
-use crate::proof::{Look, Proven, Shelter, mark_at, read_digest, shows_writes};
+use crate::proof::{Look, Proven, Shelter, mark_at, mark_of, read_digest, shows_writes};
 
 /// A product whose bytes are not those that were made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +35,15 @@ pub(crate) enum Trouble {
 
 /// The files of the user that a run reads, as they were when they were digested.
 #[derive(Debug, Clone, Default)]
-pub struct Watched(HashMap<PathBuf, (Digest, Option<Mark>)>);
+pub struct Watched(HashMap<PathBuf, Known>);
+
+/// What was known of a file when the run began.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    digest: Digest,
+    /// What it looked like, and its mode; `None` if it was gone already.
+    found: Option<(Mark, u32)>,
+}
 
 impl Watched {
     /// Remembers how the files of a value are now. One that is gone already has changed for good; one that was other
@@ -44,9 +54,13 @@ impl Watched {
                 return;
             };
             let known = self.0.get(&**path);
-            if known.is_none_or(|(digest, _)| *digest != file.digest) {
-                let mark = mark_at(path).ok();
-                self.0.insert(path.to_path_buf(), (file.digest, mark));
+            if known.is_none_or(|known| known.digest != file.digest) {
+                let found = fs::metadata(path).ok();
+                let known = Known {
+                    digest: file.digest,
+                    found: found.map(|found| (mark_of(&found), found.mode() & 0o777)),
+                };
+                self.0.insert(path.to_path_buf(), known);
             }
         });
     }
@@ -56,19 +70,24 @@ impl Watched {
         self.0.contains_key(path)
     }
 
+    /// The mode of a file of the user when the run began.
+    pub(crate) fn mode(&self, path: &Path) -> Option<u32> {
+        self.0.get(path)?.found.map(|(_, mode)| mode)
+    }
+
     /// Whether a file of the user is what it was: it looks the same, or its bytes were read again and are the same.
     /// Of a file that is known by its name nobody knows the bytes.
     pub(crate) fn is_as_it_was(&self, file: &FileValue, path: &Path, shelter: Shelter) -> bool {
-        let Some((digest, mark)) = self.0.get(path) else {
+        let Some(known) = self.0.get(path) else {
             return false;
         };
         let now = mark_at(path).ok();
-        if *digest != file.digest || now.is_none() {
+        if known.digest != file.digest || now.is_none() {
             return false;
         }
         let is_named = matches!(file.handle, Handle::Named { .. });
         let shows = || shelter == Shelter::Sheltered || shows_writes(path);
-        now == *mark && (is_named || shows())
+        now == known.found.map(|(mark, _)| mark) && (is_named || shows())
             || !is_named && read_digest(path).is_ok_and(|(found, _)| found == file.digest)
     }
 

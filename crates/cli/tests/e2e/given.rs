@@ -3,7 +3,7 @@
 //! from writing, what it wrote is found, nothing that was made from it is remembered, and it is made again.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -101,7 +101,7 @@ fn ends_well(mut command: Command) -> bool {
 
 /// Hands everything below a folder to a user.
 fn hand_over(path: &Path) {
-    chown(path, Some(NOBODY), Some(NOBODY)).expect("it can be handed over");
+    lchown(path, Some(NOBODY), Some(NOBODY)).expect("it can be handed over");
     if path.is_dir() && !path.is_symlink() {
         for entry in fs::read_dir(path).expect("a folder") {
             hand_over(&entry.expect("an entry").path());
@@ -536,6 +536,96 @@ fn nor_does_the_script_that_runs_a_task_again_change_it() {
             .parse()
             .expect("a size");
         assert!(made > LARGE, "its own copy is written to");
+    }
+}
+
+/// What an earlier task made of the modes of files is not what later ones see.
+#[test]
+fn a_task_that_makes_files_programs_makes_them_so_for_nobody_else() {
+    for size in [9, LARGE] {
+        for way in WAYS {
+            let case = format!("{size} bytes, `{way}`");
+            let place = Place::with_flow(
+                r#"
+headwater: 1
+workflow: modes
+inputs: {number: int, raw: file, folder: directory}
+stages:
+  only:
+    tasks: [{op: look, in: {number: number, raw: raw, folder: folder}, out: {made: made}}]
+outputs: {made: made}
+operations:
+  look:
+    shell: |
+      for f in tool {in.raw} {in.folder}/x; do
+        if test {in.number} -eq 0 && ! test -e "$TMPDIR/calm"; then
+          chmod 755 "$(realpath $f)" || true
+        elif test -x $f; then
+          printf program
+        else
+          printf data
+        fi
+      done > {out.made}
+    uses: [tool]
+    resources: {cores: 4}
+    inputs: {number: int, raw: file, folder: directory}
+    outputs: {made: {type: file, path: made}}
+"#,
+            );
+            let files = ["tool", "raw", "folder/x"];
+            let plain = || {
+                for name in files {
+                    let mode = fs::Permissions::from_mode(0o644);
+                    fs::set_permissions(place.path(name), mode).expect("a mode");
+                }
+            };
+            files.map(|name| place.write(name, &"a".repeat(size)));
+            plain();
+            let data = "inputs: {number: [0, 1, 2], raw: raw, folder: folder}\n";
+            place.write("data.yaml", data);
+            let given = ["--inputs", "data.yaml"];
+            let (_, first) = run(&place, User::Own, way, &given);
+            let made = first.texts("made");
+            assert!(
+                made.iter().all(|text| !text.contains("program")),
+                "{case}: {made:?}"
+            );
+            plain();
+            fs::write(place.side().join("calm"), "").expect("a file");
+            let (code, second) = run(&place, User::Own, way, &given);
+            assert_eq!(code, Some(0), "{case}");
+            assert_eq!(second.texts("made")[1..], ["datadatadata"; 2], "{case}");
+        }
+    }
+}
+
+/// The script of a failed task has files of its own, also of products that were on their way to the store.
+#[test]
+fn nor_does_the_script_change_a_product() {
+    for way in WAYS {
+        for (kind, name) in [("file", ""), ("directory", "/sub/x")] {
+            let write =
+                "true; chmod -R u+w .; echo x >> \"$given\"; touch \"$TMPDIR/written\"; exit 3";
+            let guarded = format!(
+                "test -e \"$TMPDIR/again\" || {{ touch \"$TMPDIR/written\"; exit 3; }}; {write}"
+            );
+            let place = poison(kind, name, LARGE, &guarded);
+            let (_, report) = run(&place, User::Own, way, &[]);
+            let failures = report.failures();
+            let folder = failures["second.bad"]["folder"].as_str().expect("a folder");
+            fs::write(place.side().join("again"), "").expect("a file");
+            for _ in 0..2 {
+                fs::remove_file(place.side().join("written")).expect("it was written");
+                let script = Path::new(folder).join(".again.sh");
+                let again = Command::new("sh").arg(script).output();
+                assert_eq!(
+                    again.expect("sh can be started").status.code(),
+                    Some(3),
+                    "{way}, {kind}"
+                );
+            }
+            is_sound(&place);
+        }
     }
 }
 

@@ -59,7 +59,7 @@ fn shown(place: &Place) -> Value {
 #[test]
 fn the_tasks_of_a_study_are_listed_as_they_end() {
     let (place, mut child) = in_the_middle();
-    let check = |status: &str| {
+    let check = |status: &str, when: &str| {
         let object = shown(&place);
         assert_eq!(object["status"], status);
         assert_eq!(object["executed"], 2, "{object}");
@@ -68,13 +68,14 @@ fn the_tasks_of_a_study_are_listed_as_they_end() {
         let address = tasks[0]["task"].as_str().expect("an address");
         assert!(address.starts_with("work.work"), "{address}");
         let text = place.headwater(&["runs", "show"]).ended(0).stdout;
-        assert!(text.contains("2 executed so far, 0 failed"), "{text}");
+        let counted = format!("2 executed {when}, 0 failed");
+        assert!(text.contains(&counted), "{text}");
         let listed = place.headwater(&["runs", "show", "--tasks"]).ended(0);
         assert!(listed.stdout.contains(address), "{}", listed.stdout);
         let why = place.headwater(&["explain", "last", address]).ended(0);
         assert!(why.stdout.contains(address), "{}", why.stdout);
     };
-    check("running");
+    check("running", "so far");
     // What was finished is kept a moment later.
     let kept = || place.headwater(&["products", "ls"]).ended(0).stdout;
     while kept().matches("work").count() < 2 {
@@ -82,7 +83,7 @@ fn the_tasks_of_a_study_are_listed_as_they_end() {
     }
     child.kill().expect("SIGKILL");
     child.wait().expect("it ends");
-    check("interrupted");
+    check("interrupted", "before it ended");
     place.write("side/go", "");
     let again = ["study", "run", "study.yaml", "-j", "1", "--json"];
     place.headwater(&again).ended(0);
