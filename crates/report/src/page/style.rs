@@ -38,6 +38,7 @@ pre { padding: .75rem 1rem; background: var(--soft); border-radius: 4px; overflo
 .quiet { color: var(--quiet); font-size: .9375rem; }
 .answer { margin: 0 0 1.75rem; padding: .25rem 0 .25rem 1rem; border-left: 4px solid var(--accent); font-size: 1.1875rem; line-height: 1.5; }
 .warning { padding: .6rem 1rem; border-left: 4px solid var(--c4); background: var(--soft); }
+.missing { display: inline-block; margin: .1rem 0 .3rem; padding: 0 .5rem; border-left: 3px solid var(--c4); background: var(--soft); font-weight: 600; }
 .rule { padding: .6rem 1rem; background: var(--soft); border-radius: 4px; }
 dl { margin: 1rem 0; display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: .75rem 2rem; }
 dt { color: var(--quiet); font-size: .8125rem; }

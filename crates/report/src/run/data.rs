@@ -65,7 +65,7 @@ fn item(summary: &RunSummary, item: &RunOutputItem) -> Markup {
         }
         @if let Some(from) = &item.from { " " span.quiet { (from) } }
         @if item.missing > 0 {
-            " " strong.warning { (counted(item.missing, "item is missing", "items are missing")) " from what it was made from" }
+            " " strong.missing { (counted(item.missing, "item is missing", "items are missing")) " from what it was made from" }
         }
     }
 }

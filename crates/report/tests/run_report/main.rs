@@ -155,6 +155,22 @@ fn outputs_are_links_where_the_page_knows_the_way() {
 }
 
 #[test]
+fn what_is_missing_stands_beside_its_link_and_not_over_it() {
+    let mut summary = made_up::done();
+    summary.outputs[0].shown[1].missing = 2;
+    let page = run_report_html(&summary);
+    assert!(page.contains(
+        " <strong class=\"missing\">2 items are missing from what it was made from</strong>"
+    ));
+    // The padding of an inline element covers the lines above and below it.
+    assert!(page.contains("\n.missing { display: inline-block;"));
+    for element in markup::check(&page).expect("well-formed") {
+        let is_warning = element.attribute("class") == Some("warning");
+        assert!(!is_warning || element.name == "p", "{}", element.name);
+    }
+}
+
+#[test]
 fn the_links_of_the_contents_lead_somewhere() {
     for (name, summary) in all() {
         let page = run_report_html(&summary);
