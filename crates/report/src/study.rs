@@ -56,8 +56,8 @@ pub use summary::{
 
 /// The report of a study as one HTML file that can be read offline: tables, charts and images stand in the page itself.
 ///
-/// The sections of the phases, from `<section class="indices"`, depend on the phases, the items and the examples alone: a
-/// study that is run again has the same.
+/// The sections of the phases, from `<section class="indices"`, depend on the phases, the items, the examples and the extremes
+/// alone: a study that is run again has the same.
 pub fn study_report_html(summary: &StudySummary) -> String {
     let body = html! {
         (head::section(summary))

@@ -5,7 +5,7 @@
 use maud::{Markup, html};
 
 use super::say::{Size, ends, ranking, size_name, values};
-use super::summary::{Indices, PhaseKind, PhaseSummary, StudyExample};
+use super::summary::{Extremes, Indices, PhaseKind, PhaseSummary, StudyExample, StudySummary};
 use crate::page::figure;
 use crate::page::svg::{
     Room, Scale, axis_below, axis_left, bar, chart, from_zero, legend, length, name_room, percent,
@@ -136,25 +136,56 @@ fn whisker(scale: Scale, low: f64, high: f64, y: f64) -> Markup {
     }
 }
 
-/// How the values of the objective are spread, with the examples marked.
-pub(super) fn distribution(
-    phase: &PhaseSummary,
-    objective: &str,
-    examples: &[StudyExample],
-) -> Markup {
+/// The example at the default parameters, where it has a value.
+fn default(summary: &StudySummary) -> Option<(&StudyExample, f64)> {
+    let example = summary.examples.iter().find(|one| one.set.is_none())?;
+    let value = example.value.filter(|value| value.is_finite())?;
+    Some((example, value))
+}
+
+/// What is marked in a histogram: the best and the worst of the values that it shows, and the default.
+///
+/// Not the best and the worst parameter set: of several items these are so on average, without sets that lack a value, and
+/// of two phases one may have neither.
+fn marked(summary: &StudySummary, (low, high): (f64, f64)) -> Vec<(&str, f64)> {
+    let falls = |found: &Extremes| found.best.value < found.worst.value;
+    let (best, worst) = match summary.extremes.as_ref().is_some_and(falls) {
+        true => (low, high),
+        false => (high, low),
+    };
+    let default = default(summary).map(|(example, value)| (example.name.as_str(), value));
+    let ends = [("best", best), ("worst", worst)];
+    ends.into_iter().chain(default).collect()
+}
+
+/// What the marks are, where they are not those of the examples.
+fn marked_in_words(summary: &StudySummary) -> String {
+    if summary.items.len() <= 1 && summary.phases.len() <= 1 {
+        return String::new();
+    }
+    let several = summary.items.len() > 1;
+    let mut said = " Marked are the best and the worst of these evaluations".to_owned();
+    if let Some((example, _)) = default(summary) {
+        said += ", and the default";
+        let item = summary.items.get(example.item).filter(|_| several);
+        said += &item.map_or_else(String::new, |item| format!(" on {}", item.called()));
+    }
+    said.push('.');
+    if several && !summary.examples.is_empty() {
+        said += " The examples are the sets that are best and worst on average over all items.";
+    }
+    said
+}
+
+/// How the values of the objective are spread, with the best, the worst and the default marked.
+pub(super) fn distribution(summary: &StudySummary, phase: &PhaseSummary) -> Markup {
     const HEIGHT: usize = 160;
+    let objective = &summary.objective;
     let values = values(phase);
     let Some((low, high)) = ends(&values).filter(|(low, high)| low < high) else {
         return html! {};
     };
-    let own = phase.first_set..phase.first_set + phase.sets;
-    let of_phase = |example: &&StudyExample| example.set.is_none_or(|set| own.contains(&set));
-    let marked: Vec<(&str, f64)> = examples
-        .iter()
-        .filter(of_phase)
-        .filter_map(|example| Some((example.name.as_str(), example.value?)))
-        .filter(|(_, value)| value.is_finite())
-        .collect();
+    let marked = marked(summary, (low, high));
     let wanted = ((values.len() as f64).sqrt().ceil()).clamp(5.0, 36.0);
     let step = round_step((high - low) / wanted);
     let first = (low / step + 1e-9).floor();
@@ -213,12 +244,13 @@ pub(super) fn distribution(
         left: tick_room(&y.ticks(5)),
     };
     let caption = format!(
-        "How {objective} is spread over {}: from {} to {}, median {}, mean {}.",
+        "How {objective} is spread over {}: from {} to {}, median {}, mean {}.{}",
         counted(values.len(), "evaluation", "evaluations"),
         number(low),
         number(high),
         number(middle),
-        number(mean)
+        number(mean),
+        marked_in_words(summary)
     );
     figure(&chart(&title, HEIGHT, room, &marks), caption)
 }

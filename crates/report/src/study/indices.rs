@@ -1,7 +1,7 @@
 //! What a phase found: tables, charts, and what was left out of them.
 //!
-//! Law: this part of the page is a function of the phases, the items and the examples; nothing in it depends on how the
-//! run went.
+//! Law: this part of the page is a function of the phases, the items, the examples and the extremes; nothing in it depends
+//! on how the run went.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -66,7 +66,7 @@ fn section(summary: &StudySummary, position: usize, phase: &PhaseSummary) -> Mar
         @if let Indices::Vbd(found) = &phase.pooled { (pairs(phase, found)) }
         (course::courses(phase, &summary.objective))
         (convergence::convergence(phase))
-        (charts::distribution(phase, &summary.objective, &summary.examples))
+        (charts::distribution(summary, phase))
         (each(summary, phase))
         (failed(summary, phase))
         (coarse(phase))

@@ -543,3 +543,58 @@ fn one_cause_is_told_once() {
     let page = study_report_html(&summary);
     assert!(page.contains("1 more task failed") && !page.contains("task `a[1]`"));
 }
+
+/// The names and values of the marks of each histogram.
+fn marks(page: &str) -> Vec<Vec<&str>> {
+    let charts = page.split("aria-label=\"Histogram").skip(1);
+    let charts = charts.map(|rest| rest.split("</figure>").next().expect("an end"));
+    let named = charts.map(|chart| {
+        let names = chart.split("<text class=\"name\"").skip(1);
+        let names = names.filter_map(|rest| rest.split_once('>')?.1.split_once('<'));
+        names.map(|(name, _)| name).collect()
+    });
+    named.collect()
+}
+
+#[test]
+fn the_histogram_marks_the_best_and_the_worst_of_the_evaluations_that_it_shows() {
+    // Of several items an example is the set that is worst on average, on one of the items.
+    let mut summary = made_up::several();
+    summary.phases[0].values[3][500] = Some(0.011);
+    summary.phases[0].values[1][77] = Some(0.987);
+    // The set of the worst value has none on another item, so that it is no example.
+    summary.phases[0].values[2][500] = None;
+    let page = study_report_html(&summary);
+    assert_eq!(
+        marks(&page),
+        [["best 0.987", "worst 0.0110", "default 1.00"]]
+    );
+    assert!(page.contains(
+        "Marked are the best and the worst of these evaluations, and the default on item 0 (tile tile-0.png). The examples are the \
+         sets that are best and worst on average over all items."
+    ));
+    // Where the best is the smallest.
+    let extremes = summary.extremes.as_mut().expect("extremes");
+    std::mem::swap(&mut extremes.best, &mut extremes.worst);
+    assert_eq!(
+        marks(&study_report_html(&summary)),
+        [["best 0.0110", "worst 0.987", "default 1.00"]]
+    );
+    // Each phase marks its own; what has failed and what is no number is not among them.
+    let mut phases = made_up::two_phase();
+    phases.phases[0].values[0][..3].copy_from_slice(&[Some(0.02), Some(0.96), None]);
+    phases.phases[1].values[0][..3].copy_from_slice(&[Some(0.03), Some(0.97), Some(f64::INFINITY)]);
+    assert_eq!(
+        marks(&study_report_html(&phases)),
+        [
+            ["best 0.960", "worst 0.0200", "default 1.00"],
+            ["best 0.970", "worst 0.0300", "default 1.00"]
+        ]
+    );
+    let said = "Marked are the best and the worst of these evaluations, and the default.";
+    assert!(study_report_html(&phases).contains(said));
+    // One item and one phase need no words for it, and no examples.
+    let page = study_report_html(&made_up::table());
+    assert_eq!(marks(&page), [["best 0.939", "worst 0.161"]]);
+    assert!(!page.contains("Marked are"));
+}
