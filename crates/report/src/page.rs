@@ -90,6 +90,30 @@ pub(crate) fn clean(page: Markup) -> String {
     }
 }
 
+/// A text that is written for the terminal too: a name in backquotes is code. A name begins where a word may begin and ends
+/// where one may end; any other backquote is a sign like others.
+pub(crate) fn prose(text: &str) -> Markup {
+    let is_apart = |sign: Option<char>| !sign.is_some_and(char::is_alphanumeric);
+    let opens = |before: &str, after: &str| {
+        is_apart(before.chars().next_back()) && !before.ends_with('`') && !after.starts_with('`')
+    };
+    // Where the first name begins and ends.
+    let first = |rest: &str| -> Option<(usize, usize)> {
+        let quotes = || rest.match_indices('`').map(|(place, _)| place);
+        let open = quotes().find(|open| opens(&rest[..*open], &rest[open + 1..]))?;
+        let mut later = quotes().filter(|close| *close > open);
+        let close = later.find(|close| is_apart(rest[close + 1..].chars().next()))?;
+        Some((open, close))
+    };
+    let mut parts: Vec<(&str, &str)> = Vec::new();
+    let mut rest = text;
+    while let Some((open, close)) = first(rest) {
+        parts.push((&rest[..open], &rest[open + 1..close]));
+        rest = &rest[close + 1..];
+    }
+    html! { @for (before, name) in parts { (before) code { (name) } } (rest) }
+}
+
 /// A section with its title; the place of a link.
 pub(crate) fn section(place: &str, title: &str, body: &Markup) -> Markup {
     section_of(None, place, title, body)
@@ -155,6 +179,27 @@ pub(crate) fn contents(links: impl IntoIterator<Item = (String, String)>) -> Mar
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_in_backquotes_are_code() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(prose(text).into_string(), expected, "{text}");
+        };
+        check("no names", "no names");
+        check("`a`", "<code>a</code>");
+        check(
+            "`a.b[0]` (`c` is `d e`): no",
+            "<code>a.b[0]</code> (<code>c</code> is <code>d e</code>): no",
+        );
+        check("`<b>` & <i>", "<code>&lt;b&gt;</code> &amp; &lt;i&gt;");
+        // Names may hold one, and what was cut off may have lost one.
+        check("file `a`b` is gone", "file <code>a`b</code> is gone");
+        check("the `a` of `b…", "the <code>a</code> of `b…");
+        check("don`t, it`s", "don`t, it`s");
+        check("``, `", "``, `");
+        check("`é`: ü", "<code>é</code>: ü");
+        check("", "");
+    }
 
     #[test]
     fn what_users_write_cannot_leave_its_place() {

@@ -122,7 +122,7 @@ pub(super) fn notes(summary: &RunSummary) -> Markup {
         return html! {};
     }
     let body = html! {
-        ul { @for note in &summary.notes { li { (note) } } } "\n"
+        ul { @for note in &summary.notes { li { (page::prose(note)) } } } "\n"
     };
     page::section("notes", "Notes", &body)
 }

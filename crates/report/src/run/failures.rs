@@ -15,7 +15,7 @@ pub(super) fn section(summary: &RunSummary) -> Markup {
     }
     let more = summary.failed.saturating_sub(summary.failures.len());
     let body = html! {
-        @for error in &summary.errors { p.warning { (error) } "\n" }
+        @for error in &summary.errors { p.warning { (page::prose(error)) } "\n" }
         @for failure in &summary.failures { (one(failure)) }
         @if more > 0 {
             p { "These are the first " (count(summary.failures.len())) "; "
@@ -53,7 +53,7 @@ fn one(failure: &RunFailure) -> Markup {
     html! {
         article.failure { "\n"
             h3 { code { (failure.address) } } "\n"
-            p.message { (failure.message) } "\n"
+            p.message { (page::prose(&failure.message)) } "\n"
             @if !entries.is_empty() { (page::terms(entries)) }
             @if let Some(command) = &failure.command {
                 (said("Command", command))

@@ -16,7 +16,7 @@ pub(super) fn section(summary: &RunSummary) -> Markup {
         header { "\n"
             p.kind { "Workflow run" } "\n"
             h1 { (summary.workflow) } "\n"
-            p.answer { (answer(summary)) } "\n"
+            p.answer { (page::prose(&answer(summary))) } "\n"
             @if summary.end != RunEnd::Done {
                 p.warning {
                     "Whatever was finished is kept: "

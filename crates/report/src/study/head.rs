@@ -26,7 +26,7 @@ pub(super) fn section(summary: &StudySummary) -> Markup {
             h1 { (summary.study) } "\n"
             p.answer { (answer) } "\n"
             @for doubt in &summary.doubts {
-                p.warning { strong { "In doubt." } " " (say::sentence(doubt)) } "\n"
+                p.warning { strong { "In doubt." } " " (page::prose(&say::sentence(doubt))) } "\n"
             }
             @if summary.facts.stopped {
                 p.warning {

@@ -57,7 +57,7 @@ fn section(summary: &StudySummary, position: usize, phase: &PhaseSummary) -> Mar
         // The answer of the last phase stands at the head of the page.
         @if number < summary.phases.len() { p { (answer(phase, &summary.objective)) } "\n" }
         @for remark in phase.remarks() {
-            p.warning { strong { "Remark." } " " (sentence(&remark)) } "\n"
+            p.warning { strong { "Remark." } " " (page::prose(&sentence(&remark))) } "\n"
         }
         (stop_rule(phase))
         (ranked(phase))
@@ -511,7 +511,7 @@ fn failed(summary: &StudySummary, phase: &PhaseSummary) -> Markup {
                     tr {
                         (number_cell(count(failed.set)))
                         @if several { td.item { (called(failed.item)) } }
-                        @if position == 0 { td.why rowspan=(alike.len()) { (failed.why) } }
+                        @if position == 0 { td.why rowspan=(alike.len()) { (page::prose(&failed.why)) } }
                     } "\n"
                 }
             }
@@ -528,7 +528,7 @@ fn failed(summary: &StudySummary, phase: &PhaseSummary) -> Markup {
     let without = phase.left_out_in_words(&summary.items);
     html! {
         h3 { "Evaluations without a value" } "\n"
-        @for words in &without { p.warning { (sentence(words)) } "\n" }
+        @for words in &without { p.warning { (page::prose(&sentence(words))) } "\n" }
         p {
             (count(phase.failed.len())) " of " (counted(phase.sets * items, "evaluation", "evaluations")) " "
             (left_out) (rule)

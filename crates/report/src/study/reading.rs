@@ -13,7 +13,8 @@ use crate::page::text::short;
 /// Notes and failures; empty where there are none.
 pub(super) fn notes(summary: &StudySummary) -> Markup {
     let facts = &summary.facts;
-    let notes = html! { ul { "\n" @for note in &facts.notes { li { (note) } "\n" } } "\n" };
+    let notes =
+        html! { ul { "\n" @for note in &facts.notes { li { (page::prose(note)) } "\n" } } "\n" };
     let causes = match facts.causes.is_empty() {
         true => &facts.failures,
         false => &facts.causes,

@@ -89,7 +89,7 @@ fn the_answer_comes_first() {
     insta::assert_snapshot!(answer(&made_up::reused()), @"Nothing had to run: all 7 tasks were done before. Finding that took 3.20 s.");
     insta::assert_snapshot!(answer(&made_up::nothing()), @"There was nothing to do: this data makes no task.");
     insta::assert_snapshot!(answer(&made_up::failed()), @"25 of 56 tasks failed, and 25 that need what they would have made could not run. 6 are done, in 3.20 s on 2 cores.");
-    insta::assert_snapshot!(answer(&made_up::broken()), @"The run failed: cannot write `x`: no space left on device. 7 are done, in 3.20 s on 2 cores.");
+    insta::assert_snapshot!(answer(&made_up::broken()), @"The run failed: cannot write <code>x</code>: no space left on device. 7 are done, in 3.20 s on 2 cores.");
     insta::assert_snapshot!(answer(&made_up::stopped()), @"The run was stopped after 3.20 s: of 20 tasks 8 are done (6 executed, 2 reused), 12 are left.");
 }
 
@@ -103,7 +103,7 @@ fn failures_are_told_with_what_they_said_and_where_the_rest_is() {
     assert!(page.contains(
         "These are the first 20; 5 more failures are in <a href=\"failures.txt\">failures.txt</a>."
     ));
-    assert!(page.contains("stage `sheet`: a list that it needs did not come"));
+    assert!(page.contains("stage <code>sheet</code>: a list that it needs did not come"));
     assert!(page.contains("headwater explain 20261116-083000-1a2b 'thumbnails.shrink[0]'"));
     // Failures stand before everything else.
     let place = |id: &str| page.find(&format!("<section id=\"{id}\""));
@@ -168,6 +168,20 @@ fn what_is_missing_stands_beside_its_link_and_not_over_it() {
         let is_warning = element.attribute("class") == Some("warning");
         assert!(!is_warning || element.name == "p", "{}", element.name);
     }
+}
+
+#[test]
+fn names_in_backquotes_are_code() {
+    let mut summary = made_up::failed();
+    summary.failures[0].message = "output `made` is missing: `a<b`".to_owned();
+    summary.notes = vec!["`join[0]` (`group` is `river`) goes on".to_owned()];
+    let page = run_report_html(&summary);
+    assert!(page.contains(
+        "<p class=\"message\">output <code>made</code> is missing: <code>a&lt;b</code></p>"
+    ));
+    assert!(page.contains(
+        "<li><code>join[0]</code> (<code>group</code> is <code>river</code>) goes on</li>"
+    ));
 }
 
 #[test]

@@ -392,7 +392,7 @@ fn the_head_says_what_the_objective_is_compared_with_and_what_is_in_doubt() {
     assert!(!sure.contains("In doubt."));
     summary.doubts = vec!["input `reference` is blank".to_owned()];
     let doubtful = text(&study_report_html(&summary));
-    assert!(doubtful.contains("In doubt. Input `reference` is blank."));
+    assert!(doubtful.contains("In doubt. Input reference is blank."));
 }
 
 #[test]
@@ -542,6 +542,18 @@ fn one_cause_is_told_once() {
     summary.facts.causes = vec!["task `a[0]`: no\n1 more task failed".to_owned()];
     let page = study_report_html(&summary);
     assert!(page.contains("1 more task failed") && !page.contains("task `a[1]`"));
+}
+
+#[test]
+fn names_in_backquotes_are_code() {
+    let mut summary = made_up::failing();
+    summary.doubts = vec!["`a<b` is blank".to_owned()];
+    summary.facts.notes = vec!["input `tile` has 5 items".to_owned()];
+    summary.phases[0].failed[0].why = "task `segment.separate[0]`: no".to_owned();
+    let page = study_report_html(&summary);
+    assert!(page.contains("<strong>In doubt.</strong> <code>a&lt;b</code> is blank.</p>"));
+    assert!(page.contains("<li>input <code>tile</code> has 5 items</li>"));
+    assert!(page.contains(">task <code>segment.separate[0]</code>: no</td>"));
 }
 
 /// The names and values of the marks of each histogram.
