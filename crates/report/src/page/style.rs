@@ -8,6 +8,7 @@ pub(crate) const STYLE: &str = "
 :root {
   color-scheme: light dark;
   --paper: #ffffff; --ink: #1b1f24; --quiet: #57606a; --line: #d7dce1; --soft: #f4f6f8; --grey: #b4bcc4;
+  --shade: rgb(27 31 36 / .3);
   --accent: #0072b2; --accent-parts: 0 114 178;
   --c0: #0072b2; --c1: #e69f00; --c2: #009e73; --c3: #56b4e9; --c4: #d55e00; --c5: #cc79a7; --c6: #8c8c8c;
   --s0: #0072b2; --s1: #d55e00; --s2: #009e73; --s3: #b4558a; --s4: #b87a00; --s5: #3a95cc;
@@ -15,6 +16,7 @@ pub(crate) const STYLE: &str = "
 @media screen and (prefers-color-scheme: dark) {
   :root {
     --paper: #14171a; --ink: #e4e7ea; --quiet: #9aa4ae; --line: #343b42; --soft: #1d2226; --grey: #5a646d;
+    --shade: rgb(228 231 234 / .34);
     --accent: #56b4e9; --accent-parts: 86 180 233;
     --c0: #3d9bdc; --c1: #e69f00; --c2: #14b88a; --c3: #9ad4f5; --c4: #e8742a; --c5: #d88fb6; --c6: #7d868e;
     --s0: #56b4e9; --s1: #ee8141; --s2: #2cc79b; --s3: #dc93bb; --s4: #e6a817; --s5: #a3d8f5;
@@ -51,10 +53,16 @@ dl.words dt { color: var(--ink); font-size: 1rem; font-weight: 650; }
 nav ul { margin: 1.25rem 0 0; padding: 0; display: flex; flex-wrap: wrap; gap: .35rem 1.25rem; list-style: none; font-size: .9375rem; }
 figure { margin: 2rem 0; }
 figcaption { margin-top: .6rem; max-width: 46rem; color: var(--quiet); font-size: .875rem; line-height: 1.45; }
-.wide { margin: 1.5rem 0; overflow-x: auto; }
+.wide {
+  margin: 1.5rem 0; overflow-x: auto;
+  background: linear-gradient(to right, var(--paper) 40%, transparent) left / 3rem 100% no-repeat local,
+    linear-gradient(to left, var(--paper) 40%, transparent) right / 3rem 100% no-repeat local,
+    linear-gradient(to right, var(--shade), transparent) left / .8rem 100% no-repeat scroll,
+    linear-gradient(to left, var(--shade), transparent) right / .8rem 100% no-repeat scroll;
+}
 .wide:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 table { width: 100%; border-collapse: collapse; font-size: .875rem; line-height: 1.35; }
-caption { padding: 0 0 .6rem; caption-side: top; color: var(--quiet); text-align: left; line-height: 1.45; }
+caption { padding: 0 0 .6rem; caption-side: top; background: var(--paper); color: var(--quiet); text-align: left; line-height: 1.45; }
 caption span { display: block; position: sticky; left: 0; max-width: min(46rem, calc(100vw - 2.5rem)); }
 th, td { padding: .34rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: baseline; }
 th:first-child, td:first-child { padding-left: .25rem; }
@@ -129,7 +137,7 @@ h3 .quiet { font-weight: 400; }
 @media print {
   body { max-width: none; padding: 0; font-size: 10.5pt; }
   nav { display: none; }
-  .wide { overflow: visible; }
+  .wide { overflow: visible; background: none; }
   .heat, .differs, .figures, rect { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   figure, tr, pre { break-inside: avoid; }
   h2, h3, caption { break-after: avoid; }

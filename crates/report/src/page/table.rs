@@ -1,6 +1,7 @@
 //! Tables.
 //!
-//! Law: a table is as wide as its content needs and scrolls in its own box, so that the page never does.
+//! Law: a table is as wide as its content needs and scrolls in its own box, so that the page never does. A shade at an edge says that it
+//! goes on there.
 
 use maud::{Markup, Render, html};
 

@@ -5,6 +5,8 @@
 mod made_up;
 #[path = "../support/markup.rs"]
 mod markup;
+#[path = "../support/scrolling.rs"]
+mod scrolling;
 
 use headwater_report::run::{RunSummary, run_report_html};
 use made_up::{HOSTILE, all};
@@ -182,6 +184,14 @@ fn names_in_backquotes_are_code() {
     assert!(page.contains(
         "<li><code>join[0]</code> (<code>group</code> is <code>river</code>) goes on</li>"
     ));
+}
+
+#[test]
+fn a_table_shows_that_it_scrolls_and_a_keyboard_can_do_it() {
+    for (name, summary) in all() {
+        let page = run_report_html(&summary);
+        scrolling::check_scrolling(name, &page);
+    }
 }
 
 #[test]

@@ -7,6 +7,8 @@ mod made_up;
 mod markup;
 mod remarks;
 mod results;
+#[path = "../support/scrolling.rs"]
+mod scrolling;
 
 use headwater_report::study::{
     EFFECT, EffectStep, FailedEvaluation, Indices, NOMINAL_EFFECT, StudySummary, UNORDERED_EFFECT,
@@ -554,6 +556,13 @@ fn names_in_backquotes_are_code() {
     assert!(page.contains("<strong>In doubt.</strong> <code>a&lt;b</code> is blank.</p>"));
     assert!(page.contains("<li>input <code>tile</code> has 5 items</li>"));
     assert!(page.contains(">task <code>segment.separate[0]</code>: no</td>"));
+}
+
+#[test]
+fn a_table_shows_that_it_scrolls_and_a_keyboard_can_do_it() {
+    for (name, summary) in all() {
+        scrolling::check_scrolling(name, &study_report_html(&summary));
+    }
 }
 
 /// The names and values of the marks of each histogram.
