@@ -540,8 +540,8 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> Option<String> {
     let mut clear: Vec<(f64, f64, (usize, usize))> = found
         .pairs
         .iter()
+        .filter(|pair| pair.is_clear())
         .filter_map(|pair| Some((pair.s2?, pair.s2_conf?, pair.parameters)))
-        .filter(|(share, half, _)| share - half > 0.0)
         .collect();
     clear.sort_by(|one, other| other.0.total_cmp(&one.0));
     let name = |position: usize| {

@@ -16,7 +16,7 @@ use super::say::{Size, answer, group_names, nominal, nominal_part, ranking, sent
 use super::scatter;
 use super::summary::{
     EffectStep, Indices, MoatRow, PhaseKind, PhaseSummary, StudyItem, StudyParameter, StudySummary,
-    VbdRow, VbdRows,
+    VbdPair, VbdRow, VbdRows,
 };
 use crate::page;
 use crate::page::table::{heads, number_cell, wide_table};
@@ -326,11 +326,8 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> Markup {
         return html! {};
     }
     let ranked = ranking(phase);
-    let largest = found
-        .pairs
-        .iter()
-        .filter_map(|pair| pair.s2)
-        .fold(0.0, f64::max);
+    let clear = found.pairs.iter().filter(|pair| pair.is_clear());
+    let largest = clear.filter_map(|pair| pair.s2).fold(0.0, f64::max);
     let column = Column::of(found.pairs.iter().map(|pair| pair.s2));
     let by_parameters: BTreeMap<_, _> = found
         .pairs
@@ -341,15 +338,16 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> Markup {
     let cell = |one: usize, other: usize| {
         let pair = by_parameters.get(&(one.min(other), one.max(other)))?;
         let share = column.show(pair.s2);
-        let sure =
-            matches!((pair.s2, pair.s2_conf), (Some(share), Some(half)) if share - half > 0.0);
         let content = html! {
-            @if sure { strong { (share) } } @else { (share) }
+            @if pair.is_clear() { strong { (share) } } @else { (share) }
             @if let Some(half) = pair.s2_conf {
                 (page::LINE_BREAK) small { "±\u{a0}" (column.show(Some(half))) }
             }
         };
-        Some(shaded(content, pair.s2, largest))
+        Some(match pair.is_clear() {
+            true => shaded(content, pair.s2, largest),
+            false => number_cell(content),
+        })
     };
     let rows = html! {
         thead { tr {
@@ -368,12 +366,16 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> Markup {
             }
         } "\n"
     };
-    wide_table(
-        "Pairs of parameters",
-        "What two parameters do together, beyond what each does by itself (S2): shares of the variance. Bold where the \
-         interval lies above zero.",
-        &rows,
-    )
+    let marked = match found.pairs.iter().any(VbdPair::is_clear) {
+        true => {
+            "Bold and shaded where the interval lies above zero, the darker the larger; the others cannot be told from zero."
+        }
+        false => "No interval lies above zero: none can be told from zero.",
+    };
+    let caption = format!(
+        "What two parameters do together, beyond what each does by itself (S2): shares of the variance. {marked}"
+    );
+    wide_table("Pairs of parameters", caption, &rows)
 }
 
 /// What an item is called: its index, and its inputs; one input alone needs no name.

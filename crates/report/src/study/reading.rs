@@ -105,7 +105,8 @@ pub(super) fn section(summary: &StudySummary) -> Markup {
     {
         terms.push((
             "S2",
-            "The share of the variance that two parameters have together beyond what each has by itself.",
+            "The share of the variance that two parameters have together beyond what each has by itself. Only one whose interval \
+             lies above zero is sure to be there.",
         ));
     }
     if has(PhaseKind::Vbd) {

@@ -451,6 +451,13 @@ impl StudySummary {
     }
 }
 
+impl VbdPair {
+    /// Whether its interval lies above zero: only then it is sure that the two do something together.
+    pub fn is_clear(&self) -> bool {
+        matches!((self.s2, self.s2_conf), (Some(share), Some(half)) if share - half > 0.0)
+    }
+}
+
 impl TaskFacts {
     /// Those asked for that need not run: they were shared, cut off or remembered.
     pub fn spared(&self) -> usize {

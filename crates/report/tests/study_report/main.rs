@@ -619,3 +619,37 @@ fn the_histogram_marks_the_best_and_the_worst_of_the_evaluations_that_it_shows()
     assert_eq!(marks(&page), [["best 0.939", "worst 0.161"]]);
     assert!(!page.contains("Marked are"));
 }
+
+#[test]
+fn pairs_are_shaded_only_where_their_interval_lies_above_zero() {
+    let mut summary = made_up::vbd();
+    let Indices::Vbd(found) = &mut summary.phases[0].pooled else {
+        panic!("VBD")
+    };
+    // The largest of all, and not clear of zero.
+    (found.pairs[0].s2, found.pairs[0].s2_conf) = (Some(0.3), Some(0.4));
+    (found.pairs[1].s2, found.pairs[1].s2_conf) = (Some(0.0405), Some(0.02));
+    let page = study_report_html(&summary);
+    let shades = |page: &str| -> Vec<String> {
+        let table = page.split("aria-label=\"Pairs of parameters\"").nth(1);
+        let table = table.and_then(|rest| rest.split("</table>").next());
+        let cells = table.expect("pairs").split("--heat:").skip(1);
+        cells.map(|cell| cell[..4].to_owned()).collect()
+    };
+    assert_eq!(shades(&page), ["0.60", "0.30"]);
+    assert!(page.contains("<td class=\"n\">0.300<br/><small>"));
+    assert!(page.contains(
+        "Bold and shaded where the interval lies above zero, the darker the larger; the others cannot be told from zero."
+    ));
+    assert!(page.contains("Only one whose interval lies above zero is sure to be there."));
+    let Indices::Vbd(found) = &mut summary.phases[0].pooled else {
+        panic!("VBD")
+    };
+    found
+        .pairs
+        .iter_mut()
+        .for_each(|pair| pair.s2_conf = Some(0.5));
+    let page = study_report_html(&summary);
+    assert_eq!(shades(&page), [""; 0]);
+    assert!(page.contains("No interval lies above zero: none can be told from zero."));
+}
