@@ -579,7 +579,9 @@ operations:
                     fs::set_permissions(place.path(name), mode).expect("a mode");
                 }
             };
-            files.map(|name| place.write(name, &"a".repeat(size)));
+            for name in files {
+                place.write(name, &"a".repeat(size));
+            }
             plain();
             let data = "inputs: {number: [0, 1, 2], raw: raw, folder: folder}\n";
             place.write("data.yaml", data);

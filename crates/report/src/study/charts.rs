@@ -149,9 +149,10 @@ fn default(summary: &StudySummary) -> Option<(&StudyExample, f64)> {
 /// of two phases one may have neither.
 fn marked(summary: &StudySummary, (low, high): (f64, f64)) -> Vec<(&str, f64)> {
     let falls = |found: &Extremes| found.best.value < found.worst.value;
-    let (best, worst) = match summary.extremes.as_ref().is_some_and(falls) {
-        true => (low, high),
-        false => (high, low),
+    let (best, worst) = if summary.extremes.as_ref().is_some_and(falls) {
+        (low, high)
+    } else {
+        (high, low)
     };
     let default = default(summary).map(|(example, value)| (example.name.as_str(), value));
     let ends = [("best", best), ("worst", worst)];

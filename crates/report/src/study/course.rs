@@ -117,8 +117,9 @@ fn course(parameter: &StudyParameter, objective: &str, y: Scale) -> Markup {
 
 /// What stands below a point: the value, or the middle of those that it stands for.
 fn tick(point: &CoursePoint) -> String {
-    match point.value.contains(" to ") {
-        true => short(point.at),
-        false => point.value.clone(),
+    if point.value.contains(" to ") {
+        short(point.at)
+    } else {
+        point.value.clone()
     }
 }

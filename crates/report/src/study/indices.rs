@@ -166,14 +166,16 @@ fn ranked(phase: &PhaseSummary) -> Markup {
         ),
         _ => String::new(),
     };
-    let outside = match phase.parameters.iter().any(|known| known.default_outside) {
-        true => " *: the default lies outside the values that were studied.",
-        false => "",
+    let outside = if phase.parameters.iter().any(|known| known.default_outside) {
+        " *: the default lies outside the values that were studied."
+    } else {
+        ""
     };
     let effect = phase.effect_in_words().map_or_else(String::new, |words| {
-        let unordered = match phase.unordered().is_empty() {
-            true => String::new(),
-            false => format!(" {}", sentence(UNORDERED_EFFECT)),
+        let unordered = if phase.unordered().is_empty() {
+            String::new()
+        } else {
+            format!(" {}", sentence(UNORDERED_EFFECT))
         };
         format!(" {}{unordered}", sentence(words))
     });
@@ -344,9 +346,10 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> Markup {
                 (page::LINE_BREAK) small { "±\u{a0}" (column.show(Some(half))) }
             }
         };
-        Some(match pair.is_clear() {
-            true => shaded(content, pair.s2, largest),
-            false => number_cell(content),
+        Some(if pair.is_clear() {
+            shaded(content, pair.s2, largest)
+        } else {
+            number_cell(content)
         })
     };
     let rows = html! {
@@ -366,11 +369,10 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> Markup {
             }
         } "\n"
     };
-    let marked = match found.pairs.iter().any(VbdPair::is_clear) {
-        true => {
-            "Bold and shaded where the interval lies above zero, the darker the larger; the others cannot be told from zero."
-        }
-        false => "No interval lies above zero: none can be told from zero.",
+    let marked = if found.pairs.iter().any(VbdPair::is_clear) {
+        "Bold and shaded where the interval lies above zero, the darker the larger; the others cannot be told from zero."
+    } else {
+        "No interval lies above zero: none can be told from zero."
     };
     let caption = format!(
         "What two parameters do together, beyond what each does by itself (S2): shares of the variance. {marked}"

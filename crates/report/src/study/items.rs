@@ -61,9 +61,10 @@ impl StudyItem {
         let inputs: Vec<String> = inputs
             .map(|(name, called)| format!("{name} {called}"))
             .collect();
-        match inputs.is_empty() {
-            true => format!("item {}", self.index),
-            false => format!("item {} ({})", self.index, inputs.join(", ")),
+        if inputs.is_empty() {
+            format!("item {}", self.index)
+        } else {
+            format!("item {} ({})", self.index, inputs.join(", "))
         }
     }
 }
@@ -192,9 +193,10 @@ impl PhaseSummary {
             let comes = |first: usize| {
                 let name = &self.parameters.get(first)?.name;
                 let named = matches!(counts[0].0, ItemAnswer::First(_)) && place > 0;
-                Some(match named {
-                    true => format!("{name} on {whole}"),
-                    false => format!("{name} comes first on {whole}"),
+                Some(if named {
+                    format!("{name} on {whole}")
+                } else {
+                    format!("{name} comes first on {whole}")
                 })
             };
             words.push(match answer {

@@ -15,9 +15,10 @@ pub(super) fn notes(summary: &StudySummary) -> Markup {
     let facts = &summary.facts;
     let notes =
         html! { ul { "\n" @for note in &facts.notes { li { (page::prose(note)) } "\n" } } "\n" };
-    let causes = match facts.causes.is_empty() {
-        true => &facts.failures,
-        false => &facts.causes,
+    let causes = if facts.causes.is_empty() {
+        &facts.failures
+    } else {
+        &facts.causes
     };
     let failures = html! { @for cause in causes { pre { (cause) } "\n" } };
     html! {
@@ -44,9 +45,10 @@ fn effect(screen: &PhaseSummary) -> String {
             " Neighbouring values of a parameter are the same step apart, whatever numbers they are.".to_owned()
         }
     };
-    let unordered = match screen.unordered().is_empty() {
-        true => String::new(),
-        false => format!(" {}", sentence(UNORDERED_EFFECT)),
+    let unordered = if screen.unordered().is_empty() {
+        String::new()
+    } else {
+        format!(" {}", sentence(UNORDERED_EFFECT))
     };
     format!(
         "One parameter takes a step, all others stay. {divided}{more}{unordered} The step is taken once in each trajectory, each \

@@ -39,12 +39,13 @@ impl PhaseSummary {
             Indices::Moat(rows) if !self.pooled.has_ranks() => {
                 let most = rows.iter().map(steps).max().unwrap_or(0);
                 // What was lost or stands still is no effect.
-                let there = match most == self.groups {
-                    true => match self.groups {
+                let there = if most == self.groups {
+                    match self.groups {
                         1 => "1 trajectory".to_owned(),
                         many => format!("{many} trajectories"),
-                    },
-                    false => format!("at most {} of a parameter", counted(most, "effect")),
+                    }
+                } else {
+                    format!("at most {} of a parameter", counted(most, "effect"))
                 };
                 Some(format!(
                     "too few for ranks: {there}, and {FEWEST_EFFECTS} are needed"

@@ -65,9 +65,10 @@ fn phase(results: &mut Map<String, Value>, phase: &PhaseSummary, summary: &Study
     );
     indices(results, &phase.pooled);
     // Where there are too few for ranks no order is claimed.
-    let ranking = match phase.pooled.has_ranks() {
-        true => phase.pooled.ranking(),
-        false => Vec::new(),
+    let ranking = if phase.pooled.has_ranks() {
+        phase.pooled.ranking()
+    } else {
+        Vec::new()
     };
     let ranked = ranking
         .iter()

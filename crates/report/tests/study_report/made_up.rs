@@ -62,9 +62,10 @@ fn parameter(position: usize) -> StudyParameter {
 /// How dice goes along a parameter: down, the more it matters.
 fn course(position: usize) -> Vec<CoursePoint> {
     let (_, range, _, size, _) = NUCLEI[position];
-    let values: Vec<f64> = match range.contains(',') {
-        true => vec![4.0, 8.0],
-        false => (1..=10).map(|step| f64::from(step) * 5.0).collect(),
+    let values: Vec<f64> = if range.contains(',') {
+        vec![4.0, 8.0]
+    } else {
+        (1..=10).map(|step| f64::from(step) * 5.0).collect()
     };
     let many = values.len() as f64;
     let point = |(place, value): (usize, f64)| {
