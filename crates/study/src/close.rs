@@ -56,7 +56,7 @@ impl Closer<'_> {
             ..Varied::default()
         };
         let instances = Instances::new(graph, &asked, &nothing_varies)
-            .map_err(|unfit| crate::plan::misfit(self.study, &unfit))?;
+            .map_err(|unfit| crate::refuse::misfit(self.study, &unfit))?;
         let compact = Compact::new(&instances.template, &instances.sets);
         let workflow = &self.loaded.workflow;
         let from = (graph, &asked);
@@ -68,7 +68,7 @@ impl Closer<'_> {
         let names = Names::new(workflow, &blueprint.stages, &instances);
         let ended = self.ground.run(assembled, names, &[], self.run)?;
         self.book.round(&ended, Part::Aside);
-        self.ground.settle(self.book);
+        self.book.tell(self.ground.progress);
         if let Some(keeper) = self.run.keeper() {
             // What lists are is read from records.
             let _ = keeper.eager_fetcher().flush();

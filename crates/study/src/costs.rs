@@ -8,7 +8,15 @@ use std::sync::Arc;
 use headwater_engine::Error;
 use headwater_graph::{Cost, Costs, Operation};
 use headwater_merge::Weight;
-use headwater_remember::{FoundRun, Store};
+use headwater_remember::{FoundRun, RunRecord, Store};
+
+/// What stands in the list of runs in the place of a command.
+pub(crate) const TUNE: &str = "tune";
+
+/// Whether a run was a tuning run.
+fn is_tuning(run: &RunRecord) -> bool {
+    run.command.get(1).is_some_and(|command| command == TUNE)
+}
 
 /// Where costs come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +107,7 @@ impl Costing {
         let tuning = match &run {
             None => false,
             Some(run) => match store.find_run(run)? {
-                FoundRun::One(run) => crate::tune::is_tuning(&run),
+                FoundRun::One(run) => is_tuning(&run),
                 FoundRun::None | FoundRun::Several(_) => false,
             },
         };

@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 use headwater_engine::{Error, whole};
 use headwater_flow::{Domain, Method, MoatMethod, StudiedParameter, VbdMethod};
-use headwater_graph::{Scalar, ScalarType};
+use headwater_graph::Scalar;
 use headwater_report::study::EffectStep;
 use headwater_sensitivity::Space;
 use headwater_sensitivity::sample::{self, MoatDesign, VbdDesign};
 
-use super::LaterPhase;
 use crate::instances::Varied;
 use crate::load::Study;
 use crate::tables::{self, Table, TableColumn, TableError};
+use crate::words;
 
 /// The points that are evaluated, and what is behind them.
 #[derive(Debug, Clone)]
@@ -153,6 +153,19 @@ fn refused(study: &Study, error: &sample::SampleError) -> Error {
     study.mistake_at_method(error.to_string(), hint)
 }
 
+/// A phase whose parameters are known only when the first one has run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LaterPhase {
+    /// What it is.
+    pub method: String,
+    /// How many parameters it keeps.
+    pub parameters: usize,
+    /// How many parameter sets it has.
+    pub sets: usize,
+    /// At most so many tasks.
+    pub tasks_at_most: usize,
+}
+
 /// The second phase of a study, as far as it is known.
 pub(crate) fn later(study: &Study, tasks_per_set: usize) -> Option<LaterPhase> {
     let Method::TwoPhase { keep, then, .. } = &study.study.method else {
@@ -161,37 +174,11 @@ pub(crate) fn later(study: &Study, tasks_per_set: usize) -> Option<LaterPhase> {
     let parameters = study.resolved.studied.len().min(keep.value as usize);
     let sets = then.evaluations(parameters) as usize;
     Some(LaterPhase {
-        method: vbd_in_words(then, study.study.until.is_some()),
+        method: words::vbd_in_words(then, study.study.until.is_some()),
         parameters,
         sets,
         tasks_at_most: sets.saturating_mul(tasks_per_set),
     })
-}
-
-/// The method of the first phase of a study, in words.
-pub(crate) fn first_in_words(method: &Method, at_most: bool) -> String {
-    match method {
-        Method::TwoPhase { screen, .. } => moat_in_words(screen, at_most),
-        other => in_words(other, at_most),
-    }
-}
-
-/// The method of a study, in words; `at_most`: a rule may end it earlier.
-pub(crate) fn in_words(method: &Method, at_most: bool) -> String {
-    match method {
-        Method::Moat(moat) => moat_in_words(moat, at_most),
-        Method::Vbd(vbd) => vbd_in_words(vbd, at_most),
-        Method::TwoPhase { screen, keep, then } => format!(
-            "{}, then {} of the {} with the largest effects",
-            moat_in_words(screen, at_most),
-            vbd_in_words(then, at_most),
-            match keep.value {
-                1 => "parameter".to_owned(),
-                several => format!("{several} parameters"),
-            }
-        ),
-        Method::Table(table) => format!("samples of {}", table.value),
-    }
 }
 
 /// What the effects of a screening are divided by.
@@ -215,51 +202,6 @@ pub(crate) fn levels(method: &Method) -> Option<u32> {
         (headwater_flow::Walk::Radial, _) | (_, headwater_flow::Levels::Grid) => None,
         (_, headwater_flow::Levels::Each(levels)) => Some(levels),
     }
-}
-
-/// What stands before a number that a rule may leave unreached.
-fn most(at_most: bool) -> &'static str {
-    if at_most { "at most " } else { "" }
-}
-
-fn moat_in_words(moat: &MoatMethod, at_most: bool) -> String {
-    let levels = match (moat.walk, moat.levels) {
-        // A radial design has no levels.
-        (headwater_flow::Walk::Radial, _) => String::new(),
-        (_, headwater_flow::Levels::Each(levels)) => format!(", {levels} levels"),
-        (_, headwater_flow::Levels::Grid) => ", levels of the grid".to_owned(),
-    };
-    let walk = match moat.walk {
-        headwater_flow::Walk::Random => "random",
-        headwater_flow::Walk::Spread => "spread",
-        headwater_flow::Walk::Radial => "radial",
-    };
-    let ending = if moat.trajectories == 1 { "y" } else { "ies" };
-    format!(
-        "MOAT, {}{} {walk} trajector{ending}{levels}",
-        most(at_most),
-        moat.trajectories
-    )
-}
-
-pub(crate) fn vbd_in_words(vbd: &VbdMethod, at_most: bool) -> String {
-    let sampler = match vbd.sampler {
-        headwater_flow::Sampler::Mc => "Monte Carlo",
-        headwater_flow::Sampler::Lhs => "Latin hypercube",
-        headwater_flow::Sampler::Halton => "Halton",
-        headwater_flow::Sampler::Sobol => "Sobol'",
-    };
-    let second = if vbd.second_order {
-        ", second order"
-    } else {
-        ""
-    };
-    let ending = if vbd.samples == 1 { "" } else { "s" };
-    format!(
-        "VBD, {}{} base point{ending} ({sampler}){second}",
-        most(at_most),
-        vbd.samples
-    )
 }
 
 fn as_moat(moat: &MoatMethod) -> sample::Moat {
@@ -365,23 +307,6 @@ fn scalar(studied: &StudiedParameter, number: f64) -> Scalar {
             Some(scalar) => scalar,
             None => Scalar::Float(number),
         },
-    }
-}
-
-/// A value that a parameter may have.
-pub(crate) fn some_value(
-    studied: &StudiedParameter,
-    place: usize,
-    samples: Option<&Varied>,
-) -> Option<Scalar> {
-    let number = |number: f64| {
-        let wanted = studied.scalar_type;
-        Scalar::Float(number).coerce(wanted, wanted == ScalarType::Int)
-    };
-    match &studied.domain {
-        Domain::Interval { low, .. } | Domain::Grid { low, .. } => number(*low),
-        Domain::Values(values) => values.first().cloned(),
-        Domain::Open => samples.and_then(|samples| samples.values[place].first().cloned()),
     }
 }
 

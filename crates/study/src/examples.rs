@@ -6,10 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use headwater_enact::{DataSet, Requested};
+use headwater_enact::{Blueprint, DataSet, Requested};
 use headwater_engine::deliver::Deliverer;
 use headwater_engine::{Error, Run};
-use headwater_graph::{Array, ElementType, Image, Index, OutputBinding, Scalar, Type, Value};
+use headwater_graph::{
+    Array, ElementType, Image, Index, OutputBinding, Scalar, TaskGraph, Type, Value,
+};
 use headwater_merge::Compact;
 use headwater_report::study::{ExampleImage, PhaseSummary, StudyExample};
 
@@ -19,7 +21,7 @@ use crate::close::Closer;
 use crate::facts::{Book, Part};
 use crate::instances::{Instances, Varied};
 use crate::names::Names;
-use crate::open::open_for;
+use crate::open::{Close, open_for};
 use crate::phase::{EndedPhase, Site};
 use crate::round::{number, products};
 
@@ -104,14 +106,10 @@ pub(crate) fn examples(
         run,
     };
     let (study, loaded, baseline) = (site.study, site.loaded, site.baseline);
-    let open = open_for(
-        study,
-        loaded,
-        data_set,
-        baseline,
-        &others,
-        Some(&mut closer),
-    )?;
+    let mut close =
+        |graph: &TaskGraph, blueprint: &Blueprint, varies| closer.made(graph, blueprint, varies);
+    let close: Option<&mut Close<'_>> = Some(&mut close);
+    let open = open_for(study, loaded, data_set, baseline, &others, close)?;
     let rows: Vec<BTreeMap<Arc<str>, Scalar>> = chosen
         .iter()
         .map(|chosen| extremes::parameters(site, phases, chosen.set))
@@ -181,7 +179,7 @@ pub(crate) fn examples(
     let names = Names::new(workflow, open.stages(), &instances);
     let ended = site.ground.run(assembled, names, &[], run)?;
     book.round(&ended, Part::Aside);
-    site.ground.settle(book);
+    book.tell(site.ground.progress);
     if let Some(error) = ended.trouble {
         return Err(error);
     }

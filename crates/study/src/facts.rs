@@ -20,6 +20,7 @@ use headwater_graph::{Attempt, Index, Operation, Outcome, Recipe, TaskId};
 use headwater_remember::{RunTask, Store};
 use headwater_report::study::{TaskFacts, Timeline};
 
+use crate::live::StudyProgress;
 use crate::names::{Names, StepName};
 use crate::noted::NotedRound;
 use crate::round::{EndedRound, Timed};
@@ -363,7 +364,11 @@ impl Book {
     }
 
     /// Says by stage what became of the tasks of the rounds so far.
-    pub(crate) fn settle(&self, stages: &mut [StageSnapshot]) {
+    pub(crate) fn tell(&self, progress: &StudyProgress) {
+        progress.count(|snapshot| self.settle(&mut snapshot.stages));
+    }
+
+    fn settle(&self, stages: &mut [StageSnapshot]) {
         for stage in stages.iter_mut() {
             *stage = StageSnapshot {
                 name: Arc::clone(&stage.name),

@@ -322,7 +322,7 @@ impl NamedStudy {
             "study `{}`: {}, {}, {at_most}{}",
             self.file.name.value,
             count(varied as u64, "parameter"),
-            crate::design::in_words(&self.file.method, false),
+            crate::words::in_words(&self.file.method, false),
             count(evaluations, "parameter set"),
         )
     }

@@ -11,6 +11,7 @@
 //! | --- | --- |
 //! | `file` | a study file together with the files that it names |
 //! | `objective` | what is studied is a number |
+//! | `words`, `refuse` | methods in words; what cannot be planned or run |
 //! | `load` | a study with its workflow and its data, ready to be expanded |
 //! | `tables` | tables of samples and results as CSV, Parquet and for Dakota |
 //! | `table` | samples that the user brings |
@@ -28,6 +29,7 @@
 //! | `assemble` | the tasks of all instances in one graph, shared as far as is asked for |
 //! | `names` | what the tasks of a study are called |
 //! | `round` | a graph is run, and the objective read off |
+//! | `noted`, `recall`, `recalled` | a large round that an earlier run has noted, recalled instead of run |
 //! | `course` | the objective along each parameter |
 //! | `answer` | from the values of the objective to sensitivity indices |
 //! | `live` | how far a study is, and its answer so far |
@@ -64,23 +66,27 @@ mod open;
 mod phase;
 mod plan;
 mod recall;
+mod recalled;
+mod refuse;
 mod round;
 mod run;
 mod shared;
 mod table;
 pub mod tables;
 mod tune;
+mod words;
 mod write;
 
 pub use again::{StudyReportRequest, report_study};
 pub use buckets::AlgorithmPlan;
 pub use costs::CostSource;
+pub use design::LaterPhase;
 pub use live::{LiveAnswer, StudyProgress, StudySnapshot};
 pub use load::{Studied, check_study, studied};
 pub use phase::{Bucketing, StudyReuse};
 pub use plan::{
-    Forecast, LaterPhase, ReferencePlan, Reuse, ReusePlan, StudyPlan, StudyPlanRequest,
-    StudyStagePlan, plan_study,
+    Forecast, ReferencePlan, Reuse, ReusePlan, StudyPlan, StudyPlanRequest, StudyStagePlan,
+    plan_study,
 };
 pub use run::{StudyRun, StudyRunRequest, run_study};
 pub use tune::{TuneReport, TuneRequest, TunedOperation, tune_study};

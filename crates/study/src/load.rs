@@ -11,8 +11,13 @@ use headwater_enact::DataSet;
 use headwater_engine::Error;
 use headwater_engine::data::BoundData;
 use headwater_engine::load::{Checked, CheckedFile, Loaded, Parsed};
-use headwater_flow::{DataColumn, DataShape, ResolvedStudy, StudyFile, StudyText, StudyValue};
-use headwater_graph::{Diagnostic, OutputBinding, Registry, Scalar, Severity, Span, Workflow};
+use headwater_flow::{
+    DataColumn, DataShape, Domain, ResolvedStudy, StudiedParameter, StudyFile, StudyText,
+    StudyValue,
+};
+use headwater_graph::{
+    Diagnostic, OutputBinding, Registry, Scalar, ScalarType, Severity, Span, Workflow,
+};
 use headwater_remember::Store;
 
 use crate::file::{NamedStudy, ReadStudy, load_study, sorted};
@@ -154,8 +159,7 @@ impl Study {
         for (place, studied) in self.resolved.studied.iter().enumerate() {
             // Where nothing refers to a default, any value will do: which tasks there are does not depend on it.
             if !baseline.contains_key(&studied.name)
-                && let Some(value) =
-                    crate::design::some_value(studied, place, self.samples.as_ref())
+                && let Some(value) = some_value(studied, place, self.samples.as_ref())
             {
                 baseline.insert(Arc::clone(&studied.name), value);
             }
@@ -275,4 +279,21 @@ pub fn studied(path: &Path, libraries: &Registry) -> Result<Studied, Error> {
 fn shortest(file: &Path, name: &str, found: PathBuf) -> PathBuf {
     let beside = file.parent().map(|folder| folder.join(name));
     beside.filter(|path| path.exists()).unwrap_or(found)
+}
+
+/// A value that a parameter may have.
+fn some_value(
+    studied: &StudiedParameter,
+    place: usize,
+    samples: Option<&Varied>,
+) -> Option<Scalar> {
+    let number = |number: f64| {
+        let wanted = studied.scalar_type;
+        Scalar::Float(number).coerce(wanted, wanted == ScalarType::Int)
+    };
+    match &studied.domain {
+        Domain::Interval { low, .. } | Domain::Grid { low, .. } => number(*low),
+        Domain::Values(values) => values.first().cloned(),
+        Domain::Open => samples.and_then(|samples| samples.values[place].first().cloned()),
+    }
 }

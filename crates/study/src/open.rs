@@ -11,9 +11,8 @@ use headwater_enact::{
 };
 use headwater_engine::Error;
 use headwater_engine::load::Loaded;
-use headwater_graph::{Index, OutputBinding, Scalar, Source, TaskGraph, Workflow};
+use headwater_graph::{Index, OutputBinding, Outputs, Scalar, Source, TaskGraph, TaskId, Workflow};
 
-use crate::close::Closer;
 use crate::load::Study;
 
 /// A workflow over its data, with everything that the objective needs.
@@ -68,19 +67,23 @@ pub(crate) fn open(
     open_for(study, loaded, data_set, baseline, &[], None)
 }
 
+/// Runs what the tasks that a blueprint waits for come to; in that of a reference nothing varies.
+pub(crate) type Close<'a> =
+    dyn FnMut(&TaskGraph, &Blueprint, bool) -> Result<Vec<(TaskId, Outputs)>, Error> + 'a;
+
 /// Goes on with a blueprint until everything is known, where somebody can run what has to be known first.
 fn complete(
     expander: &mut Expander,
     graph: &mut TaskGraph,
     blueprint: &mut Blueprint,
-    closer: Option<&mut Closer<'_>>,
+    closer: Option<&mut Close<'_>>,
     varies: bool,
 ) -> Result<Result<(), ShapeError>, Error> {
     let Some(closer) = closer else {
         return Ok(Ok(()));
     };
     while !blueprint.watched.is_empty() {
-        for (task, outputs) in closer.made(graph, blueprint, varies)? {
+        for (task, outputs) in closer(graph, blueprint, varies)? {
             expander.settled(graph, task, Settled::Outputs(&outputs));
         }
         if let Err(error) = expander.extend_blueprint(graph, blueprint) {
@@ -98,7 +101,7 @@ pub(crate) fn open_for(
     data_set: &DataSet,
     baseline: &BTreeMap<Arc<str>, Scalar>,
     others: &[OutputBinding],
-    mut closer: Option<&mut Closer<'_>>,
+    mut closer: Option<&mut Close<'_>>,
 ) -> Result<Open, Error> {
     let shape = |errors: Vec<ShapeError>| {
         let pairs = errors.iter().find_map(|error| match error {

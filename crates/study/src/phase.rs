@@ -34,10 +34,11 @@ use crate::instances::{Instances, Varied};
 use crate::load::Study;
 use crate::names::Names;
 use crate::open::{MadeReference, Open};
-use crate::plan::{misfit, refuse_too_many};
-use crate::recall::RecalledRound;
+use crate::recalled::RecalledRound;
+use crate::refuse::{misfit, refuse_too_many};
 use crate::round::{Cell, EndedRound, Evaluation, Ground, Timed};
 use crate::shared::{LookedUp, Shared};
+use crate::words;
 
 /// What is shared between the tasks of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -537,7 +538,7 @@ impl Site<'_> {
         drop(shared);
         let ended = self.ground.run(assembled, names, &cells, run)?;
         book.round(&ended, Part::Sets);
-        self.ground.settle(book);
+        book.tell(self.ground.progress);
         if is_foreseen && forecast.is_none() && round.is_whole {
             forecast = ended.foreseen(&cells, self.division.workers);
         }
@@ -700,7 +701,7 @@ pub(crate) fn first(study: &Study, design: Design) -> Phase {
     Phase {
         design,
         studied: study.resolved.studied.clone(),
-        method: design::first_in_words(&study.study.method, study.study.until.is_some()),
+        method: words::first_in_words(&study.study.method, study.study.until.is_some()),
         bootstrap: Bootstrap {
             resamples,
             confidence,
@@ -738,7 +739,7 @@ pub(crate) fn following(
     Ok(Some(Phase {
         design,
         studied,
-        method: design::vbd_in_words(then, study.study.until.is_some()),
+        method: words::vbd_in_words(then, study.study.until.is_some()),
         bootstrap: Bootstrap {
             resamples: then.bootstrap,
             confidence: then.confidence,

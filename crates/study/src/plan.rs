@@ -9,7 +9,6 @@ use std::sync::Arc;
 use headwater_engine::load::CheckedFile;
 use headwater_engine::results_folder::ResultsFolder;
 use headwater_engine::{Error, StorePlace};
-use headwater_flow::Method;
 use headwater_graph::{Registry, Scalar, Workflow};
 use headwater_merge::Sharing;
 use headwater_remember::Store;
@@ -17,11 +16,14 @@ use headwater_remember::Store;
 use crate::buckets::{AlgorithmPlan, BUCKET_SIZE, Cutting, Limits};
 use crate::costs::{CostSource, Costing};
 use crate::count::{StageCount, percent};
+use crate::design::LaterPhase;
 use crate::design::{self, Design};
-use crate::instances::{Instances, Unfit};
+use crate::instances::Instances;
 use crate::load::{Study, StudyData};
 use crate::open::open;
+use crate::refuse::{misfit, refuse_too_many};
 use crate::shared::{LookedUp, Shared};
+use crate::words;
 
 /// What tasks of different parameter sets share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -126,19 +128,6 @@ pub struct Forecast {
     pub memory: u64,
     /// Bytes that the products take.
     pub disk: u64,
-}
-
-/// A phase whose parameters are known only when the first one has run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LaterPhase {
-    /// What it is.
-    pub method: String,
-    /// How many parameters it keeps.
-    pub parameters: usize,
-    /// How many parameter sets it has.
-    pub sets: usize,
-    /// At most so many tasks.
-    pub tasks_at_most: usize,
 }
 
 /// What a study would compute.
@@ -320,7 +309,7 @@ pub fn plan_study(
     Ok(StudyPlan {
         study: Arc::clone(study.name()),
         workflow: Arc::clone(&loaded.workflow.name),
-        method: design::in_words(&study.study.method, study.study.until.is_some()),
+        method: words::in_words(&study.study.method, study.study.until.is_some()),
         objective: Arc::clone(&study.resolved.objective.name),
         parameters: varied.names.clone(),
         sets,
@@ -403,27 +392,6 @@ fn about_memory(limit: Option<u64>, chosen: &AlgorithmPlan, costing: &Costing) -
     })
 }
 
-/// The most words of tasks and their parameters that the sets of a study may have together: 2³⁰, of four bytes each.
-const MOST_WORDS: u128 = 1 << 30;
-
-/// Refuses a study whose tasks cannot be numbered.
-pub(crate) fn refuse_too_many(study: &Study, instances: &Instances) -> Result<(), Error> {
-    let words = instances.template.steps.iter().map(|step| step.words.len());
-    let words = words.sum::<usize>() as u128 * instances.sets.len() as u128;
-    if words < MOST_WORDS {
-        Ok(())
-    } else {
-        Err(study.mistake_at_method(
-            format!(
-                "{} parameter sets of {} tasks each are more than a plan can hold",
-                instances.sets.len(),
-                instances.template.steps.len()
-            ),
-            "plan the study with fewer sets, or for a part of its items",
-        ))
-    }
-}
-
 fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e9
 }
@@ -444,21 +412,4 @@ fn how_much(reuse: Reuse, counts: &[StageCount]) -> ReusePlan {
         percent_of_time: percent(cost, all_cost),
         percent_of_all: percent(tasks as u64, instances as u64),
     }
-}
-
-/// A parameter that cannot take a value of the design.
-pub(crate) fn misfit(study: &Study, unfit: &Unfit) -> Error {
-    study.mistake_at_parameter(
-        &unfit.parameter,
-        format!(
-            "`{}` takes the value {} here, but operation `{}` takes it as {}",
-            unfit.parameter, unfit.value, unfit.operation, unfit.wanted
-        ),
-        match study.study.method {
-            Method::Table(_) => {
-                "give such values in the table, or have the operation declare `truncate`"
-            }
-            _ => "give it a step that fits, or have the operation declare `truncate`",
-        },
-    )
 }

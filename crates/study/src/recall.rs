@@ -6,12 +6,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use headwater_enact::{Requested, State};
+use headwater_enact::State;
 use headwater_engine::fetch::Presence;
 use headwater_engine::keep::StoreKeeper;
-use headwater_engine::{Error, diagram, notes};
+use headwater_engine::{Error, diagram};
 use headwater_execute::Ports;
-use headwater_graph::{Digest, Index, Operation, Recipe, Source, TaskId, Value};
+use headwater_graph::{Digest, Operation, Recipe, Source, TaskId, Value};
 use headwater_remember::Mode;
 use headwater_report::study::ForecastFacts;
 
@@ -24,60 +24,8 @@ use crate::names::Names;
 use crate::noted::{self, FEWEST_TASKS, NotedCell, NotedRound, NotedTask};
 use crate::open::MadeReference;
 use crate::phase::{Phase, Site, Stretch};
+use crate::recalled::RecalledRound;
 use crate::round::{Cell, EndedRound, number};
-
-/// A round that was recalled.
-pub(crate) struct RecalledRound {
-    noted: NotedRound,
-    names: Names,
-    /// By evaluation.
-    values: Vec<f64>,
-    /// References that show nothing.
-    blank: Vec<MadeReference>,
-    /// The number of its first set in the phase, and in the study.
-    first: usize,
-    first_set: usize,
-}
-
-impl RecalledRound {
-    /// The references that show nothing.
-    pub(crate) fn take_blank(&mut self) -> Vec<MadeReference> {
-        std::mem::take(&mut self.blank)
-    }
-
-    /// Takes in the values.
-    pub(crate) fn read_off(&self, values: &mut Values) {
-        for (cell, value) in self.noted.cells.iter().zip(&self.values) {
-            values[cell.item as usize][self.first + cell.set as usize] = Some(*value);
-        }
-    }
-
-    /// What counts of it in a diagram.
-    pub(crate) fn tally(&self) -> &diagram::Tally {
-        &self.noted.tally
-    }
-
-    /// Visits what else tasks are called.
-    pub(crate) fn for_each_other_address(&self, visit: &mut notes::VisitOther<'_>) {
-        self.names.for_each_other_address(&mut |other, task| {
-            visit(other, self.names.own(task).unwrap_or_default());
-        });
-    }
-
-    /// Visits the outputs, of which the study has this for each item, and what makes them.
-    pub(crate) fn for_each_output(&self, items: &[&Requested], visit: &mut notes::VisitOutput<'_>) {
-        for cell in &self.noted.cells {
-            let item = items[cell.item as usize];
-            let mut index = vec![(self.first_set + cell.set as usize) as u32];
-            index.extend(&item.index.0);
-            let name = format!("{}[{}]", item.output, Index(index.into()));
-            let address = self.names.own(TaskId(cell.task));
-            if !visit(name, address.unwrap_or_default()) {
-                return;
-            }
-        }
-    }
-}
 
 impl Site<'_> {
     /// The operations of the steps of an instance.
@@ -184,7 +132,7 @@ impl Site<'_> {
             self.ground.progress.value(set, cell.item as usize, *value);
         }
         book.recall(&round.noted, &round.names, &self.operations(instances));
-        self.ground.settle(book);
+        book.tell(self.ground.progress);
     }
 
     /// What was to be expected of a study whose first round has nothing to do.

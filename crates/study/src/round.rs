@@ -26,7 +26,6 @@ use headwater_remember::{RunTask, Store};
 use headwater_report::study::ForecastFacts;
 
 use crate::assemble::Assembled;
-use crate::facts::Book;
 use crate::live::StudyProgress;
 use crate::names::Names;
 
@@ -302,12 +301,6 @@ impl Observer for RoundListener<'_> {
 }
 
 impl Ground<'_> {
-    /// Says what became of the tasks of the rounds so far.
-    pub(crate) fn settle(&self, book: &Book) {
-        self.progress
-            .count(|snapshot| book.settle(&mut snapshot.stages));
-    }
-
     /// Whether nothing more is to be started after a round.
     pub(crate) fn is_over(&self, round: &EndedRound, run: &Run) -> bool {
         let failed = self.options.fail_fast && !round.failures.is_empty();

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use headwater_enact::{Counts, DataSet, Enactment, Options, Requested};
+use headwater_enact::{Blueprint, Counts, DataSet, Enactment, Options, Requested};
 use headwater_engine::deliver::link_last;
 use headwater_engine::failed::{FailedTask, alike};
 use headwater_engine::limits::check_environment;
@@ -20,22 +20,23 @@ use headwater_engine::trace::Trace;
 use headwater_engine::{Error, Limits, Run, StorePlace, budget, diagram, notes};
 use headwater_execute::{Stop, Threads, Watched};
 use headwater_flow::Method;
-use headwater_graph::{OutputBinding, Recipe, Registry, Scalar, TaskId, Value};
+use headwater_graph::{OutputBinding, Recipe, Registry, Scalar, TaskGraph, TaskId, Value};
 use headwater_remember::{RunStatus, Store};
 use headwater_report::study::{Extremes, StudyExample, StudyFacts, StudyItem, StudySummary};
 
 use super::extremes;
 use crate::buckets::BUCKET_SIZE;
 use crate::close::{self, Closer};
-use crate::design::{self, Design};
+use crate::design::Design;
 use crate::examples::{Examples, examples};
 use crate::facts::Book;
 use crate::live::StudyProgress;
 use crate::load::{Study, StudyData};
-use crate::open::{MadeReference, Open, open_for};
+use crate::open::{Close, MadeReference, Open, open_for};
 use crate::phase::{self, Bucketing, Division, EndedPhase, Site, StudyReuse};
-use crate::recall::RecalledRound;
+use crate::recalled::RecalledRound;
 use crate::round::{EndedRound, Ground};
+use crate::words;
 use crate::{doubt, objective, write};
 
 /// What study to run, and how.
@@ -441,7 +442,7 @@ impl StudyJob<'_> {
             study: study.name().to_string(),
             workflow: loaded.workflow.name.to_string(),
             objective: study.resolved.objective.name.to_string(),
-            method: design::in_words(&study.study.method, study.study.until.is_some()),
+            method: words::in_words(&study.study.method, study.study.until.is_some()),
             seed: study.study.seed,
             inputs: inputs(study, &loaded.workflow, data_set, &ground.base),
             doubts: doubt::about_blank(&blank, &open.made, &items)
@@ -619,8 +620,11 @@ fn evaluate(
             book,
             run,
         };
-        let closer = Some(&mut closer);
-        open = open_for(study, loaded, data_set, baseline, delivered, closer)?;
+        let mut close = |graph: &TaskGraph, blueprint: &Blueprint, varies| {
+            closer.made(graph, blueprint, varies)
+        };
+        let close: Option<&mut Close<'_>> = Some(&mut close);
+        open = open_for(study, loaded, data_set, baseline, delivered, close)?;
     }
     let site = Site {
         study,

@@ -15,9 +15,9 @@ use headwater_engine::{Error, Progress, Run, StorePlace};
 use headwater_execute::{Failure, Stop, Threads};
 use headwater_graph::{Operation, Registry, TaskGraph, TaskId};
 use headwater_merge::Compact;
-use headwater_remember::{RunRecord, RunStatus, Store};
+use headwater_remember::{RunStatus, Store};
 
-use crate::costs::costs_of;
+use crate::costs::{TUNE, costs_of};
 use crate::instances::{Instances, Unfit, Varied};
 use crate::load::{Study, StudyData};
 use crate::open::{Open, open};
@@ -32,9 +32,6 @@ pub struct TuneRequest {
     /// The store that products are kept in.
     pub store: StorePlace,
 }
-
-/// What stands in the list of runs in the place of a command.
-const COMMAND: &str = "tune";
 
 /// What an operation has cost.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,15 +72,10 @@ impl TuneReport {
     }
 }
 
-/// Whether a run was a tuning run.
-pub(crate) fn is_tuning(run: &RunRecord) -> bool {
-    run.command.get(1).is_some_and(|command| command == COMMAND)
-}
-
 /// The command of a tuning run.
 fn command(request: &TuneRequest) -> Vec<String> {
     let study = request.study.display().to_string();
-    let mut words = vec!["headwater".to_owned(), COMMAND.to_owned(), study];
+    let mut words = vec!["headwater".to_owned(), TUNE.to_owned(), study];
     for setting in &request.settings {
         words.extend(["--set".to_owned(), setting.clone()]);
     }

@@ -11,19 +11,8 @@ use super::Problem;
 use crate::code::{Token, tokens};
 use crate::workspace::{SourceFile, Workspace};
 
-/// The crates that are not in order yet, and why.
-const NOT_YET: &[(&str, &str)] = &[("study", "rounds and runs are being taken apart")];
-
-/// This file, for what is wrong with the list.
-const LIST: &str = "crates/xtask/src/tidy/circles.rs";
-
-/// The circles of all crates, and the listed crates that have none.
+/// The circles of all crates.
 pub(super) fn check(workspace: &Workspace) -> Vec<Problem> {
-    check_but(workspace, NOT_YET)
-}
-
-/// The same, with another list.
-fn check_but(workspace: &Workspace, not_yet: &[(&str, &str)]) -> Vec<Problem> {
     let mut crates: BTreeMap<&str, Vec<Source<'_>>> = BTreeMap::new();
     for file in workspace.rust_files() {
         if let Some((folder, rest)) = file.in_crate()
@@ -37,21 +26,8 @@ fn check_but(workspace: &Workspace, not_yet: &[(&str, &str)]) -> Vec<Problem> {
                 .push(Source::new(file, path));
         }
     }
-    let mut problems = Vec::new();
-    for (folder, sources) in &crates {
-        let found = circles(folder, sources);
-        match (not_yet.iter().any(|(name, _)| name == folder), &*found) {
-            (false, _) => problems.extend(found),
-            (true, []) => problems.push(Problem::new(
-                LIST,
-                1,
-                format!("the crate `{folder}` is listed as one with circles and has none"),
-                "take it off the list",
-            )),
-            (true, _) => {}
-        }
-    }
-    problems
+    let found = |(folder, sources): (&&str, &Vec<Source<'_>>)| circles(folder, sources);
+    crates.iter().flat_map(found).collect()
 }
 
 /// A source file of a crate.
@@ -366,7 +342,7 @@ fn first_names<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
 #[cfg(test)]
 mod tests {
     use super::super::example::{self, expect};
-    use super::check_but;
+    use super::check;
 
     const ROOT: (&str, &str) = (
         "crates/x/src/lib.rs",
@@ -382,7 +358,7 @@ mod tests {
             ("crates/x/src/b.rs", b),
             ("crates/x/src/c.rs", c),
         ];
-        expect(&check_but(&example::files(&files), &[]), expected);
+        expect(&check(&example::files(&files)), expected);
     }
 
     const BOTH: &str = "crates/x/src/a.rs:1: modules of the crate `x` import each other in a circle: `a` → `b` → `a`; move what";
@@ -464,7 +440,7 @@ mod tests {
                 ("crates/x/src/a/below.rs", below),
                 ("crates/x/src/b.rs", "use crate::a;"),
             ];
-            expect(&check_but(&example::files(&files), &[]), expected);
+            expect(&check(&example::files(&files)), expected);
         };
         let found = "crates/x/src/a/below.rs:1: modules of the crate `x`";
         with("mod below;", "use crate::b;", &[found]);
@@ -493,25 +469,6 @@ mod tests {
             ("crates/x/src/b.rs", ""),
             ("crates/x/src/bin/b.rs", "use crate::a;"),
         ];
-        expect(&check_but(&example::files(&files), &[]), &[]);
-    }
-
-    #[test]
-    fn a_listed_crate_may_have_circles_and_leaves_the_list_without() {
-        let files = |a| {
-            example::files(&[
-                ROOT,
-                ("crates/x/src/a.rs", a),
-                ("crates/x/src/b.rs", "use crate::a;"),
-            ])
-        };
-        let list = [("x", "it is being taken apart")];
-        expect(&check_but(&files("use crate::b;"), &list), &[]);
-        expect(
-            &check_but(&files(""), &list),
-            &[
-                "crates/xtask/src/tidy/circles.rs:1: the crate `x` is listed as one with circles and has none",
-            ],
-        );
+        expect(&check(&example::files(&files)), &[]);
     }
 }
