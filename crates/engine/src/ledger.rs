@@ -4,15 +4,14 @@
 //! takes its place.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headwater_remember::{RunTask, Store};
 
-/// Each of the first ones is noted at once; later ones several together, because there may be a million of them.
-const AT_ONCE: usize = 1_000;
-/// How many wait at most, and how long.
+/// Tasks that end one soon after the other are noted together, because there may be a million of them: for so long they
+/// wait, and at most so many.
+const PAUSE: Duration = Duration::from_millis(50);
 const TOGETHER: usize = 512;
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// Notes tasks that have ended.
 #[derive(Debug, Default)]
@@ -29,7 +28,7 @@ struct Book {
 #[derive(Debug, Default)]
 struct Waiting {
     tasks: Vec<RunTask>,
-    noted: usize,
+    last: Option<Instant>,
     /// Somebody looks after what waits.
     is_watched: bool,
 }
@@ -51,10 +50,11 @@ impl Ledger {
         };
         let mut waiting = book.lock();
         waiting.tasks.push(task());
-        if waiting.noted < AT_ONCE || waiting.tasks.len() >= TOGETHER {
+        let is_late = waiting.last.is_none_or(|last| last.elapsed() >= PAUSE);
+        if is_late || waiting.tasks.len() >= TOGETHER {
             book.note(&mut waiting);
         } else if !waiting.is_watched {
-            // The last ones may wait for a task that takes long.
+            // The next task may take long.
             let watched = Arc::downgrade(book);
             let thread = std::thread::Builder::new().name("headwater-ledger".to_owned());
             waiting.is_watched = thread.spawn(move || watch(&watched)).is_ok();
@@ -68,13 +68,13 @@ impl Book {
     }
 
     fn note(&self, waiting: &mut Waiting) {
-        waiting.noted += waiting.tasks.len();
         let _ = self.store.note_run_tasks(&self.run, &waiting.tasks);
         waiting.tasks.clear();
+        waiting.last = Some(Instant::now());
     }
 }
 
-/// Notes what waits now and then, until the run is over.
+/// Notes what waits, until nothing does or the run is over.
 fn watch(book: &Weak<Book>) {
     loop {
         std::thread::sleep(PAUSE);
@@ -82,9 +82,11 @@ fn watch(book: &Weak<Book>) {
             return;
         };
         let mut waiting = book.lock();
-        if !waiting.tasks.is_empty() {
-            book.note(&mut waiting);
+        if waiting.tasks.is_empty() {
+            waiting.is_watched = false;
+            return;
         }
+        book.note(&mut waiting);
     }
 }
 
@@ -107,7 +109,7 @@ mod tests {
         };
         store.begin_run(&run).expect("it begins");
         let ledger = Ledger::of(&store, "run");
-        let count = AT_ONCE + TOGETHER + 7;
+        let count = 2 * TOGETHER + 7;
         for number in 0..count {
             ledger.ended(|| RunTask {
                 address: number.to_string(),
