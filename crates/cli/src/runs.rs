@@ -23,8 +23,13 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
     match command {
         RunsCommand::Ls { limit } => {
             let runs = store.runs(limit.limit)?.into_iter();
-            let named = |run: RunRecord| {
+            let named = |mut run: RunRecord| {
                 let study = headwater::runs::study_of_run(&store, &run.id);
+                if run.ended.is_none() {
+                    // How many a study has is known in the end; until then those count that have ended.
+                    let ended = store.run_tasks(&run.id).unwrap_or_default().len();
+                    run.tasks = run.tasks.max(ended as u64);
+                }
                 (run, study)
             };
             list(&runs.map(named).collect::<Vec<_>>(), common.json);

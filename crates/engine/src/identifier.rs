@@ -31,14 +31,18 @@ pub fn host() -> String {
 
 /// Who runs this process: a name if there is one, else a number.
 pub fn user() -> String {
-    let name = |variable: &str| std::env::var(variable).ok().filter(|name| !name.is_empty());
-    let number = || {
-        std::fs::metadata("/proc/self")
-            .map_or_else(|_| "unknown".to_owned(), |own| own.uid().to_string())
+    let Ok(own) = std::fs::metadata("/proc/self") else {
+        return "unknown".to_owned();
     };
-    name("USER")
-        .or_else(|| name("LOGNAME"))
-        .unwrap_or_else(number)
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let number = own.uid().to_string();
+    let name = users.lines().find_map(|line| {
+        // The name, a password that is elsewhere, and the number.
+        let mut parts = line.split(':');
+        let name = parts.next()?;
+        (parts.nth(1)? == number).then(|| name.to_owned())
+    });
+    name.unwrap_or(number)
 }
 
 fn name(seconds: i64, random: u16) -> String {

@@ -76,6 +76,8 @@ fn the_tasks_of_a_study_are_listed_as_they_end() {
         let text = place.headwater(&["runs", "show"]).ended(0).stdout;
         let counted = format!("2 executed {when}, 0 failed");
         assert!(text.contains(&counted), "{text}");
+        let all = place.headwater(&["runs", "ls", "--json"]).ended(0);
+        assert_eq!(all.report().0["runs"][0]["tasks"], 2, "{}", all.stdout);
         let listed = place.headwater(&["runs", "show", "--tasks"]).ended(0);
         assert!(listed.stdout.contains(address), "{}", listed.stdout);
         let why = place.headwater(&["explain", "last", address]).ended(0);
