@@ -3,13 +3,15 @@
 //! Law: what is noted decides nothing, and a run does not fail for want of it. The list that a run leaves when it ends
 //! takes its place.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use headwater_remember::{RunTask, Store};
 
-/// Tasks that end one soon after the other are noted together, because there may be a million of them: for so long they
-/// wait, and at most so many.
+use crate::lock::locked;
+
+/// Tasks that end one soon after the other are noted together, because there may be a million of them: this is how long
+/// they wait, and how many do at most.
 const PAUSE: Duration = Duration::from_millis(50);
 const TOGETHER: usize = 512;
 
@@ -64,7 +66,7 @@ impl Ledger {
 
 impl Book {
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.waiting)
     }
 
     fn note(&self, waiting: &mut Waiting) {

@@ -13,7 +13,7 @@ use headwater_remember::{RunCounts, RunRecord, RunStatus, Store};
 
 use crate::temporary;
 
-/// Folders of failed tasks are kept for so many runs that failed or were stopped.
+/// Folders of failed tasks are kept for this number of runs that failed or were stopped.
 const RUNS_KEPT: usize = 10;
 
 /// The runs, of all from the latest to the first, whose work folders are kept.
@@ -117,8 +117,11 @@ pub fn end_run(store: &Store, run: &str, status: RunStatus, counts: Counts, reas
     let _ = store.remove_staging(run);
 }
 
-/// What was found damaged, in words. Nothing else has to be done about it.
-pub fn told_damage(damage: Vec<String>) -> impl Iterator<Item = String> {
+/// What was found damaged in a store since the last call, in words, each once. Nothing else has to be done about it.
+pub fn take_damage(store: &Store) -> impl Iterator<Item = String> {
+    let mut damage = store.take_damage();
+    damage.sort();
+    damage.dedup();
     damage
         .into_iter()
         .map(|what| format!("damaged in the store: {what}"))

@@ -5,7 +5,7 @@
 //! as failed with its reason. Only a process that is killed leaves a run that was not ended, and it is shown as
 //! interrupted.
 //!
-//! One is made, is told where it lives ([`Run::live_in`]) and where products go ([`Run::keep_in`]), begins
+//! One is made, gets a store to live in ([`Run::live_in`]) and one for its products ([`Run::keep_in`]), begins
 //! ([`Run::begin`]), has its executor do what an enactment wants ([`Run::round`], [`Run::make`]), as often as there is
 //! something to do, and ends.
 
@@ -45,7 +45,7 @@ pub struct About {
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum Standing {
     /// Nothing is recorded.
     Planned,
     Begun,
@@ -65,7 +65,7 @@ pub struct Run {
     /// A folder that goes with it, made when it is needed.
     scratch: Temporary,
     watched: Arc<Watched>,
-    stage: Stage,
+    stage: Standing,
     /// As they were when they were last looked at.
     counts: Counts,
     /// When times of tasks are counted from.
@@ -94,7 +94,7 @@ impl Run {
             places: Places::apart(&scratch.0),
             scratch,
             watched: Arc::default(),
-            stage: Stage::Planned,
+            stage: Standing::Planned,
             counts: Counts::default(),
             origin: None,
             ledger: Arc::default(),
@@ -202,14 +202,14 @@ impl Run {
 
     /// Whether it has ended.
     pub fn is_ended(&self) -> bool {
-        self.stage == Stage::Ended
+        self.stage == Standing::Ended
     }
 
     fn is_recorded(&self) -> bool {
-        self.stage != Stage::Planned && self.writable_store().is_some()
+        self.stage != Standing::Planned && self.writable_store().is_some()
     }
 
-    /// Begins: from now on it is in the list of runs. Gives what those are told who watch.
+    /// Begins: from now on it is in the list of runs. Gives the facts for those who watch.
     pub fn begin(&mut self, about: About) -> Result<(RunFacts, Clock), Error> {
         let record = RunRecord {
             id: self.name.clone(),
@@ -227,7 +227,7 @@ impl Run {
             store.begin_run(&record)?;
             self.ledger = Arc::new(Ledger::of(store, &self.name));
         }
-        self.stage = Stage::Begun;
+        self.stage = Standing::Begun;
         let store = self.store.as_ref();
         let written = store.map(|store| store.written()).unwrap_or_default();
         let facts = RunFacts {
@@ -325,11 +325,11 @@ impl Run {
 
     fn finish(&mut self, status: RunStatus, nothing_failed: bool, reason: &str) {
         let _ = self.close();
-        if self.stage == Stage::Begun {
+        if self.stage == Standing::Begun {
             if let Some(store) = self.writable_store() {
                 end_run(store, &self.name, status, self.counts, reason);
             }
-            self.stage = Stage::Ended;
+            self.stage = Standing::Ended;
         }
         self.places.forget(nothing_failed);
     }
@@ -337,7 +337,7 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        if self.stage != Stage::Ended {
+        if self.stage != Standing::Ended {
             let reason = if std::thread::panicking() {
                 "the engine stopped because of a bug of its own"
             } else {

@@ -188,7 +188,7 @@ pub fn dry_run(
     closed.map_err(|error| Error::Pool(error.into()))?;
     let (restore, restore_bytes) = restored?;
     let enactment = &mut prepared.enactment;
-    let damage = headwater_engine::places::told_damage(prepared.store.take_damage());
+    let damage = headwater_engine::places::take_damage(&prepared.store);
     let notes = damage.chain(enactment.take_notes()).collect();
     let counts = enactment.counts();
     let workflow = &prepared.loaded.workflow;

@@ -13,7 +13,7 @@ use headwater_engine::failed::FailedTask;
 use headwater_engine::fetch::StoreFetcher;
 use headwater_engine::limits::check_environment;
 use headwater_engine::lost::{recompute_lost, recompute_lost_inputs};
-use headwater_engine::places::told_damage;
+use headwater_engine::places::take_damage;
 use headwater_engine::progress::{RunListener, TraceRow, address_of, fate};
 use headwater_engine::results_folder::ResultsFolder;
 use headwater_engine::run::About;
@@ -239,9 +239,7 @@ impl WorkflowJob<'_> {
         if request.outputs.is_none() {
             link_last(&folder);
         }
-        let mut damage = prepared.store.take_damage();
-        damage.sort();
-        damage.dedup();
+        let damage = take_damage(&prepared.store);
         let recorded = record_tasks(prepared, listener, run);
         let enactment = &mut prepared.enactment;
         let mut errors: Vec<String> = enactment.errors().iter().map(ToString::to_string).collect();
@@ -260,7 +258,7 @@ impl WorkflowJob<'_> {
             outputs,
             failures,
             errors,
-            notes: told_damage(damage)
+            notes: damage
                 .chain(fetcher.take_notes())
                 .chain(enactment.take_notes())
                 .chain(budget::told(

@@ -12,7 +12,7 @@ use std::time::Instant;
 use headwater_derive::{CallId, ItemId, Program};
 use headwater_enact::{Capacity, Enactment, NothingRemembered, Options, PlanError, State};
 use headwater_engine::fetch::{Presence, StoreFetcher};
-use headwater_engine::places::told_damage;
+use headwater_engine::places::take_damage;
 use headwater_engine::run::About;
 use headwater_engine::temporary::Temporary;
 use headwater_engine::{Error, Run, StorePlace, budget, open_store};
@@ -667,9 +667,7 @@ impl Engine {
         let fetcher = self.run.keeper().map(|keeper| keeper.resting_fetcher());
         let closed = self.run.close();
         write(self, &self.run);
-        self.damage = told_damage(store.take_damage()).collect();
-        self.damage.sort();
-        self.damage.dedup();
+        self.damage = take_damage(&store).collect();
         self.conclude(self.run.is_stopping() || closed.is_err());
         closed?;
         Ok((self.run.listed().map(str::to_owned), fetcher))

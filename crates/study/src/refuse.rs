@@ -1,4 +1,4 @@
-//! What a study cannot be planned or run with, told with its place in the file.
+//! What a study cannot be planned or run with: mistakes with their place in the file.
 
 use headwater_engine::Error;
 use headwater_flow::Method;

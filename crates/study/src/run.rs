@@ -400,10 +400,7 @@ impl StudyJob<'_> {
             extremes,
             ..
         } = evaluated;
-        let mut damage = self.store.take_damage();
-        damage.sort();
-        damage.dedup();
-        notes.extend(headwater_engine::places::told_damage(damage));
+        notes.extend(headwater_engine::places::take_damage(self.store));
         let forecast = phases.iter_mut().find_map(|phase| phase.forecast.take());
         let (mut failures, mut seen) = (Vec::new(), HashSet::new());
         for ended in phases.iter().flat_map(|phase| &phase.rounds) {

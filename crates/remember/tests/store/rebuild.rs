@@ -210,7 +210,7 @@ fn who_ran_it_and_why_it_ended_is_known_and_not_asked_of_earlier_stores() {
     assert_eq!(known(&store), all);
 }
 
-/// Until a run has its list, those of its tasks are told that were noted.
+/// Until a run has its list, its tasks are those that were noted.
 #[test]
 fn tasks_that_were_noted_are_told_until_there_is_a_list() {
     let case = Case::new();
