@@ -45,4 +45,4 @@ pub use needs::PlanError;
 pub use options::{Backoff, Capacity, Options, Parallelism};
 pub use shape::ShapeError;
 pub use simulate::{Done, Simulated, SimulationError, Trace, World, diagram, simulate};
-pub use time::Time;
+pub use time::{Time, nanoseconds};

@@ -52,7 +52,7 @@ impl Needs {
             self.learned_memory
                 .map_or(memory, |largest| largest.max(memory)),
         );
-        let elapsed = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+        let elapsed = crate::time::nanoseconds(elapsed);
         self.learned_time = Some(
             self.learned_time
                 .map_or(elapsed, |mean| mean - mean / 8 + elapsed / 8),

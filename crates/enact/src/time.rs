@@ -5,6 +5,11 @@
 use core::ops::Add;
 use core::time::Duration;
 
+/// A duration in nanoseconds; the longest that can be written takes the place of one that cannot.
+pub fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// A moment, in nanoseconds since the run began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
 pub struct Time(pub u64);
@@ -13,7 +18,6 @@ impl Add<Duration> for Time {
     type Output = Time;
 
     fn add(self, duration: Duration) -> Time {
-        let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        Time(self.0.saturating_add(nanoseconds))
+        Time(self.0.saturating_add(nanoseconds(duration)))
     }
 }

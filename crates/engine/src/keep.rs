@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
-use headwater_enact::Recall;
+use headwater_enact::{Recall, nanoseconds};
 use headwater_execute::{Execution, Fetch, Keeper, KeeperError, Lease, Made, Proven};
 use headwater_graph::{
     Digest, FileValue, Handle, Identity, Outputs, Port, ProductRecord, Recipe, Records,
@@ -650,8 +650,6 @@ impl Keeper for StoreKeeper {
             return Ok(());
         }
         let details = details(graph, task);
-        let nanoseconds =
-            |duration: std::time::Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let record = ProductRecord {
             recipe: graph.recipe(task),
             content: made.key.filter(|key| *key != graph.recipe(task)),

@@ -6,6 +6,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
+use headwater_enact::{Enactment, nanoseconds};
+use headwater_execute::Execution;
+use headwater_graph::Outcome;
 use headwater_remember::{RunTask, Store};
 
 use crate::lock::locked;
@@ -46,7 +49,23 @@ impl Ledger {
     }
 
     /// A task has ended for good.
-    pub fn ended(&self, task: impl FnOnce() -> RunTask) {
+    pub fn ended(
+        &self,
+        enactment: &Enactment,
+        execution: &Execution,
+        outcome: Outcome,
+        address: impl FnOnce() -> String,
+    ) {
+        self.add(|| RunTask {
+            address: address(),
+            recipe: enactment.graph().recipe(execution.task),
+            state: outcome,
+            started: nanoseconds(execution.started),
+            wall: nanoseconds(execution.elapsed),
+        });
+    }
+
+    fn add(&self, task: impl FnOnce() -> RunTask) {
         let Some(book) = &self.0 else {
             return;
         };
@@ -94,7 +113,7 @@ fn watch(book: &Weak<Book>) {
 
 #[cfg(test)]
 mod tests {
-    use headwater_graph::{Outcome, Recipe};
+    use headwater_graph::Recipe;
     use headwater_remember::{Mode, RunRecord};
 
     use super::*;
@@ -113,7 +132,7 @@ mod tests {
         let ledger = Ledger::of(&store, "run");
         let count = 2 * TOGETHER + 7;
         for number in 0..count {
-            ledger.ended(|| RunTask {
+            ledger.add(|| RunTask {
                 address: number.to_string(),
                 recipe: Recipe([0; 32]),
                 state: Outcome::Executed,

@@ -10,11 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use headwater_enact::{Enactment, Start, State};
+use headwater_enact::{Enactment, Start, State, nanoseconds};
 use headwater_execute::{Execution, Failure, FailureKind, Finished, Observer};
 use headwater_graph::text::{acts, printable};
 use headwater_graph::{Attempt, Outcome, Recipe, TaskId};
-use headwater_remember::RunTask;
 
 use crate::ledger::Ledger;
 use crate::trace::Trace;
@@ -494,8 +493,6 @@ impl Observer for RunListener {
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(seen);
         }
-        let nanoseconds =
-            |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let ran = Ran {
             task,
             state,
@@ -509,13 +506,7 @@ impl Observer for RunListener {
             .unwrap_or_else(PoisonError::into_inner)
             .push(ran);
         if let Some(outcome) = state.last() {
-            self.ledger.ended(|| RunTask {
-                address: address.clone(),
-                recipe: enactment.graph().recipe(task),
-                state: outcome,
-                started: ran.started,
-                wall: ran.wall,
-            });
+            (self.ledger).ended(enactment, execution, outcome, || address.clone());
         }
         if let Some(trace) = self
             .trace

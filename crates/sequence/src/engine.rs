@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use headwater_derive::{CallId, ItemId, Program};
-use headwater_enact::{Capacity, Enactment, NothingRemembered, Options, PlanError, State};
+use headwater_enact::{
+    Capacity, Enactment, NothingRemembered, Options, PlanError, State, nanoseconds,
+};
 use headwater_engine::fetch::{Presence, StoreFetcher};
 use headwater_engine::places::take_damage;
 use headwater_engine::run::About;
@@ -59,8 +61,6 @@ impl HeardOfCalls {
 
 impl Observer for HeardOfCalls {
     fn finished(&self, _: &Enactment, execution: &Execution, how: &Finished<'_>) {
-        let nanoseconds =
-            |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.with(|ended, failures| {
             let sizes = match how {
                 Finished::Success(outputs) => {

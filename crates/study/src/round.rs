@@ -22,7 +22,7 @@ use headwater_engine::trace::Trace;
 use headwater_engine::{Error, Run};
 use headwater_execute::{Execution, Failure, Finished, Observer};
 use headwater_graph::{Attempt, Outputs, Recipe, Registry, Source, TaskId, Value};
-use headwater_remember::{RunTask, Store};
+use headwater_remember::Store;
 use headwater_report::study::ForecastFacts;
 
 use crate::assemble::Assembled;
@@ -274,14 +274,7 @@ impl Observer for RoundListener<'_> {
                 elapsed: execution.elapsed,
                 cpu: execution.usage.cpu,
             });
-            let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-            self.ground.ledger.ended(|| RunTask {
-                address: address(),
-                recipe: enactment.graph().recipe(task),
-                state: outcome,
-                started: nanoseconds(execution.started),
-                wall: nanoseconds(execution.elapsed),
-            });
+            (self.ground.ledger).ended(enactment, execution, outcome, address);
         }
         {
             let mut trace = locked(&self.ground.trace);
