@@ -22,7 +22,6 @@ mod runs;
 mod show;
 mod signals;
 mod study;
-mod watched;
 mod watching;
 
 use std::process::ExitCode;

@@ -11,11 +11,11 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use headwater::Error;
+use headwater::progress::metrics;
 use headwater::runs::RunStatus;
+use headwater::{Error, Progress};
 
 use crate::show;
-use crate::watched::Watched;
 
 /// How often the file is written.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -36,13 +36,13 @@ impl Metrics {
     /// Writes the file for the first time, and from now on.
     pub(crate) fn begin(
         path: Option<&Path>,
-        progress: &impl Watched,
+        progress: &Progress,
     ) -> Result<Option<Metrics>, Error> {
         let Some(path) = path else {
             return Ok(None);
         };
         let shown = progress.clone();
-        let render = move |status| shown.metrics(status);
+        let render = move |status| metrics(&shown.look(), status);
         // A link stays one: what it names is written.
         let path = fs::canonicalize(path)
             .or_else(|_| std::path::absolute(path))
@@ -159,8 +159,6 @@ fn replace(path: &Path, text: &str) -> Result<(), IoError> {
 
 #[cfg(test)]
 mod tests {
-    use headwater::Progress;
-
     use super::*;
 
     fn begin(path: &Path) -> Result<Option<Metrics>, Error> {
@@ -229,8 +227,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (path, link) = (folder.path().join("run.prom"), folder.path().join("link"));
         std::os::unix::fs::symlink("run.prom", &link).expect("a link");
-        let earlier =
-            headwater::progress::run_metrics(&Progress::default().look(), RunStatus::Done);
+        let earlier = metrics(&Progress::default().look(), RunStatus::Done);
         for text in ["", &earlier] {
             fs::write(&path, text).expect("a file");
             fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("permissions");

@@ -6,42 +6,24 @@ use std::time::{Duration, Instant};
 
 use headwater::Progress;
 use headwater::progress::{Snapshot, StageSnapshot};
-use headwater::runs::RunStatus;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::arguments::watching::ProgressKind;
-use crate::watched::Watched;
 use crate::{events, show};
 
 /// Shows the progress until the run is over.
-fn show(progress: &Progress, kind: ProgressKind) -> Option<JoinHandle<()>> {
+pub(crate) fn show(progress: &Progress, kind: ProgressKind) -> Option<JoinHandle<()>> {
     let progress = progress.clone();
     let thread = std::thread::Builder::new().name("headwater-progress".to_owned());
     let shown = match kind {
         ProgressKind::None => return None,
-        ProgressKind::Json => thread.spawn(move || events::follow(|| events::of_run(&progress))),
+        ProgressKind::Json => {
+            thread.spawn(move || events::follow(|| events::of(progress.snapshot(), None)))
+        }
         ProgressKind::Bars if bars() => thread.spawn(move || draw(&progress)),
         ProgressKind::Bars | ProgressKind::Lines => thread.spawn(move || tell(&progress)),
     };
     shown.ok()
-}
-
-impl Watched for Progress {
-    fn tell(&self, line: &str) {
-        Progress::tell(self, line);
-    }
-
-    fn finish(&self) {
-        Progress::finish(self);
-    }
-
-    fn metrics(&self, status: RunStatus) -> String {
-        headwater::progress::run_metrics(&self.look(), status)
-    }
-
-    fn show(&self, kind: ProgressKind) -> Option<JoinHandle<()>> {
-        show(self, kind)
-    }
 }
 
 /// How far a command is that counts its own steps.
@@ -161,8 +143,8 @@ fn draw(progress: &Progress) {
             let _ = group.println(line.to_string());
         }
         for (bar, stage) in bars.iter().zip(&snapshot.stages) {
-            bar.set_length(stage.planned as u64);
-            bar.set_position(stage.ended as u64);
+            bar.set_length(stage.tally.planned as u64);
+            bar.set_position(stage.tally.ended() as u64);
             bar.set_message(message(stage, snapshot.elapsed));
         }
         if snapshot.over {
@@ -175,26 +157,25 @@ fn draw(progress: &Progress) {
 
 fn message(stage: &StageSnapshot, elapsed: Duration) -> String {
     let mut parts = Vec::new();
-    if stage.planned == 0 {
+    let tally = &stage.tally;
+    if tally.planned == 0 {
         return "nothing to do".to_owned();
     }
+    let (ended, left) = (tally.ended(), tally.left());
     let seconds = elapsed.as_secs_f64();
-    if stage.ended > 0 && stage.ended < stage.planned && seconds > 0.2 {
-        let rate = stage.ended as f64 / seconds;
+    if ended > 0 && left > 0 && seconds > 0.2 {
+        let rate = ended as f64 / seconds;
         parts.push(format!("{rate:.1}/s"));
-        parts.push(format!(
-            "{} left",
-            show::duration((stage.planned - stage.ended) as f64 / rate)
-        ));
+        parts.push(format!("{} left", show::duration(left as f64 / rate)));
     }
     if stage.running > 0 {
         parts.push(format!("{} running", stage.running));
     }
-    if stage.blocked > 0 {
-        parts.push(format!("{} cannot run", stage.blocked));
+    if tally.blocked > 0 {
+        parts.push(format!("{} cannot run", tally.blocked));
     }
-    if stage.failed > 0 {
-        parts.push(show::paint(&format!("{} failed", stage.failed), "31"));
+    if tally.failed > 0 {
+        parts.push(show::paint(&format!("{} failed", tally.failed), "31"));
     }
     parts.join(", ")
 }
@@ -207,7 +188,7 @@ fn tell(progress: &Progress) {
         let snapshot = progress.snapshot();
         let news = snapshot.news.iter();
         news.for_each(|news| show::talk(&news.to_string()));
-        let ended: usize = snapshot.stages.iter().map(|stage| stage.ended).sum();
+        let ended = snapshot.tally.ended();
         if snapshot.over {
             return;
         }
@@ -222,12 +203,8 @@ fn tell(progress: &Progress) {
 }
 
 fn line(snapshot: &Snapshot) -> String {
-    let (mut ended, mut planned, mut failed) = (0, 0, 0);
-    for stage in &snapshot.stages {
-        ended += stage.ended;
-        planned += stage.planned;
-        failed += stage.failed;
-    }
+    let tally = &snapshot.tally;
+    let (ended, planned, failed) = (tally.ended(), tally.planned, tally.failed);
     let seconds = snapshot.elapsed.as_secs_f64();
     let rate = ended as f64 / seconds.max(0.001);
     let mut text = format!(

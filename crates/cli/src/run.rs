@@ -12,8 +12,8 @@ use serde_json::{Map, json};
 use crate::arguments::Common;
 use crate::arguments::run::Run;
 use crate::arguments::watching::ProgressKind;
-use crate::show;
 use crate::watching::watched;
+use crate::{progress, show};
 
 pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Result<ExitCode, Error> {
     let current = current_folder()?;
@@ -34,6 +34,7 @@ pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Resul
     let (report, status) = watched(
         &options.watching,
         common.json,
+        progress::show,
         |progress, stop| headwater::run(&request, libraries, &current, progress, stop),
         RunReport::status,
     )?;
@@ -229,7 +230,7 @@ fn as_json(report: &RunReport) -> serde_json::Value {
         "status": report.status().name(),
         "tasks": report.counts.tasks,
         "executed": report.counts.executed,
-        "reused": report.counts.reused(),
+        "reused": report.counts.reused,
         "cut_off": report.counts.cut_off,
         "failed": report.counts.failed,
         "blocked": report.counts.blocked,
@@ -285,7 +286,7 @@ fn tell_end(report: &RunReport, status: RunStatus, code: u8) {
         "seconds": (report.seconds * 1e6).round() / 1e6,
         "tasks": counts.tasks,
         "executed": counts.executed,
-        "reused": counts.reused(),
+        "reused": counts.reused,
         "cut_off": counts.cut_off,
         "failed": counts.failed,
         "blocked": counts.blocked,
@@ -330,7 +331,7 @@ fn show_report(report: &RunReport) {
         report.run,
         show::count(counts.tasks, "task"),
         show::grouped(counts.executed),
-        show::grouped(counts.reused())
+        show::grouped(counts.reused)
     );
     if counts.cut_off > 0 {
         line.push_str(&format!(

@@ -182,13 +182,13 @@ fn as_json(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> serde_jso
     let stage = |stage: &StageOverview| {
         json!({
             "stage": stage.name,
-            "tasks": stage.tasks,
-            "executed": stage.executed,
-            "reused": stage.reused,
-            "cut_off": stage.cut_off,
-            "failed": stage.failed,
-            "blocked": stage.blocked,
-            "left": found.seconds.map(|_| stage.left),
+            "tasks": stage.tally.tasks,
+            "executed": stage.tally.executed,
+            "reused": stage.tally.reused,
+            "cut_off": stage.tally.cut_off,
+            "failed": stage.tally.failed,
+            "blocked": stage.tally.blocked,
+            "left": found.seconds.map(|_| stage.tally.left()),
             "task_seconds": seconds(stage.spent),
         })
     };
@@ -198,17 +198,18 @@ fn as_json(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> serde_jso
         .map(|(what, path)| ((*what).to_owned(), json!(path)))
         .collect();
     let mut object = describe(run, found.study.as_deref());
-    let sum = |of| counted(run, found.sum(of) as u64);
+    let tally = found.tally();
+    let ended = |number: usize| counted(run, number as u64);
     if run.ended.is_none() {
         // Of what has not ended the tasks are counted that have.
-        object["tasks"] = json!(run.tasks.max(found.sum(|stage| stage.tasks) as u64));
-        object["executed"] = json!(found.sum(|stage| stage.executed));
-        object["failed"] = json!(found.sum(|stage| stage.failed));
+        object["tasks"] = json!(run.tasks.max(tally.tasks as u64));
+        object["executed"] = json!(tally.executed);
+        object["failed"] = json!(tally.failed);
     }
-    object["cut_off"] = json!(sum(|stage| stage.cut_off));
-    object["blocked"] = json!(sum(|stage| stage.blocked));
+    object["cut_off"] = json!(ended(tally.cut_off));
+    object["blocked"] = json!(ended(tally.blocked));
     // Known where the run has noted its figures; sequences do not.
-    object["left"] = json!(found.seconds.and(sum(|stage| stage.left)));
+    object["left"] = json!(found.seconds.and(ended(tally.left())));
     // As the run itself has said it.
     let took = found.seconds.map(|took| (took * 1e6).round() / 1e6);
     object["seconds"] = json!(took.or(found.last_end.map(seconds)));
@@ -295,11 +296,9 @@ fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
     }
     let number = |number: u64| show::grouped(usize::try_from(number).unwrap_or(usize::MAX));
     let mut counts = number(run.tasks);
+    let tally = found.tally();
     if run.ended.is_none() {
-        let (executed, failed) = (
-            found.sum(|stage| stage.executed),
-            found.sum(|stage| stage.failed),
-        );
+        let (executed, failed) = (tally.executed, tally.failed);
         if executed + failed > 0 {
             // How many a study has is known in the end.
             counts = match run.tasks {
@@ -317,17 +316,16 @@ fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
             ));
         }
     } else {
-        let cut_off = found.sum(|stage| stage.cut_off);
         counts.push_str(&format!(
             ": {} executed, {} reused",
             number(run.executed),
             number(run.reused),
         ));
         let more = [
-            (cut_off, "cut off"),
+            (tally.cut_off, "cut off"),
             (usize::try_from(run.failed).unwrap_or(usize::MAX), "failed"),
-            (found.sum(|stage| stage.blocked), "not run because of that"),
-            (found.sum(|stage| stage.left), "not come to"),
+            (tally.blocked, "not run because of that"),
+            (tally.left(), "not come to"),
         ];
         for (count, words) in more {
             if count > 0 || words == "failed" {
@@ -376,22 +374,23 @@ fn stages(run: &RunRecord, found: &RunOverview) -> Vec<String> {
     for stage in &found.stages {
         rows.push(vec![
             stage.name.clone(),
-            show::grouped(stage.tasks),
-            show::grouped(stage.executed),
-            show::grouped(stage.reused),
-            show::grouped(stage.cut_off),
-            show::grouped(stage.failed),
-            show::grouped(stage.blocked),
-            show::grouped(stage.left),
+            show::grouped(stage.tally.tasks),
+            show::grouped(stage.tally.executed),
+            show::grouped(stage.tally.reused),
+            show::grouped(stage.tally.cut_off),
+            show::grouped(stage.tally.failed),
+            show::grouped(stage.tally.blocked),
+            show::grouped(stage.tally.left()),
             show::duration(seconds(stage.spent)),
         ]);
     }
     // Columns that say nothing in most runs.
+    let tally = found.tally();
     let empty = [
-        (7, found.sum(|stage| stage.left)),
-        (6, found.sum(|stage| stage.blocked)),
-        (5, found.sum(|stage| stage.failed)),
-        (4, found.sum(|stage| stage.cut_off)),
+        (7, tally.left()),
+        (6, tally.blocked),
+        (5, tally.failed),
+        (4, tally.cut_off),
     ];
     for (column, _) in empty.iter().filter(|(_, sum)| *sum == 0) {
         rows.iter_mut().for_each(|row| drop(row.remove(*column)));

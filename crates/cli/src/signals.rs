@@ -5,9 +5,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use headwater::Stop;
-
-use crate::watched::Watched;
+use headwater::{Progress, Stop};
 
 const STOPPING: &str =
     "stopping: running tasks are ended, finished work is kept (Ctrl-C again stops at once)";
@@ -23,7 +21,7 @@ extern "C" fn interrupted(_: libc::c_int) {
 }
 
 /// From now on SIGINT and SIGTERM stop the run.
-pub(crate) fn watch(stop: &Stop, progress: &impl Watched, quiet: bool) {
+pub(crate) fn watch(stop: &Stop, progress: &Progress, quiet: bool) {
     let (stop, progress) = (stop.clone(), progress.clone());
     listen(move || {
         // Bars would draw over a line that is not theirs.

@@ -3,29 +3,34 @@
 //! Law: every command that runs tasks is watched in the same way. When the work has ended, what was told has been
 //! shown, and the last metrics say how it ended.
 
+use std::thread::JoinHandle;
+
 use headwater::runs::RunStatus;
-use headwater::{Error, Stop};
+use headwater::{Error, Progress, Stop};
 
 use crate::arguments::watching::{ProgressKind, Watching};
 use crate::metrics::Metrics;
-use crate::watched::Watched;
-use crate::{show, signals};
+use crate::signals;
+
+/// Shows how far some work is until it is over.
+pub(crate) type Show = fn(&Progress, ProgressKind) -> Option<JoinHandle<()>>;
 
 /// Does the work, watched as was asked for; `status` says how it ended.
-pub(crate) fn watched<P: Watched, T>(
+pub(crate) fn watched<T>(
     options: &Watching,
     as_json: bool,
-    work: impl FnOnce(&P, &Stop) -> Result<T, Error>,
+    show: Show,
+    work: impl FnOnce(&Progress, &Stop) -> Result<T, Error>,
     status: impl FnOnce(&T) -> RunStatus,
 ) -> Result<(T, RunStatus), Error> {
     let kind = options.kind(as_json);
     if kind == ProgressKind::Json {
-        show::as_events();
+        crate::show::as_events();
     }
-    let (progress, stop) = (P::default(), Stop::default());
+    let (progress, stop) = (Progress::default(), Stop::default());
     let metrics = Metrics::begin(options.metrics.as_deref(), &progress)?;
     signals::watch(&stop, &progress, kind == ProgressKind::None);
-    let thread = progress.show(kind);
+    let thread = show(&progress, kind);
     let done = work(&progress, &stop);
     progress.finish();
     if let Some(thread) = thread {

@@ -52,7 +52,7 @@ impl Face {
         };
         let box_width = (widest + round).clamp(WIDTHS.0, WIDTHS.1).ceil();
         let room = box_width - 2.0 * SIDE - round;
-        let bar = node.counts.is_some_and(|counts| counts.total() > 0);
+        let bar = node.counts.is_some_and(|counts| counts.settled() > 0);
         let mut face = Face {
             width: box_width,
             height: 12.0 + if bar { BAR + 4.0 } else { 0.0 },

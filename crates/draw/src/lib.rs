@@ -41,9 +41,7 @@ mod text;
 mod workflow;
 
 pub use format::DiagramFormat;
-pub use model::{
-    Diagram, DiagramCounts, DiagramEdge, DiagramEnd, DiagramGroup, DiagramNode, EdgeKind, NodeKind,
-};
+pub use model::{Diagram, DiagramEdge, DiagramEnd, DiagramGroup, DiagramNode, EdgeKind, NodeKind};
 pub use sequence::{
     SMALL, SequenceCall, SequenceEdge, SequenceItem, grouped_sequence_diagram, sequence_diagram,
 };

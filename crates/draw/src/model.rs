@@ -3,7 +3,7 @@
 //! Law: a diagram is plain data and a function of what is drawn. Ends of edges are positions; whoever draws leaves out
 //! what points to nothing, so a diagram that was read from a file cannot break a drawing.
 
-use headwater_graph::Outcome;
+use headwater_graph::Tally;
 use headwater_graph::text::grouped;
 use serde::{Deserialize, Serialize};
 
@@ -76,8 +76,8 @@ pub struct DiagramNode {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<u64>,
     /// What became of them, where the run has said so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub counts: Option<DiagramCounts>,
+    #[serde(default, with = "counts", skip_serializing_if = "Option::is_none")]
+    pub counts: Option<Tally>,
     /// How long they took together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
@@ -87,52 +87,54 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// How many tasks ended in which way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct DiagramCounts {
-    /// They ran.
-    pub executed: u64,
-    /// They were remembered.
-    pub reused: u64,
-    /// They ran and failed.
-    pub failed: u64,
-    /// Something that they need failed.
-    pub blocked: u64,
-    /// They were new, but what they would have read was not.
-    pub cut_off: u64,
-    /// They were remembered, but had to run for their bytes.
-    pub restored: u64,
-}
+/// Counts of tasks as files have them: those that ran for their bytes alone are not among the executed ones.
+mod counts {
+    use headwater_graph::Tally;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-impl DiagramCounts {
-    /// Counts a task.
-    pub fn count(&mut self, outcome: Outcome) {
-        match outcome {
-            Outcome::Executed => self.executed += 1,
-            Outcome::Reused => self.reused += 1,
-            Outcome::Failed => self.failed += 1,
-            Outcome::Blocked => self.blocked += 1,
-            Outcome::CutOff => self.cut_off += 1,
-            Outcome::Restored => self.restored += 1,
-        }
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(default)]
+    struct Written {
+        executed: usize,
+        reused: usize,
+        failed: usize,
+        blocked: usize,
+        cut_off: usize,
+        restored: usize,
     }
 
-    /// The counts with their names, worst first.
-    pub fn named(&self) -> [(&'static str, u64); 6] {
-        [
-            ("failed", self.failed),
-            ("blocked", self.blocked),
-            ("executed", self.executed),
-            ("restored", self.restored),
-            ("cut-off", self.cut_off),
-            ("reused", self.reused),
-        ]
+    pub(super) fn serialize<S: Serializer>(
+        counts: &Option<Tally>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let written = |counts: &Tally| Written {
+            executed: counts.executed.saturating_sub(counts.restored),
+            reused: counts.reused,
+            failed: counts.failed,
+            blocked: counts.blocked,
+            cut_off: counts.cut_off,
+            restored: counts.restored,
+        };
+        counts.as_ref().map(written).serialize(serializer)
     }
 
-    /// All of them.
-    pub fn total(&self) -> u64 {
-        self.named().iter().map(|(_, count)| count).sum()
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(
+        deserializer: D,
+    ) -> Result<Option<Tally>, D::Error> {
+        let tally = |written: Written| {
+            let mut tally = Tally {
+                executed: written.executed.saturating_add(written.restored),
+                restored: written.restored,
+                reused: written.reused,
+                failed: written.failed,
+                blocked: written.blocked,
+                cut_off: written.cut_off,
+                ..Tally::default()
+            };
+            tally.tasks = tally.settled();
+            tally
+        };
+        Ok(Option::<Written>::deserialize(deserializer)?.map(tally))
     }
 }
 
@@ -211,13 +213,17 @@ impl DiagramNode {
     pub fn told_counts(&self) -> Option<String> {
         let single = self.tasks.is_none_or(|tasks| tasks == 1);
         let counts = self.counts.unwrap_or_default();
-        let told = counts.named().into_iter().filter(|(_, count)| *count > 0);
+        let ended = counts.settled() as u64;
+        let told = counts
+            .by_outcome()
+            .into_iter()
+            .filter(|(_, count)| *count > 0);
         let mut told: Vec<String> = told
-            .map(|(name, count)| {
-                if single && counts.total() == 1 {
-                    name.to_owned()
+            .map(|(outcome, count)| {
+                if single && ended == 1 {
+                    outcome.name().to_owned()
                 } else {
-                    format!("{} {name}", grouped(count))
+                    format!("{} {outcome}", grouped(count as u64))
                 }
             })
             .collect();
@@ -230,7 +236,7 @@ impl DiagramNode {
                 several => format!("{} tasks", grouped(several)),
             });
         }
-        if let Some(open @ 1..) = tasks.checked_sub(counts.total()) {
+        if let Some(open @ 1..) = tasks.checked_sub(ended) {
             told.push(format!("{} not ended", grouped(open)));
         }
         Some(told.join(", "))

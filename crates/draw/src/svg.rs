@@ -248,15 +248,18 @@ fn classes(always: &str, more: &[(&str, bool)]) -> String {
 /// How the tasks of a node ended, as parts of a bar.
 fn bar(node: &DiagramNode, place: &Rectangle) -> Markup {
     let counts = node.counts.unwrap_or_default();
-    let total = counts.total().max(node.tasks.unwrap_or(0)).max(1) as f64;
+    let total = (counts.settled() as u64)
+        .max(node.tasks.unwrap_or(0))
+        .max(1) as f64;
     let (left, room) = (place.x + 10.0, place.width - 20.0);
     let top = place.y + place.height - BAR - 6.0;
     let mut parts = Vec::new();
     let mut x = left;
-    for (name, count) in counts.named().into_iter().filter(|(_, count)| *count > 0) {
+    let counted = counts.by_outcome().into_iter();
+    for (outcome, count) in counted.filter(|(_, count)| *count > 0) {
         // However few: a failure is to be seen.
         let wide = (room * count as f64 / total).max(2.0).min(left + room - x);
-        parts.push((format!("hw-{name}"), x, wide));
+        parts.push((format!("hw-{outcome}"), x, wide));
         x += wide;
     }
     html! {

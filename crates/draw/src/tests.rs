@@ -5,6 +5,7 @@
 #[path = "../../report/tests/support/markup.rs"]
 mod markup;
 
+use headwater_graph::Tally;
 use proptest::prelude::*;
 
 use super::*;
@@ -366,10 +367,10 @@ fn small() -> Diagram {
             },
             DiagramNode {
                 tasks: Some(5),
-                counts: Some(DiagramCounts {
+                counts: Some(Tally {
                     executed: 3,
                     failed: 1,
-                    ..DiagramCounts::default()
+                    ..Tally::default()
                 }),
                 seconds: Some(1.25),
                 ..task("split", Some(0))

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use core::time::Duration;
 
-use headwater_graph::{Operation, TaskId};
+use headwater_graph::{Operation, Tally, TaskId};
 
 use crate::needs::{Ledger, Needs, PlanError};
 use crate::{Options, Time};
@@ -152,46 +152,6 @@ pub enum Notice {
     },
 }
 
-/// How many tasks stand where, implicit ones left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// Tasks that lead to something wanted.
-    pub tasks: usize,
-    /// Tasks that have to run, or had to.
-    pub planned: usize,
-    /// Tasks that ran; retries and recomputations count as one.
-    pub executed: usize,
-    /// Tasks that failed.
-    pub failed: usize,
-    /// Tasks that something failed before.
-    pub blocked: usize,
-    /// Times that a task was run again because its outputs had been dropped or damaged.
-    pub recomputed: usize,
-    /// Planned tasks that did not run, because an equal one was there: same operation, same contents.
-    pub cut_off: usize,
-    /// Planned tasks that did not run, because another run made their outputs meanwhile.
-    pub found: usize,
-}
-
-impl Counts {
-    /// Tasks that need not run: they are remembered, or only led to what is, or another run made them
-    /// meanwhile.
-    pub fn reused(&self) -> usize {
-        self.tasks - self.planned + self.found
-    }
-}
-
-/// Where the tasks of a stage stand, implicit ones left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct StageProgress {
-    /// Tasks that have to run, or had to.
-    pub planned: usize,
-    /// Those of them that have not ended.
-    pub unsettled: usize,
-    /// Those of them that turned out to be equal to something that was there.
-    pub cut_off: usize,
-}
-
 /// What did not fit the memory budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Oversized {
@@ -302,7 +262,6 @@ pub struct Coordinator {
     causes: HashMap<TaskId, TaskId>,
     unsettled: usize,
     running: usize,
-    counts: Counts,
     notices: Vec<Notice>,
     rounds: u32,
     stopped: bool,
@@ -336,7 +295,6 @@ impl Coordinator {
             causes: HashMap::new(),
             unsettled: 0,
             running: 0,
-            counts: Counts::default(),
             notices: Vec::new(),
             rounds: 0,
             stopped: false,
@@ -386,8 +344,14 @@ impl Coordinator {
     }
 
     /// How many tasks stand where.
-    pub fn counts(&self) -> Counts {
-        self.counts
+    pub fn counts(&self) -> Tally {
+        self.stages.tallies().sum()
+    }
+
+    /// Where a task is counted; `None` for an implicit one, which is counted nowhere.
+    fn tally(&mut self, task: TaskId) -> Option<&mut Tally> {
+        let slot = &self.slots[task.index()];
+        (!slot.implicit).then(|| self.stages.tally(slot.stage))
     }
 
     /// Whether a task did not run because an equal one was there.
@@ -422,9 +386,9 @@ impl Coordinator {
         (slot.occurrence != NONE).then_some(usize::from(slot.stage))
     }
 
-    /// Where the tasks of each stage stand.
-    pub fn stage_progress(&self) -> Vec<StageProgress> {
-        self.stages.progress()
+    /// How many tasks of each stage stand where.
+    pub fn stage_tallies(&self) -> impl ExactSizeIterator<Item = Tally> {
+        self.stages.by_stage()
     }
 
     /// How many tasks run now.

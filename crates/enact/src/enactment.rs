@@ -9,13 +9,12 @@ mod compare;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use headwater_graph::{Index, Outputs, Recipe, Source, TaskGraph, TaskId, Value};
+use headwater_graph::{Index, Outputs, Recipe, Source, Tally, TaskGraph, TaskId, Value};
 
 use crate::contents::Contents;
 use crate::{
-    Action, Admission, Ancestry, Coordinator, Counts, Ending, Expander, Notice, Occurrence,
-    Options, Parallelism, PlanError, Requested, Settled, ShapeError, StageRules, Start, State,
-    Time,
+    Action, Admission, Ancestry, Coordinator, Ending, Expander, Notice, Occurrence, Options,
+    Parallelism, PlanError, Requested, Settled, ShapeError, StageRules, Start, State, Time,
 };
 
 /// What is remembered from earlier runs.
@@ -159,7 +158,7 @@ impl Enactment {
         let tasks: Vec<TaskId> = self.graph.ids().collect();
         let known = recall.known(&self.graph, &tasks);
         let known = |task: TaskId| known.get(task.index()).copied().unwrap_or(false);
-        let complete: Vec<usize> = (0..self.coordinator.stage_progress().len()).collect();
+        let complete: Vec<usize> = (0..self.coordinator.stage_tallies().len()).collect();
         let round = Admission {
             wanted,
             known: Some(&known),
@@ -454,7 +453,7 @@ impl Enactment {
     }
 
     /// Where all tasks stand.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> Tally {
         self.coordinator.counts()
     }
 

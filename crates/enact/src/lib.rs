@@ -35,8 +35,8 @@ mod time;
 
 pub use contents::Match;
 pub use coordinator::{
-    Action, Admission, Coordinator, Counts, Ending, Notice, Occurrence, Oversized, Refused,
-    StageProgress, StageRules, Start, State, Verdict,
+    Action, Admission, Coordinator, Ending, Notice, Occurrence, Oversized, Refused, StageRules,
+    Start, State, Verdict,
 };
 pub use data::{Column, DataItem, DataSet, Label, ProductColumn};
 pub use enactment::{Enactment, NothingRemembered, OpenError, Recall, TaskAddress};

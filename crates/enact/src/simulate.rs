@@ -135,8 +135,7 @@ pub fn simulate(
             Action::Wait(until) => {
                 let next = under_way.peek().map(|Reverse((end, _))| *end);
                 let Some(moment) = next.into_iter().chain(until).min() else {
-                    let stages = enactment.coordinator().stage_progress();
-                    let left = stages.iter().map(|stage| stage.unsettled).sum();
+                    let left = enactment.counts().left();
                     return Err(SimulationError::Stuck { at: now, left });
                 };
                 now = now.max(moment);

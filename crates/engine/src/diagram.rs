@@ -9,12 +9,12 @@ use std::io;
 use std::sync::Arc;
 
 use headwater_draw::{
-    Diagram, DiagramCounts, DiagramEdge, DiagramEnd, DiagramNode, EdgeKind, NodeKind, SMALL,
-    first_tasks, workflow_diagram,
+    Diagram, DiagramEdge, DiagramEnd, DiagramNode, EdgeKind, NodeKind, SMALL, first_tasks,
+    workflow_diagram,
 };
 use headwater_enact::Enactment;
 use headwater_graph::text::grouped;
-use headwater_graph::{Source, Stage, TaskId, Workflow};
+use headwater_graph::{Source, Stage, Tally, TaskId, Workflow};
 use headwater_remember::{RunRecord, RunTask, Store};
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +72,7 @@ pub struct Part<'a> {
 /// How many tasks of a part have which definition, and how often they read from which. It can be kept, and counts then
 /// as the part does, if that is too large to be drawn task by task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct Census {
     /// By node of the diagram of the workflow.
     tasks: Vec<u64>,
     /// By node, whether the engine added tasks of its own.
@@ -82,7 +82,7 @@ pub struct Tally {
 }
 
 /// Counts the tasks of a part of a run of a workflow.
-pub fn tally(workflow: &Workflow, part: &Part<'_>) -> Tally {
+pub fn census(workflow: &Workflow, part: &Part<'_>) -> Census {
     Counted::new(workflow).part(part).0
 }
 
@@ -94,7 +94,7 @@ pub fn note(
     workflow: &Workflow,
     varied: &[Arc<str>],
     parts: &[Part<'_>],
-    others: &[&Tally],
+    others: &[&Census],
 ) -> io::Result<()> {
     write(store, run, &noted(workflow, varied, parts, others))
 }
@@ -157,7 +157,7 @@ impl<'a> Counted<'a> {
     }
 
     /// What a part has, and by task the node of its definition.
-    fn part(&self, part: &Part<'_>) -> (Tally, Vec<u32>) {
+    fn part(&self, part: &Part<'_>) -> (Census, Vec<u32>) {
         let graph = part.enactment.graph();
         let home = |task: TaskId| {
             let (stage, name) = (part.definition)(task)?;
@@ -168,7 +168,7 @@ impl<'a> Counted<'a> {
             .ids()
             .map(|task| home(task).unwrap_or(NOWHERE))
             .collect();
-        let mut tally = Tally {
+        let mut census = Census {
             tasks: vec![0; self.nodes],
             helpers: vec![false; self.nodes],
             edges: Vec::new(),
@@ -178,39 +178,44 @@ impl<'a> Counted<'a> {
             let to = home[task.index()];
             // Helpers of the engine are drawn, but not counted.
             if graph.operation_at(task).signature.implicit {
-                tally.helpers[to as usize] = true;
+                census.helpers[to as usize] = true;
             } else {
-                tally.tasks[to as usize] += 1;
+                census.tasks[to as usize] += 1;
             }
             makers(part.enactment, &home, task, &mut |maker| {
                 *edges.entry((home[maker.index()], to)).or_default() += 1;
             });
         }
-        tally.edges = (edges.into_iter())
+        census.edges = (edges.into_iter())
             .map(|((from, to), count)| (from, to, count))
             .collect();
-        tally.edges.sort_unstable();
-        (tally, home)
+        census.edges.sort_unstable();
+        (census, home)
     }
 }
 
-fn noted(workflow: &Workflow, varied: &[Arc<str>], parts: &[Part<'_>], others: &[&Tally]) -> Noted {
+fn noted(
+    workflow: &Workflow,
+    varied: &[Arc<str>],
+    parts: &[Part<'_>],
+    others: &[&Census],
+) -> Noted {
     let mut diagram = workflow_diagram(workflow, varied);
     let counted = Counted::new(workflow);
     // By part and task: the node of its definition.
-    let (tallies, homes): (Vec<Tally>, Vec<Vec<u32>>) =
+    let (censuses, homes): (Vec<Census>, Vec<Vec<u32>>) =
         parts.iter().map(|part| counted.part(part)).unzip();
     let mut tasks = vec![0_u64; diagram.nodes.len()];
     let mut helpers = vec![false; diagram.nodes.len()];
     let mut edges: HashMap<(u32, u32), u64> = HashMap::new();
-    for tally in tallies.iter().chain(others.iter().copied()) {
-        for (sum, count) in tasks.iter_mut().zip(&tally.tasks) {
+    for census in censuses.iter().chain(others.iter().copied()) {
+        for (sum, count) in tasks.iter_mut().zip(&census.tasks) {
             *sum += count;
         }
-        for (any, helper) in helpers.iter_mut().zip(&tally.helpers) {
+        for (any, helper) in helpers.iter_mut().zip(&census.helpers) {
             *any |= helper;
         }
-        for (from, to, count) in &tally.edges {
+        for (from, to, count) in &census.edges {
             *edges.entry((*from, *to)).or_default() += count;
         }
     }
@@ -444,7 +449,7 @@ pub fn run_diagram(
 
 /// Says on each node what became of its tasks.
 fn tell(diagram: &mut Diagram, tasks: &[RunTask], alone: bool) {
-    let mut found: HashMap<&str, (DiagramCounts, f64)> = HashMap::new();
+    let mut found: HashMap<&str, (Tally, f64)> = HashMap::new();
     for task in tasks {
         let address = if alone {
             task.address.as_str()
@@ -475,9 +480,9 @@ fn notes(run: &RunRecord, study: Option<&str>, tasks: &[RunTask], noted: usize) 
         ..DiagramNode::default()
     };
     if !tasks.is_empty() {
-        let mut counts = DiagramCounts::default();
+        let mut counts = Tally::default();
         tasks.iter().for_each(|task| counts.count(task.state));
-        all.tasks = Some(all.tasks.unwrap_or(0).max(counts.total()));
+        all.tasks = Some(all.tasks.unwrap_or(0).max(counts.tasks as u64));
         all.counts = Some(counts);
     }
     let (status, study) = (run.status, study.map(|study| format!(" of study {study}")));

@@ -18,6 +18,7 @@
 //! | `places`, `temporary` | where the files of a run lie while it goes on |
 //! | `keep`, `fetch`, `stash`, `thrift`, `room` | give products to the store and take them back; which bytes are worth their place, and what makes room |
 //! | `lost` | products that are remembered, and whose bytes are gone |
+//! | `listener` | hears of tasks, and passes it on to the next two rows |
 //! | `ledger` | tasks as they end, for those who ask meanwhile |
 //! | `progress`, `trace`, `failed` | how far a run is, what it did, and what failed |
 //! | `deliver`, `results_folder`, `whole` | writes outputs where the user finds them, and over nothing |
@@ -43,6 +44,7 @@ pub mod identifier;
 pub mod keep;
 pub mod ledger;
 pub mod limits;
+pub mod listener;
 pub mod load;
 pub mod locate;
 pub mod lock;

@@ -55,9 +55,9 @@ use std::time::Duration;
 use crate::temporary::Temporary;
 use crate::{Error, Run, budget};
 pub use headwater_enact::{Backoff, Capacity, Options, Parallelism};
-use headwater_enact::{Counts, Enactment, NothingRemembered};
+use headwater_enact::{Enactment, NothingRemembered};
 use headwater_execute::{Execution, Failure, Finished, Observer, Stop, Threads};
-use headwater_graph::{Operation, Outputs, TaskGraph, TaskId};
+use headwater_graph::{Operation, Outputs, Tally, TaskGraph, TaskId};
 use headwater_remember::Store;
 
 /// More threads than this help nobody.
@@ -91,7 +91,7 @@ impl Observer for Failures<'_> {
 #[derive(Debug)]
 pub struct NativeRun {
     /// How many tasks stand where.
-    pub counts: Counts,
+    pub counts: Tally,
     /// The outputs of the wanted tasks that ran, sorted by task.
     pub outputs: Vec<(TaskId, Arc<Outputs>)>,
     /// The tasks that failed, sorted, and why.

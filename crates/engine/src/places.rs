@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use headwater_enact::Counts;
 use headwater_execute::Folders;
-use headwater_remember::{RunCounts, RunRecord, RunStatus, Store};
+use headwater_graph::Tally;
+use headwater_remember::{RunRecord, RunStatus, Store};
 
 use crate::temporary;
 
@@ -105,13 +105,7 @@ impl Places {
 }
 
 /// Writes down how a run ended, and removes what it needed while it went on.
-pub fn end_run(store: &Store, run: &str, status: RunStatus, counts: Counts, reason: &str) {
-    let counts = RunCounts {
-        tasks: counts.tasks as u64,
-        executed: counts.executed as u64,
-        reused: counts.reused() as u64,
-        failed: counts.failed as u64,
-    };
+pub fn end_run(store: &Store, run: &str, status: RunStatus, counts: Tally, reason: &str) {
     // The products are safe already; a list of runs that is out of date is shown as interrupted.
     let _ = store.end_run(run, status, counts, reason);
     let _ = store.remove_staging(run);

@@ -13,16 +13,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use headwater_enact::{Counts, Enactment};
+use headwater_enact::Enactment;
 use headwater_execute::{Executor, Keeper, Observer, PoolError, Round, Stop, Watched};
-use headwater_graph::{Outputs, ReadFile, TaskId};
+use headwater_graph::progress::RunFacts;
+use headwater_graph::{Outputs, ReadFile, Tally, TaskId};
 use headwater_remember::{RunRecord, RunStatus, Store};
 
 use crate::keep::StoreKeeper;
 use crate::ledger::Ledger;
 use crate::lost::recompute_lost;
 use crate::places::{Places, end_run, tidy_work};
-use crate::progress::{Clock, RunFacts};
+use crate::progress::Clock;
 use crate::temporary::{self, Temporary};
 use crate::{Error, budget, identifier};
 
@@ -67,7 +68,7 @@ pub struct Run {
     watched: Arc<Watched>,
     stage: Standing,
     /// As they were when they were last looked at.
-    counts: Counts,
+    counts: Tally,
     /// When times of tasks are counted from.
     origin: Option<Instant>,
     ledger: Arc<Ledger>,
@@ -95,7 +96,7 @@ impl Run {
             scratch,
             watched: Arc::default(),
             stage: Standing::Planned,
-            counts: Counts::default(),
+            counts: Tally::default(),
             origin: None,
             ledger: Arc::default(),
         }
@@ -299,7 +300,7 @@ impl Run {
     }
 
     /// How many tasks stand where, over all rounds so far.
-    pub fn count(&mut self, counts: Counts) {
+    pub fn count(&mut self, counts: Tally) {
         self.counts = counts;
     }
 
@@ -312,7 +313,7 @@ impl Run {
     }
 
     /// Ends it. Folders of tasks are kept for those who want to look into them, unless nothing failed.
-    pub fn end(&mut self, status: RunStatus, counts: Counts, nothing_failed: bool) {
+    pub fn end(&mut self, status: RunStatus, counts: Tally, nothing_failed: bool) {
         self.counts = counts;
         self.finish(status, nothing_failed, "");
     }
@@ -382,7 +383,7 @@ mod tests {
         let error = || Error::Failed("no room".to_owned());
         let paths: [Path<'_>; 4] = [
             (
-                &|mut run| run.end(RunStatus::Done, Counts::default(), true),
+                &|mut run| run.end(RunStatus::Done, Tally::default(), true),
                 RunStatus::Done,
                 "",
             ),

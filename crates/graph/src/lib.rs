@@ -34,11 +34,13 @@ mod mark;
 mod operation;
 mod outcome;
 mod parts;
+pub mod progress;
 mod recipe;
 mod registry;
 mod signature;
 mod store;
 mod strategy;
+mod tally;
 pub mod text;
 mod value;
 mod workflow;
@@ -62,12 +64,13 @@ pub use mark::Mark;
 pub use operation::{
     Cancel, Context, Kind, Operation, OperationError, Outputs, ReadFile, ReadSeek, Run,
 };
-pub use outcome::{Attempt, Outcome};
+pub use outcome::{Attempt, Outcome, RunStatus};
 pub use recipe::{Identity, NotANumber, RecipeBuilder, SCHEME};
 pub use registry::{Codec, Decode, Encode, Registry, RegistryError};
 pub use signature::{ParameterDeclaration, Port, Resources, Signature};
 pub use store::{Cost, Costs, Known, Objects, ProductRecord, Records, StoreError, StoredOutput};
 pub use strategy::{Strategy, StrategyError};
+pub use tally::Tally;
 pub use value::{
     Array, DirectoryEntry, DirectoryValue, ElementType, FileValue, Handle, Image, Opaque, Region,
     Scalar, ScalarKey, ScalarType, Type, Value,

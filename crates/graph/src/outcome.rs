@@ -88,3 +88,47 @@ impl Attempt {
         matches!(self, Attempt::Last(Outcome::Executed | Outcome::Restored))
     }
 }
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RunStatus {
+    /// Its process is at it.
+    #[default]
+    Running,
+    /// Everything that was wanted is there.
+    Done,
+    /// Some of its tasks failed.
+    Failed,
+    /// Somebody stopped it.
+    Cancelled,
+    /// Its process ended without a word.
+    Interrupted,
+}
+
+impl RunStatus {
+    /// All of them.
+    pub const ALL: [RunStatus; 5] = [
+        RunStatus::Running,
+        RunStatus::Done,
+        RunStatus::Failed,
+        RunStatus::Cancelled,
+        RunStatus::Interrupted,
+    ];
+
+    /// Its name, in stores, lists and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            RunStatus::Running => "running",
+            RunStatus::Done => "done",
+            RunStatus::Failed => "failed",
+            RunStatus::Cancelled => "cancelled",
+            RunStatus::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl fmt::Display for RunStatus {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.name())
+    }
+}

@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 
 use headwater_draw::workflow_diagram;
 pub use headwater_draw::{
-    Diagram, DiagramCounts, DiagramEdge, DiagramEnd, DiagramFormat, DiagramGroup, DiagramNode,
-    EdgeKind, NodeKind,
+    Diagram, DiagramEdge, DiagramEnd, DiagramFormat, DiagramGroup, DiagramNode, EdgeKind, NodeKind,
 };
 pub use headwater_engine::diagram::DiagramDetail;
 use headwater_engine::diagram::run_diagram;

@@ -95,7 +95,6 @@
 mod check;
 pub mod dag;
 pub mod explain;
-mod metrics;
 mod plan;
 pub mod products;
 mod report;
@@ -129,10 +128,10 @@ pub mod study {
         VbdRows, study_report_html, study_results_json,
     };
     pub use headwater_study::{
-        AlgorithmPlan, Bucketing, CostSource, Forecast, LaterPhase, LiveAnswer, ReferencePlan,
-        Reuse, ReusePlan, StudyPlan, StudyPlanRequest, StudyProgress, StudyReportRequest,
-        StudyReuse, StudyRun, StudyRunRequest, StudySnapshot, StudyStagePlan, TuneReport,
-        TuneRequest, TunedOperation, plan_study, report_study, run_study, tune_study,
+        AlgorithmPlan, Bucketing, CostSource, Forecast, LaterPhase, ReferencePlan, Reuse,
+        ReusePlan, StudyPlan, StudyPlanRequest, StudyReportRequest, StudyReuse, StudyRun,
+        StudyRunRequest, StudyStagePlan, TuneReport, TuneRequest, TunedOperation, plan_study,
+        report_study, run_study, tune_study,
     };
 }
 
@@ -145,11 +144,11 @@ pub mod native {
 
 /// How far a run is.
 pub mod progress {
-    pub use headwater_engine::progress::{
-        MemorySnapshot, News, Progress, RunFacts, Snapshot, StageSnapshot,
+    pub use headwater_engine::progress::Progress;
+    pub use headwater_graph::progress::{
+        LiveAnswer, MemorySnapshot, News, RunFacts, Snapshot, StageSnapshot, StudySnapshot,
     };
-
-    pub use crate::metrics::{run_metrics, study_metrics};
+    pub use headwater_report::{events, metrics};
 }
 
 pub use headwater_engine::{Error, Limits, StorePlace, open_store};
@@ -172,8 +171,8 @@ pub use run::run;
 
 #[doc(inline)]
 pub use study::{
-    StudyPlan, StudyPlanRequest, StudyProgress, StudyReportRequest, StudyRun, StudyRunRequest,
-    TuneReport, TuneRequest, plan_study, report_study, run_study, tune_study,
+    StudyPlan, StudyPlanRequest, StudyReportRequest, StudyRun, StudyRunRequest, TuneReport,
+    TuneRequest, plan_study, report_study, run_study, tune_study,
 };
 
 #[doc(inline)]

@@ -231,7 +231,7 @@ pub fn dry_run(
     Ok(DryRun {
         workflow: Arc::clone(&workflow.name),
         tasks: counts.tasks,
-        execute: counts.planned - counts.cut_off - counts.found - following.len(),
+        execute: counts.left() - following.len(),
         cut_off: counts.cut_off + following.len(),
         restore,
         restore_bytes,

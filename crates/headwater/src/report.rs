@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use headwater_enact::{Counts, Parallelism};
+use headwater_enact::Parallelism;
 use headwater_engine::deliver::OutputItem;
 use headwater_engine::failed::FailedTask;
 use headwater_engine::{Limits, StorePlace};
-use headwater_graph::Diagnostic;
+use headwater_graph::{Diagnostic, Tally};
 use headwater_remember::RunStatus;
 
 /// What to run, and how.
@@ -40,7 +40,7 @@ pub struct RunReport {
     /// The name of the workflow.
     pub workflow: Arc<str>,
     /// How many tasks stand where.
-    pub counts: Counts,
+    pub counts: Tally,
     /// How many tasks were not come to, because it was stopped or ended with the first failure.
     pub left: usize,
     /// How long it took.

@@ -5,19 +5,20 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use headwater_enact::{Counts, Enactment};
+use headwater_enact::Enactment;
 use headwater_engine::deliver::{DeliveredAll, deliver, link_last, table, values};
 use headwater_engine::failed::FailedTask;
 use headwater_engine::fetch::StoreFetcher;
 use headwater_engine::limits::check_environment;
+use headwater_engine::listener::{Heard, InWorkflow, Listener, address_of, fate};
+use headwater_engine::lock::locked;
 use headwater_engine::lost::{recompute_lost, recompute_lost_inputs};
 use headwater_engine::places::take_damage;
-use headwater_engine::progress::{RunListener, TraceRow, address_of, fate};
 use headwater_engine::results_folder::ResultsFolder;
 use headwater_engine::run::About;
-use headwater_engine::trace::Trace;
+use headwater_engine::trace::{Trace, TraceRow};
 use headwater_engine::{Error, Progress, Run, budget, diagram, notes};
 use headwater_execute::{Stop, Threads};
 use headwater_graph::{Attempt, Index, Registry, TaskId};
@@ -69,7 +70,7 @@ use crate::{RunReport, RunRequest, run_page};
 /// let greeting = &report.outputs["greeting"][0];
 /// let Delivered::Path(path) = &greeting.what else { panic!("a file") };
 /// assert_eq!(std::fs::read_to_string(path)?, "hello you");
-/// assert_eq!((report.counts.executed, report.counts.reused()), (1, 0));
+/// assert_eq!((report.counts.executed, report.counts.reused), (1, 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn run(
@@ -135,14 +136,19 @@ impl WorkflowJob<'_> {
         note(prepared, run);
         prepared.loaded.copy_used(&prepared.store)?;
         (self.results).write("inputs.yaml", prepared.saved.as_bytes())?;
-        let (listener, trouble) = self.execute(prepared, run)?;
+        let trace = Mutex::new(Trace::create(self.results)?);
+        let (heard, trouble) = self.execute(prepared, run, &trace)?;
         let kept = run.close();
         note(prepared, run);
-        let mut report = self.finish(prepared, run, &listener, &fetcher)?;
+        let recorded = record_tasks(prepared, &heard, &trace, run);
+        let mut report = self.finish(prepared, run, &heard, &fetcher)?;
+        report
+            .errors
+            .extend(recorded.err().map(|error| error.to_string()));
         let trouble = trouble.or(kept.err());
         report.errors.extend(trouble.map(|error| error.to_string()));
         report.seconds = run.began().elapsed().as_secs_f64();
-        self.write_page(prepared, run, &mut report, &listener, started);
+        self.write_page(prepared, run, &mut report, &heard, started);
         Ok(report)
     }
 
@@ -164,23 +170,27 @@ impl WorkflowJob<'_> {
         &self,
         prepared: &mut Prepared,
         run: &mut Run,
-    ) -> Result<(RunListener, Option<Error>), Error> {
+        trace: &Mutex<Trace>,
+    ) -> Result<(Heard, Option<Error>), Error> {
         let stages = prepared.loaded.workflow.stages.iter();
-        let listener = RunListener {
-            progress: self.progress.clone(),
-            stages: stages.map(|stage| Arc::clone(&stage.name)).collect(),
-            trace: Mutex::new(Some(Trace::create(self.results)?)),
-            failures: Mutex::new(Vec::new()),
-            tasks: Mutex::new(Vec::new()),
-            ledger: Arc::clone(run.ledger()),
+        let stages: Vec<Arc<str>> = stages.map(|stage| Arc::clone(&stage.name)).collect();
+        let ledger = Arc::clone(run.ledger());
+        let listener = Listener {
+            progress: self.progress,
+            naming: &InWorkflow,
+            stages: &stages,
+            trace,
+            ledger: &ledger,
+            heard: Mutex::default(),
         };
-        (self.progress).begin(&listener.stages, &prepared.enactment);
+        self.progress.stages(&stages);
+        self.progress.begin(&prepared.enactment);
         run.watch(Arc::clone(&prepared.watched));
         // Outputs that only a later round asked for may turn out to be gone from the store.
         let trouble = run.make(&mut prepared.enactment, &listener)?;
         run.made(&[]);
         self.progress.finish();
-        Ok((listener, trouble.map(Error::Pool)))
+        Ok((listener.into_heard(), trouble.map(Error::Pool)))
     }
 
     /// A run does not fail for want of its report.
@@ -189,10 +199,10 @@ impl WorkflowJob<'_> {
         prepared: &Prepared,
         run: &Run,
         report: &mut RunReport,
-        listener: &RunListener,
+        heard: &Heard,
         started: i64,
     ) {
-        let summary = run_page::summary(prepared, self.request, report, listener, started);
+        let summary = run_page::summary(prepared, self.request, report, heard, started);
         if let Some(store) = run.writable_store() {
             let kept = run_page::remember(&summary, store, run.name());
             report
@@ -211,14 +221,14 @@ impl WorkflowJob<'_> {
         &self,
         prepared: &mut Prepared,
         run: &Run,
-        listener: &RunListener,
+        heard: &Heard,
         fetcher: &StoreFetcher,
     ) -> Result<RunReport, Error> {
         let WorkflowJob {
             request, results, ..
         } = *self;
         let folder = results.path().to_owned();
-        let failures = failures(prepared, listener);
+        let failures = failures(prepared, heard);
         let DeliveredAll {
             outputs,
             missing,
@@ -240,13 +250,11 @@ impl WorkflowJob<'_> {
             link_last(&folder);
         }
         let damage = take_damage(&prepared.store);
-        let recorded = record_tasks(prepared, listener, run);
         let enactment = &mut prepared.enactment;
         let mut errors: Vec<String> = enactment.errors().iter().map(ToString::to_string).collect();
         errors.extend(missing);
-        errors.extend(recorded.err().map(|error| error.to_string()));
         let mut counts = enactment.counts();
-        let left = left(&counts);
+        let left = counts.left();
         // A helper that failed, such as the reading of an image, is not counted among the tasks, but it failed.
         counts.failed = counts.failed.max(failures.len());
         Ok(RunReport {
@@ -314,13 +322,7 @@ fn note(prepared: &Prepared, run: &Run) {
     );
 }
 
-/// How many tasks were not come to.
-fn left(counts: &Counts) -> usize {
-    let ended = counts.executed + counts.failed + counts.blocked + counts.cut_off;
-    counts.tasks.saturating_sub(counts.reused() + ended)
-}
-
-fn failures(prepared: &Prepared, listener: &RunListener) -> Vec<FailedTask> {
+fn failures(prepared: &Prepared, heard: &Heard) -> Vec<FailedTask> {
     let mut blocked: BTreeMap<TaskId, usize> = BTreeMap::new();
     let enactment = &prepared.enactment;
     for (task, cause) in enactment.blocked() {
@@ -329,14 +331,7 @@ fn failures(prepared: &Prepared, listener: &RunListener) -> Vec<FailedTask> {
         }
         *blocked.entry(*cause).or_default() += 1;
     }
-    let mut seen = listener
-        .failures
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone();
-    // In the order of the workflow, not of arrival.
-    seen.sort_by_key(|seen| seen.task);
-    seen.iter()
+    (heard.failures.iter())
         .map(|seen| FailedTask {
             address: address_of(enactment, seen.task),
             failure: seen.failure.clone(),
@@ -363,23 +358,19 @@ fn origin(enactment: &Enactment, task: TaskId) -> Vec<(Arc<str>, Index)> {
 }
 
 /// Says in the trace and in the store what became of every task.
-fn record_tasks(prepared: &Prepared, listener: &RunListener, run: &Run) -> Result<(), Error> {
+fn record_tasks(
+    prepared: &Prepared,
+    heard: &Heard,
+    trace: &Mutex<Trace>,
+    run: &Run,
+) -> Result<(), Error> {
     let enactment = &prepared.enactment;
-    let ran: BTreeMap<TaskId, (u64, u64)> = {
-        let tasks = listener
-            .tasks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        tasks
-            .iter()
-            .filter(|ran| ran.state.last().is_some())
-            .map(|ran| (ran.task, (ran.started, ran.wall)))
-            .collect()
-    };
-    let mut trace = listener
-        .trace
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let stages = &prepared.loaded.workflow.stages;
+    let ended = heard.ran.iter().filter(|ran| ran.state.last().is_some());
+    let ran: BTreeMap<TaskId, (u64, u64)> = ended
+        .map(|ran| (ran.task, (ran.started, ran.wall)))
+        .collect();
+    let mut trace = locked(trace);
     let mut rows = Vec::new();
     for task in enactment
         .graph()
@@ -394,19 +385,19 @@ fn record_tasks(prepared: &Prepared, listener: &RunListener, run: &Run) -> Resul
             .map(|address| address.text)
             .unwrap_or_default();
         let (started, wall) = ran.get(&task).copied().unwrap_or((0, 0));
-        if let Some(trace) = trace.as_mut().filter(|_| !ran.contains_key(&task)) {
+        if !ran.contains_key(&task) {
             let stage = enactment.coordinator().stage(task);
-            let stage = stage.and_then(|stage| listener.stages.get(stage));
+            let stage = stage.and_then(|stage| stages.get(stage));
             let row = TraceRow {
                 task: &address,
                 state: Attempt::Last(state),
-                stage: stage.map_or("", |name| name),
+                stage: stage.map_or("", |stage| &stage.name),
                 operation: &enactment.graph().operation_at(task).signature.name,
                 recipe: enactment.graph().recipe(task),
                 ran: None,
                 error: "",
             };
-            row.write(trace);
+            row.write(&mut trace);
         }
         rows.push(RunTask {
             address,
@@ -416,9 +407,7 @@ fn record_tasks(prepared: &Prepared, listener: &RunListener, run: &Run) -> Resul
             wall,
         });
     }
-    if let Some(mut trace) = trace.take() {
-        let _ = trace.flush();
-    }
+    let _ = trace.flush();
     if let Some(store) = run.writable_store() {
         store.put_run_tasks(run.name(), &rows)?;
     }

@@ -12,7 +12,7 @@
 //! let last = find_run(&store, "last")?;
 //! let tasks = store.run_tasks(&last.id)?;
 //! for stage in overview(&store, &last, &tasks, 0).stages {
-//!     println!("{}: {} of {} tasks ran", stage.name, stage.executed, stage.tasks);
+//!     println!("{}: {} of {} tasks ran", stage.name, stage.tally.executed, stage.tally.tasks);
 //! }
 //! # Ok::<(), headwater::Error>(())
 //! ```
@@ -25,13 +25,13 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-pub use headwater_enact::{Counts, Parallelism};
+pub use headwater_enact::Parallelism;
 pub use headwater_engine::deliver::{Delivered, OutputItem};
 pub use headwater_engine::failed::{FailedTask, alike};
 pub use headwater_engine::notes::study_of_run;
 pub use headwater_engine::runs::find_run;
 pub use headwater_execute::{Failure, FailureKind};
-pub use headwater_graph::Outcome;
+pub use headwater_graph::{Outcome, Tally};
 use headwater_remember::Store;
 pub use headwater_remember::{RunRecord, RunStatus, RunTask};
 use headwater_report::page;
@@ -48,20 +48,8 @@ pub use crate::run_page::report_run;
 pub struct StageOverview {
     /// Its name.
     pub name: String,
-    /// All its tasks.
-    pub tasks: usize,
-    /// Those that ran and ended well, also those that ran once more because their bytes were gone.
-    pub executed: usize,
-    /// Those that were remembered.
-    pub reused: usize,
-    /// Those that were new, but equal to something that was there.
-    pub cut_off: usize,
-    /// Those that failed.
-    pub failed: usize,
-    /// Those that could not run because something before them failed.
-    pub blocked: usize,
-    /// Those that the run did not come to.
-    pub left: usize,
+    /// How many of its tasks stand where.
+    pub tally: Tally,
     /// How long its tasks ran, in nanoseconds.
     pub spent: u64,
 }
@@ -126,9 +114,9 @@ pub fn overview(store: &Store, run: &RunRecord, tasks: &[RunTask], slowest: usiz
 }
 
 impl RunOverview {
-    /// The sum of a figure of the stages.
-    pub fn sum(&self, of: fn(&StageOverview) -> usize) -> usize {
-        self.stages.iter().map(of).sum()
+    /// How many tasks of all stages stand where.
+    pub fn tally(&self) -> Tally {
+        self.stages.iter().map(|stage| stage.tally).sum()
     }
 
     /// Takes in what the list of tasks does not say: how long it took, and which tasks were not come to.
@@ -153,9 +141,8 @@ impl RunOverview {
                 });
                 self.stages.len() - 1
             });
-            let stage = &mut self.stages[place];
-            stage.left = all.saturating_sub(stage.tasks);
-            stage.tasks += stage.left;
+            let tally = &mut self.stages[place].tally;
+            tally.tasks = tally.tasks.max(all);
         }
     }
 }
@@ -200,13 +187,7 @@ fn of_facts(tasks: &[TaskFacts]) -> Vec<StageOverview> {
             stages.len() - 1
         });
         let stage = &mut stages[place];
-        stage.tasks += task.distinct;
-        stage.executed += task.executed;
-        stage.reused += task.remembered;
-        stage.cut_off += task.cut_off;
-        stage.failed += task.failed;
-        stage.blocked += task.blocked;
-        stage.left += task.left;
+        stage.tally += task.tally;
         stage.spent += (task.seconds * 1e9) as u64;
     }
     stages
@@ -225,15 +206,8 @@ fn of_tasks(tasks: &[RunTask], slowest: usize) -> RunOverview {
             found.stages.len() - 1
         });
         let stage = &mut found.stages[place];
-        stage.tasks += 1;
+        stage.tally.count(task.state);
         stage.spent = stage.spent.saturating_add(task.wall);
-        match task.state {
-            Outcome::Executed | Outcome::Restored => stage.executed += 1,
-            Outcome::Reused => stage.reused += 1,
-            Outcome::CutOff => stage.cut_off += 1,
-            Outcome::Failed => stage.failed += 1,
-            Outcome::Blocked => stage.blocked += 1,
-        }
     }
     let ran = |task: &&RunTask| ran(task);
     let ends = tasks.iter().filter(ran);
@@ -287,22 +261,29 @@ mod tests {
         let found = of_tasks(&tasks, 2);
         assert_eq!(found.slowest, [2, 3]);
         assert_eq!(found.last_end, Some(12));
-        let stage = |name: &str, counts: [usize; 6], spent| StageOverview {
-            name: name.to_owned(),
-            tasks: counts[0],
-            executed: counts[1],
-            reused: counts[2],
-            cut_off: counts[3],
-            failed: counts[4],
-            blocked: counts[5],
-            left: 0,
-            spent,
+        let stage = |name: &str, outcomes: &[Outcome], spent| {
+            let mut tally = Tally::default();
+            outcomes.iter().for_each(|outcome| tally.count(*outcome));
+            StageOverview {
+                name: name.to_owned(),
+                tally,
+                spent,
+            }
         };
         assert_eq!(
             found.stages,
             [
-                stage("a", [4, 2, 1, 0, 1, 0], 19),
-                stage("b", [2, 0, 0, 1, 0, 1], 0)
+                stage(
+                    "a",
+                    &[
+                        Outcome::Executed,
+                        Outcome::Failed,
+                        Outcome::Restored,
+                        Outcome::Reused
+                    ],
+                    19
+                ),
+                stage("b", &[Outcome::Blocked, Outcome::CutOff], 0)
             ]
         );
         assert_eq!(of_tasks(&tasks, 100).slowest, [2, 3, 0]);
@@ -324,32 +305,32 @@ mod tests {
 
     #[test]
     fn what_a_study_has_counted_by_task_is_told_by_stage() {
-        let facts = |stage: &str, counts: [usize; 7]| TaskFacts {
+        let facts = |stage: &str, counts: [usize; 6]| TaskFacts {
             stage: stage.to_owned(),
             task: "x".to_owned(),
             planned: 99,
-            distinct: counts[0],
-            executed: counts[1],
-            remembered: counts[2],
-            cut_off: counts[3],
-            failed: counts[4],
-            blocked: counts[5],
-            left: counts[6],
+            tally: Tally {
+                tasks: counts[0],
+                executed: counts[1],
+                reused: counts[2],
+                cut_off: counts[3],
+                failed: counts[4],
+                blocked: counts[5],
+                ..Tally::default()
+            },
             unmet: 0,
             seconds: 0.5,
             cpu_seconds: 0.5,
             saved_seconds: None,
         };
         let found = of_facts(&[
-            facts("a", [10, 4, 3, 2, 1, 0, 0]),
-            facts("b", [5, 0, 0, 0, 0, 2, 3]),
-            facts("a", [1, 1, 0, 0, 0, 0, 0]),
+            facts("a", [10, 4, 3, 2, 1, 0]),
+            facts("b", [5, 0, 0, 0, 0, 2]),
+            facts("a", [1, 1, 0, 0, 0, 0]),
         ]);
         let counts = |stage: &StageOverview| {
-            let ended = stage.executed + stage.reused + stage.cut_off;
-            let rest = stage.failed + stage.blocked + stage.left;
-            assert_eq!(ended + rest, stage.tasks);
-            (stage.name.clone(), stage.tasks, stage.left, stage.spent)
+            let tally = &stage.tally;
+            (stage.name.clone(), tally.tasks, tally.left(), stage.spent)
         };
         let found: Vec<_> = found.iter().map(counts).collect();
         let expected = [
@@ -365,13 +346,11 @@ mod tests {
         let text = r#"{"seconds": 1.5, "tasks": [{"stage": "a", "tasks": 1}, {"stage": "a", "tasks": 2},
             {"stage": "b", "tasks": 0}, {"stage": "c", "tasks": 4}]}"#;
         found.add(&serde_json::from_str(text).expect("figures"));
-        let counts = |stage: &StageOverview| (stage.name.clone(), stage.tasks, stage.left);
+        let counts =
+            |stage: &StageOverview| (stage.name.clone(), stage.tally.tasks, stage.tally.left());
         let counts: Vec<_> = found.stages.iter().map(counts).collect();
         assert_eq!(counts, [("a".to_owned(), 3, 2), ("c".to_owned(), 4, 4)]);
-        assert_eq!(
-            (found.seconds, found.sum(|stage| stage.left)),
-            (Some(1.5), 6)
-        );
+        assert_eq!((found.seconds, found.tally().left()), (Some(1.5), 6));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use headwater::explain::Why;
 use headwater::graph::{ProductRecord, Recipe, Records};
 use headwater::runs::{Outcome, RunRecord, RunStatus, RunTask};
 use headwater::{Store, explain};
-use headwater_remember::{Mode, RunCounts};
+use headwater_remember::Mode;
 
 struct Case {
     _folder: tempfile::TempDir,
@@ -88,7 +88,7 @@ fn a_product_of_a_run_that_had_ended_was_made_again() {
     let case = Case::new();
     case.begin("one", 100);
     case.product("one", 1);
-    let counts = RunCounts::default();
+    let counts = headwater_graph::Tally::default();
     case.store
         .end_run("one", RunStatus::Done, counts, "")
         .unwrap();

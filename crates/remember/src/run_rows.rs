@@ -7,51 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use headwater_graph::text::{from_line, on_a_line};
-use headwater_graph::{Outcome, Recipe};
+use headwater_graph::{Outcome, Recipe, RunStatus};
 use rusqlite::{Connection, ErrorCode, Params, Row};
-
-/// How a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RunStatus {
-    /// Its process is at it.
-    #[default]
-    Running,
-    /// Everything that was wanted is there.
-    Done,
-    /// Some of its tasks failed.
-    Failed,
-    /// Somebody stopped it.
-    Cancelled,
-    /// Its process ended without a word.
-    Interrupted,
-}
-
-impl RunStatus {
-    const ALL: [RunStatus; 5] = [
-        RunStatus::Running,
-        RunStatus::Done,
-        RunStatus::Failed,
-        RunStatus::Cancelled,
-        RunStatus::Interrupted,
-    ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            RunStatus::Running => "running",
-            RunStatus::Done => "done",
-            RunStatus::Failed => "failed",
-            RunStatus::Cancelled => "cancelled",
-            RunStatus::Interrupted => "interrupted",
-        }
-    }
-}
-
-impl std::fmt::Display for RunStatus {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.pad(self.name())
-    }
-}
 
 /// A run. By default it is beginning: nothing has become of its tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -5,29 +5,16 @@
 
 use std::os::unix::ffi::OsStrExt;
 
-use headwater_graph::StoreError;
+use headwater_graph::{RunStatus, StoreError, Tally};
 use rusqlite::{Connection, OptionalExtension, Params, Statement};
 
 use crate::clock::now;
 use crate::disk::cannot;
 use crate::run_rows::{
-    CIRCUMSTANCES, COLUMNS, RunRecord, RunStatus, RunTask, add_circumstances, from_row, is_name,
-    line, read_line, read_task,
+    CIRCUMSTANCES, COLUMNS, RunRecord, RunTask, add_circumstances, from_row, is_name, line,
+    read_line, read_task,
 };
 use crate::store::Store;
-
-/// How many tasks a run had, and what became of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RunCounts {
-    /// All of them.
-    pub tasks: u64,
-    /// Those that ran.
-    pub executed: u64,
-    /// Those that were remembered, without those that were found to be equal to something that was there.
-    pub reused: u64,
-    /// Those that failed.
-    pub failed: u64,
-}
 
 /// What a person meant by the name of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +83,7 @@ impl Store {
         &self,
         id: &str,
         status: RunStatus,
-        counts: RunCounts,
+        counts: Tally,
         reason: &str,
     ) -> Result<(), StoreError> {
         let ended = now();
@@ -106,10 +93,10 @@ impl Store {
                 (
                     ended,
                     status.name(),
-                    counts.tasks.cast_signed(),
-                    counts.executed.cast_signed(),
-                    counts.reused.cast_signed(),
-                    counts.failed.cast_signed(),
+                    counts.tasks as i64,
+                    counts.executed as i64,
+                    counts.reused as i64,
+                    counts.failed as i64,
                     id,
                 ),
             )?;

@@ -6,11 +6,17 @@
 //! | file | what |
 //! | --- | --- |
 //! | `page` | what all pages have in common: frame, style, tables, charts, numbers, and that everything is escaped |
+//! | `events`, `metrics` | how far a run is: JSON for programs, text for Prometheus |
 //! | `run` | a run: its summary and its page |
 //! | `study` | a study: its summary, its results as JSON, and its page |
 //!
 //! **Invariant:** it knows no stores, no files and no execution. A page needs nothing but itself.
 
+mod counted;
+pub mod events;
+mod metrics;
 pub mod page;
 pub mod run;
 pub mod study;
+
+pub use metrics::metrics;

@@ -27,7 +27,7 @@ use crate::page;
 
 pub use summary::{
     RunBar, RunEnd, RunExecution, RunFailure, RunInput, RunOutput, RunOutputItem, RunParameter,
-    RunSummary, RunTaskRow, RunTimeline, RunTotals,
+    RunSummary, RunTaskRow, RunTimeline,
 };
 
 /// The report of a run as one HTML file that can be read offline. Links lead to files beside it.

@@ -4,8 +4,8 @@
 //! not fail for want of it.
 
 use headwater_enact::State;
+use headwater_engine::listener::fate;
 use headwater_engine::notes::FAILURES;
-use headwater_engine::progress::fate;
 use headwater_engine::{Run, diagram, notes};
 use headwater_graph::TaskId;
 use headwater_remember::RunTask;

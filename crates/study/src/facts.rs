@@ -12,18 +12,18 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_enact::{Counts, State};
-use headwater_engine::Error;
-use headwater_engine::progress::{StageSnapshot, TraceRow};
-use headwater_engine::trace::Trace;
-use headwater_graph::{Attempt, Index, Operation, Outcome, Recipe, TaskId};
+use headwater_enact::State;
+use headwater_engine::listener::Ran;
+use headwater_engine::trace::{Trace, TraceRow};
+use headwater_engine::{Error, Progress};
+use headwater_graph::progress::StageSnapshot;
+use headwater_graph::{Attempt, Index, Operation, Outcome, Recipe, Tally, TaskId};
 use headwater_remember::{RunTask, Store};
 use headwater_report::study::{TaskFacts, Timeline};
 
-use crate::live::StudyProgress;
 use crate::names::{Names, StepName};
 use crate::noted::NotedRound;
-use crate::round::{EndedRound, Timed};
+use crate::round::EndedRound;
 
 /// In how many slices a timeline is shown.
 const SLICES: usize = 120;
@@ -50,10 +50,10 @@ struct Row {
     stage: String,
     task: String,
     operation: (Arc<str>, Arc<str>),
+    /// How often it is asked for.
     planned: usize,
-    distinct: usize,
-    executed: usize,
-    cut_off: usize,
+    /// Those that differ; what was not done, and what is reused, is not among the parts.
+    tally: Tally,
     spent: Duration,
     cpu: Duration,
     /// Nanoseconds of processor time: of everything that is asked for, each time that it is, and of what was made here.
@@ -68,6 +68,14 @@ impl Row {
         if !Arc::ptr_eq(&self.operation.0, operation) {
             self.operation = (Arc::clone(operation), Arc::clone(version));
         }
+    }
+
+    /// Counts a task that was made, or found equal; all others are counted in the end.
+    fn count(&mut self, outcome: Outcome) {
+        let is_done = matches!(outcome, Outcome::Executed | Outcome::Restored);
+        self.tally.executed += usize::from(is_done);
+        self.tally.restored += usize::from(outcome == Outcome::Restored);
+        self.tally.cut_off += usize::from(outcome == Outcome::CutOff);
     }
 }
 
@@ -159,11 +167,10 @@ impl Book {
             places[at.step as usize].map(|(row, step)| (row, (step, at.set)))
         };
         self.reserve(graph.len());
-        let ran: HashMap<TaskId, Timed> = ended.ran.iter().map(|ran| (ran.task, *ran)).collect();
-        let nanoseconds = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(0);
+        let ran: HashMap<TaskId, Ran> = ended.ran.iter().map(|ran| (ran.task, *ran)).collect();
         for ran in ended.ran.iter() {
             let made = self.made.entry(graph.recipe(ran.task)).or_default();
-            *made = nanoseconds(ran.cpu);
+            *made = ran.cpu;
         }
         let mut fresh = Vec::new();
         for task in graph.ids() {
@@ -195,9 +202,7 @@ impl Book {
                 None if state == Outcome::CutOff => Worth::Equal(product),
                 None => Worth::Unknown,
             };
-            let ran = ran.get(&task).map_or((0, 0), |ran| {
-                (nanoseconds(ran.started), nanoseconds(ran.elapsed))
-            });
+            let ran = ran.get(&task).map_or((0, 0), |ran| (ran.started, ran.wall));
             let seen = Seen {
                 recipe: graph.recipe(task),
                 row: place,
@@ -222,9 +227,11 @@ impl Book {
         self.recomputed += ended.enactment.counts().recomputed;
         for ran in &ended.ran {
             if let Some((row, _)) = place_of(ran.task) {
-                self.rows[row].spent += ran.elapsed;
-                self.rows[row].cpu += ran.cpu;
-                self.ran.push((row, ran.started, ran.elapsed));
+                let [started, wall, cpu] =
+                    [ran.started, ran.wall, ran.cpu].map(Duration::from_nanos);
+                self.rows[row].spent += wall;
+                self.rows[row].cpu += cpu;
+                self.ran.push((row, started, wall));
             }
         }
     }
@@ -302,17 +309,13 @@ impl Book {
                 (Some(undone), true) => {
                     self.undone.entry(recipe).or_default().push(why(undone));
                 }
-                (None, true) => {
-                    row.executed += usize::from(is_done);
-                    row.cut_off += usize::from(state == Outcome::CutOff);
-                }
+                (None, true) => row.count(state),
                 // Its bytes were not kept, and something new needs them.
                 (_, false) => self.recomputed += usize::from(is_done),
             }
         } else {
-            row.distinct += 1;
-            row.executed += usize::from(is_done);
-            row.cut_off += usize::from(state == Outcome::CutOff);
+            row.tally.tasks += 1;
+            row.count(state);
             if let Some(undone) = undone {
                 self.undone.entry(recipe).or_default().push(why(undone));
             }
@@ -364,37 +367,41 @@ impl Book {
     }
 
     /// Says by stage what became of the tasks of the rounds so far.
-    pub(crate) fn tell(&self, progress: &StudyProgress) {
-        progress.count(|snapshot| self.settle(&mut snapshot.stages));
+    pub(crate) fn tell(&self, progress: &Progress) {
+        progress.change_stages(|stages| self.settle(stages));
     }
 
     fn settle(&self, stages: &mut [StageSnapshot]) {
         for stage in stages.iter_mut() {
-            *stage = StageSnapshot {
-                name: Arc::clone(&stage.name),
-                running: stage.running,
-                spent: stage.spent,
-                ..StageSnapshot::default()
-            };
+            stage.tally = Tally::default();
         }
-        let mut stage_of = vec![usize::MAX; self.rows.len()];
+        let tallies = self.tallies();
         for ((stage, _), row) in &self.places {
-            stage_of[*row] = *stage;
             if let Some(stage) = stages.get_mut(*stage) {
-                stage.tasks += self.rows[*row].distinct;
-                stage.executed += self.rows[*row].executed;
-                stage.cut_off += self.rows[*row].cut_off;
+                stage.tally += tallies[*row].0;
             }
         }
-        for (row, why, _) in self.undone.values().flatten() {
-            if let Some(stage) = stages.get_mut(stage_of[*row]) {
-                match why {
-                    Undone::Failed => stage.failed += 1,
-                    Undone::Blocked => stage.blocked += 1,
-                    Undone::Left => stage.planned += 1,
-                }
+    }
+
+    /// By row: how many of its tasks stand where, and how many that are asked for are not there.
+    fn tallies(&self) -> Vec<(Tally, usize)> {
+        let mut found: Vec<(Tally, usize)> = self.rows.iter().map(|row| (row.tally, 0)).collect();
+        let mut left = vec![0; found.len()];
+        for (row, why, asked) in self.undone.values().flatten() {
+            let (tally, unmet) = &mut found[*row];
+            *unmet += asked;
+            match why {
+                Undone::Failed => tally.failed += 1,
+                Undone::Blocked => tally.blocked += 1,
+                Undone::Left => left[*row] += 1,
             }
         }
+        for ((tally, _), left) in found.iter_mut().zip(left) {
+            // Whatever else there is was remembered.
+            tally.reused = tally.left().saturating_sub(left);
+            tally.planned = tally.tasks - tally.reused;
+        }
+        found
     }
 
     /// Says in a trace what became of the tasks that did not run.
@@ -420,30 +427,12 @@ impl Book {
         let _ = trace.flush();
     }
 
-    /// How many tasks of a row were not done, and why.
-    fn undone(&self, row: usize, why: Undone) -> usize {
-        let all = self.undone.values().flatten();
-        all.filter(|found| (found.0, found.1) == (row, why)).count()
-    }
-
     /// How many tasks stand where, over all rounds.
-    pub(crate) fn counts(&self) -> Counts {
-        let sum = |of: fn(&Row) -> usize| self.rows.iter().map(of).sum::<usize>();
-        let undone = |why: Undone| {
-            let all = self.undone.values().flatten();
-            all.filter(|found| found.1 == why).count()
-        };
-        let (executed, cut_off) = (sum(|row| row.executed), sum(|row| row.cut_off));
-        let (failed, blocked) = (undone(Undone::Failed), undone(Undone::Blocked));
-        Counts {
-            tasks: sum(|row| row.distinct),
-            planned: executed + cut_off + failed + blocked + undone(Undone::Left),
-            executed,
-            failed,
-            blocked,
+    pub(crate) fn counts(&self) -> Tally {
+        let tally: Tally = self.tallies().into_iter().map(|(tally, _)| tally).sum();
+        Tally {
             recomputed: self.recomputed,
-            cut_off,
-            found: 0,
+            ..tally
         }
     }
 
@@ -471,26 +460,16 @@ impl Book {
                 None => worth[*place].1 += asked,
             }
         }
+        let tallies = self.tallies();
         let facts = |place: &usize| {
             let row = &self.rows[*place];
-            let undone = |why| self.undone(*place, why);
-            let (failed, blocked) = (undone(Undone::Failed), undone(Undone::Blocked));
-            let left = undone(Undone::Left);
-            let counted = row.executed + row.cut_off + failed + blocked + left;
-            let unmet = self.undone.values().flatten();
-            let unmet = unmet.filter(|found| found.0 == *place).map(|found| found.2);
+            let (tally, unmet) = tallies[*place];
             TaskFacts {
                 stage: row.stage.clone(),
                 task: row.task.clone(),
                 planned: row.planned,
-                distinct: row.distinct,
-                executed: row.executed,
-                cut_off: row.cut_off,
-                remembered: row.distinct.saturating_sub(counted),
-                failed,
-                blocked,
-                left,
-                unmet: unmet.sum(),
+                tally,
+                unmet,
                 seconds: row.spent.as_secs_f64(),
                 cpu_seconds: row.cpu.as_secs_f64(),
                 saved_seconds: match worth[*place] {
@@ -508,7 +487,7 @@ impl Book {
             .places
             .iter()
             .map(|((stage, _), row)| (*stage, *row))
-            .filter(|(_, row)| self.rows[*row].distinct > 0)
+            .filter(|(_, row)| self.rows[*row].tally.tasks > 0)
             .collect();
         order.sort_unstable();
         order.into_iter().map(|(_, row)| row).collect()

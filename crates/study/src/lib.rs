@@ -81,7 +81,6 @@ pub use again::{StudyReportRequest, report_study};
 pub use buckets::AlgorithmPlan;
 pub use costs::CostSource;
 pub use design::LaterPhase;
-pub use live::{LiveAnswer, StudyProgress, StudySnapshot};
 pub use load::{Studied, check_study, studied};
 pub use phase::{Bucketing, StudyReuse};
 pub use plan::{

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use headwater_enact::{BlueprintStage, Enactment};
+use headwater_engine::listener::Naming;
 use headwater_graph::{Index, TaskId, Workflow};
 
 use crate::assemble::{REFERENCE, TaskPlace};
@@ -33,6 +34,16 @@ pub(crate) struct Names {
     places: Vec<TaskPlace>,
     /// Other places of tasks.
     shared: Vec<(TaskPlace, TaskId)>,
+}
+
+impl Naming for Names {
+    fn address(&self, enactment: &Enactment, task: TaskId) -> String {
+        Names::address(self, enactment, task)
+    }
+
+    fn stage(&self, _: &Enactment, task: TaskId) -> Option<usize> {
+        self.step(task).map(|step| step.stage)
+    }
 }
 
 impl Names {
@@ -80,6 +91,11 @@ impl Names {
     /// The name of a stage.
     pub(crate) fn stage(&self, stage: usize) -> &Arc<str> {
         &self.stages[stage]
+    }
+
+    /// The names of all stages.
+    pub(crate) fn stages(&self) -> &[Arc<str>] {
+        &self.stages
     }
 
     /// Where a task stands.

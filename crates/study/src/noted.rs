@@ -10,7 +10,7 @@
 use std::fmt::{Debug, Write as _};
 use std::io;
 
-use headwater_engine::diagram::Tally;
+use headwater_engine::diagram::Census;
 use headwater_graph::{ContentHasher, Digest, Recipe, TaskId, Workflow};
 use headwater_remember::Store;
 
@@ -57,7 +57,7 @@ pub(crate) struct NotedRound {
     pub(crate) references: Vec<(u32, u32, u16)>,
     /// Where tasks stand besides.
     pub(crate) shared: Vec<(TaskPlace, TaskId)>,
-    pub(crate) tally: Tally,
+    pub(crate) census: Census,
 }
 
 impl NotedRound {
@@ -148,12 +148,12 @@ pub(crate) fn write(store: &Store, run: &str, key: &Digest, round: &NotedRound) 
 const UNKNOWN: u64 = u64::MAX;
 
 fn bytes(key: &Digest, round: &NotedRound) -> io::Result<Vec<u8>> {
-    let tally = serde_json::to_vec(&round.tally)?;
+    let census = serde_json::to_vec(&round.census)?;
     let mut out = Vec::with_capacity(52 * round.tasks.len() + 16 * round.cells.len() + 4096);
     out.extend_from_slice(BEGINNING);
     out.extend_from_slice(&key.0);
     let lengths = [
-        tally.len(),
+        census.len(),
         round.tasks.len(),
         round.cells.len(),
         round.references.len(),
@@ -162,7 +162,7 @@ fn bytes(key: &Digest, round: &NotedRound) -> io::Result<Vec<u8>> {
     for length in lengths {
         out.extend_from_slice(&(length as u64).to_le_bytes());
     }
-    out.extend_from_slice(&tally);
+    out.extend_from_slice(&census);
     let number = |out: &mut Vec<u8>, number: u32| out.extend_from_slice(&number.to_le_bytes());
     for task in &round.tasks {
         out.extend_from_slice(&task.recipe.0);
@@ -229,8 +229,8 @@ fn read(bytes: &[u8], key: &Digest) -> Option<NotedRound> {
         return None;
     }
     let lengths = [(); 5].map(|()| reader.length());
-    let [tally, tasks, cells, references, shared] = lengths;
-    let tally = serde_json::from_slice(reader.take(tally?)?).ok()?;
+    let [census, tasks, cells, references, shared] = lengths;
+    let census = serde_json::from_slice(reader.take(census?)?).ok()?;
     let mut task = || {
         let recipe = Recipe(reader.array()?);
         let [step, set, asks] = reader.numbers()?;
@@ -273,7 +273,7 @@ fn read(bytes: &[u8], key: &Digest) -> Option<NotedRound> {
         cells,
         references,
         shared,
-        tally,
+        census,
     })
 }
 
@@ -301,7 +301,7 @@ mod tests {
             }],
             references: vec![(0, 1, 2)],
             shared: vec![(TaskPlace { step: 1, set: 8 }, TaskId(1))],
-            tally: Tally::default(),
+            census: Census::default(),
         }
     }
 

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_engine::keep::StoreKeeper;
+use headwater_engine::listener::Ran;
 use headwater_engine::load::Loaded;
 use headwater_engine::{Error, Run};
 use headwater_flow::{Domain, Method, StudiedParameter};
 use headwater_graph::Scalar;
+use headwater_graph::progress::StudySnapshot;
 use headwater_merge::{
     Buckets, CostBalanced, Merge, Naive, Rtma, Sharing, SmartCut, Stages, Tree, Trtma, Weight,
 };
@@ -31,12 +33,13 @@ use crate::course::courses;
 use crate::design::{self, Design};
 use crate::facts::{Book, Part};
 use crate::instances::{Instances, Varied};
+use crate::live::LiveValues;
 use crate::load::Study;
 use crate::names::Names;
 use crate::open::{MadeReference, Open};
 use crate::recalled::RecalledRound;
 use crate::refuse::{misfit, refuse_too_many};
-use crate::round::{Cell, EndedRound, Evaluation, Ground, Timed};
+use crate::round::{Cell, EndedRound, Evaluation, Ground};
 use crate::shared::{LookedUp, Shared};
 use crate::words;
 
@@ -248,15 +251,15 @@ fn is_whole(
 fn what_ran(rounds: &[EndedRound]) -> (usize, f64, f64) {
     let ran = || {
         rounds.iter().flat_map(|ended| {
-            let counts = |ran: &&Timed| ended.names.step(ran.task).is_some();
+            let counts = |ran: &&Ran| ended.names.step(ran.task).is_some();
             ended.ran.iter().filter(counts)
         })
     };
-    let work = ran().map(|ran| ran.elapsed.as_secs_f64()).sum();
+    let work = ran().map(|ran| ran.wall as f64 / 1e9).sum();
     let begin = ran().map(|ran| ran.started).min().unwrap_or_default();
-    let end = ran().map(|ran| ran.started + ran.elapsed).max();
+    let end = ran().map(|ran| ran.started + ran.wall).max();
     let took = end.unwrap_or_default().saturating_sub(begin);
-    (ran().count(), work, took.as_secs_f64())
+    (ran().count(), work, took as f64 / 1e9)
 }
 
 /// What the store says about the tasks of a graph that is to be run. It is asked once: the keeper says the same when the
@@ -361,14 +364,15 @@ impl Site<'_> {
         prefixes.retain(|prefix| *prefix as usize >= fewest.min(groups));
         let design = Arc::new(phase.design.clone());
         let names = phase.studied.iter().map(|known| Arc::clone(&known.name));
-        self.ground.progress.begin(
-            phase.number,
-            phase.method.clone(),
-            &design,
-            names.collect(),
-            items,
-            phase.bootstrap.confidence,
-        );
+        let confidence = phase.bootstrap.confidence;
+        let live = LiveValues::new(&design, names.collect(), items, confidence);
+        let study = StudySnapshot {
+            phase: phase.number.0,
+            phases: phase.number.1,
+            method: phase.method.clone(),
+            ..StudySnapshot::default()
+        };
+        self.ground.begin(study, live);
         let mut forecast = None;
         let mut rule = until.map(|until| StopRule {
             ci: until.ci,
@@ -397,7 +401,7 @@ impl Site<'_> {
             for item in &mut values {
                 item.resize(varied.sets, None);
             }
-            self.ground.progress.round(items * varied.sets);
+            (self.ground.progress).study(|study| study.evaluations = items * varied.sets);
             let instances = self.instances(&round.varied)?;
             let key = noted::key(
                 &self.loaded.workflow,

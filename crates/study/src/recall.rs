@@ -129,7 +129,7 @@ impl Site<'_> {
     ) {
         for (cell, value) in round.noted.cells.iter().zip(&round.values) {
             let set = round.first + cell.set as usize;
-            self.ground.progress.value(set, cell.item as usize, *value);
+            self.ground.value(set, cell.item as usize, *value);
         }
         book.recall(&round.noted, &round.names, &self.operations(instances));
         book.tell(self.ground.progress);
@@ -252,7 +252,7 @@ impl Site<'_> {
             definition: &definition,
             address: &|task| ended.names.address(&ended.enactment, task),
         };
-        round.tally = diagram::tally(&self.loaded.workflow, &part);
+        round.census = diagram::census(&self.loaded.workflow, &part);
         Some(round)
     }
 }

@@ -36,8 +36,8 @@ impl RecalledRound {
     }
 
     /// What counts of it in a diagram.
-    pub(crate) fn tally(&self) -> &diagram::Tally {
-        &self.noted.tally
+    pub(crate) fn census(&self) -> &diagram::Census {
+        &self.noted.census
     }
 
     /// Visits what else tasks are called.

@@ -12,21 +12,20 @@ use headwater_enact::{Enactment, NothingRemembered, Options, Requested, Start, S
 use headwater_engine::deliver::Deliverer;
 use headwater_engine::fetch::StoreFetcher;
 use headwater_engine::ledger::Ledger;
+use headwater_engine::listener::{Heard, Listener, Ran, SeenFailure};
 use headwater_engine::lock::locked;
 use headwater_engine::lost::{Found, find_wanted, recompute_lost_inputs};
-use headwater_engine::progress::{
-    FailureNews, MemorySnapshot, SeenFailure, StageSnapshot, TraceRow, attempt, why,
-};
 use headwater_engine::stash::Stash;
 use headwater_engine::trace::Trace;
-use headwater_engine::{Error, Run};
+use headwater_engine::{Error, Progress, Run};
 use headwater_execute::{Execution, Failure, Finished, Observer};
-use headwater_graph::{Attempt, Outputs, Recipe, Registry, Source, TaskId, Value};
+use headwater_graph::progress::StudySnapshot;
+use headwater_graph::{Outputs, Recipe, Registry, Source, TaskId, Value};
 use headwater_remember::Store;
 use headwater_report::study::ForecastFacts;
 
 use crate::assemble::Assembled;
-use crate::live::StudyProgress;
+use crate::live::LiveValues;
 use crate::names::Names;
 
 /// What all rounds of a study stand on.
@@ -36,7 +35,9 @@ pub(crate) struct Ground<'a> {
     /// The name of the run.
     pub(crate) name: &'a str,
     pub(crate) options: Options,
-    pub(crate) progress: &'a StudyProgress,
+    pub(crate) progress: &'a Progress,
+    /// The values of the phase that goes on.
+    pub(crate) live: Mutex<Option<Arc<LiveValues>>>,
     /// Whether the bytes that the store may take are limited.
     pub(crate) limited_disk: bool,
     /// The folder of the study: what is told of failures names files as the study does.
@@ -44,15 +45,6 @@ pub(crate) struct Ground<'a> {
     pub(crate) trace: Mutex<Trace>,
     /// Where tasks are noted as they end.
     pub(crate) ledger: Arc<Ledger>,
-}
-
-/// A task that ran: when it began, since the study began, how long it took, and how much of a processor.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Timed {
-    pub(crate) task: TaskId,
-    pub(crate) started: Duration,
-    pub(crate) elapsed: Duration,
-    pub(crate) cpu: Duration,
 }
 
 /// What came of a round.
@@ -68,7 +60,7 @@ pub(crate) struct EndedRound {
     /// Whether products were looked up and kept.
     pub(crate) remembers: bool,
     /// Tasks that ran, failed ones included, in the order in which they ended.
-    pub(crate) ran: Vec<Timed>,
+    pub(crate) ran: Vec<Ran>,
     /// Tasks that failed, in the order of the graph.
     pub(crate) failures: Vec<SeenFailure>,
     /// What ended it early.
@@ -88,24 +80,23 @@ pub(crate) struct Cell {
     pub(crate) source: Source,
 }
 
-struct HeardSoFar {
-    ran: Vec<Timed>,
-    failures: Vec<SeenFailure>,
+/// What was heard of evaluations.
+struct HeardValues {
     values: HashMap<(TaskId, u16), Value>,
     by_recipe: HashMap<(Recipe, u16), f64>,
     /// Evaluations that have no value yet.
     pending: Vec<usize>,
     looked: Instant,
-    shown: FailureNews,
 }
 
+/// Hears of tasks as everybody does, and of evaluations besides.
 struct RoundListener<'a> {
+    tasks: Listener<'a>,
     ground: &'a Ground<'a>,
-    names: &'a Names,
     cells: &'a [Cell],
     /// Evaluations by the task that makes their value.
     by_task: HashMap<TaskId, Vec<usize>>,
-    heard: Mutex<HeardSoFar>,
+    heard: Mutex<HeardValues>,
 }
 
 /// How often it is looked whether evaluations turned out to be equal to others.
@@ -137,7 +128,7 @@ impl RoundListener<'_> {
             };
             if let Some(number) = number(value) {
                 heard.by_recipe.insert((recipe, *port), number);
-                self.ground.progress.value(cell.set, cell.item, number);
+                self.ground.value(cell.set, cell.item, number);
             }
             heard.values.insert((task, *port), value.clone());
         }
@@ -166,7 +157,7 @@ impl RoundListener<'_> {
                 State::Known => {
                     let recipe = enactment.stored_as(*task);
                     if let Some(number) = heard.by_recipe.get(&(recipe, *port)) {
-                        self.ground.progress.value(cell.set, cell.item, *number);
+                        self.ground.value(cell.set, cell.item, *number);
                     }
                     false
                 }
@@ -175,125 +166,52 @@ impl RoundListener<'_> {
         });
         heard.pending = pending;
         heard.looked = Instant::now();
-        self.ground
-            .progress
-            .count(|snapshot| snapshot.failed += failed);
-    }
-
-    fn count(&self, enactment: &Enactment) {
-        let counts = enactment.counts();
-        let running = enactment.coordinator().running();
-        self.ground.progress.count(|snapshot| {
-            snapshot.tasks = counts.planned;
-            snapshot.ended =
-                counts.executed + counts.failed + counts.blocked + counts.cut_off + counts.found;
-            snapshot.running = running;
-            snapshot.memory = MemorySnapshot::of(enactment);
-        });
-    }
-
-    /// Changes what is said of the stage of a task.
-    fn stage(&self, task: TaskId, change: impl FnOnce(&mut StageSnapshot)) {
-        if let Some(step) = self.names.step(task) {
-            self.ground.progress.count(|snapshot| {
-                if let Some(stage) = snapshot.stages.get_mut(step.stage) {
-                    change(stage);
-                }
-            });
+        if failed > 0 {
+            (self.ground.progress).study(|study| study.failed += failed);
         }
-    }
-
-    fn left(&self, task: TaskId) {
-        self.stage(task, |stage| {
-            stage.running = stage.running.saturating_sub(1);
-        });
     }
 }
 
 impl Observer for RoundListener<'_> {
     fn started(&self, enactment: &Enactment, start: &Start) {
-        self.count(enactment);
-        self.stage(start.task, |stage| stage.running += 1);
+        self.tasks.started(enactment, start);
     }
 
     fn compared(&self, enactment: &Enactment) {
         self.look(enactment, false);
-        self.count(enactment);
+        self.tasks.compared(enactment);
     }
 
     fn returned(&self, enactment: &Enactment, task: TaskId) {
-        self.count(enactment);
-        self.left(task);
+        self.tasks.returned(enactment, task);
     }
 
     fn finished(&self, enactment: &Enactment, execution: &Execution, how: &Finished<'_>) {
         self.look(enactment, false);
-        self.count(enactment);
-        let task = execution.task;
-        let state = attempt(enactment, task, how);
-        let implicit = enactment.graph().operation_at(task).signature.implicit;
-        let address = || self.names.address(enactment, task);
-        match how {
-            Finished::Success(outputs) => {
-                self.value(task, outputs, enactment.graph().recipe(task));
-            }
-            Finished::Failure(failure) => {
-                let mut heard = locked(&self.heard);
-                if state.failed() {
-                    heard.failures.push(SeenFailure {
-                        task,
-                        failure: (*failure).clone(),
-                        attempts: execution.attempt + 1,
-                    });
-                }
-                if state != Attempt::Cancelled {
-                    let again = state == Attempt::Retried;
-                    if let Some(news) = heard.shown.of(again, address, &failure.message) {
-                        self.ground.progress.news(news);
-                    }
-                }
-            }
+        if let Finished::Success(outputs) = how {
+            let recipe = enactment.graph().recipe(execution.task);
+            self.value(execution.task, outputs, recipe);
         }
-        self.left(task);
-        if implicit && !state.failed() {
-            return;
-        }
-        self.stage(task, |stage| {
-            let done = state.is_well();
-            let failed = state.failed();
-            // Until the round has ended and all are counted.
-            stage.tasks += usize::from(done || failed);
-            stage.executed += usize::from(done);
-            stage.failed += usize::from(failed);
-            stage.spent += execution.elapsed;
-        });
-        if let Some(outcome) = state.last() {
-            locked(&self.heard).ran.push(Timed {
-                task,
-                started: execution.started,
-                elapsed: execution.elapsed,
-                cpu: execution.usage.cpu,
-            });
-            (self.ground.ledger).ended(enactment, execution, outcome, address);
-        }
-        {
-            let mut trace = locked(&self.ground.trace);
-            let step = self.names.step(task);
-            let row = TraceRow {
-                task: &address(),
-                state,
-                stage: step.map_or("", |step| self.names.stage(step.stage)),
-                operation: &enactment.graph().operation_at(task).signature.name,
-                recipe: enactment.graph().recipe(task),
-                ran: Some((execution, execution.started)),
-                error: why(how),
-            };
-            row.write(&mut trace);
-        }
+        self.tasks.finished(enactment, execution, how);
     }
 }
 
 impl Ground<'_> {
+    /// A phase begins, of which this is said, and whose values go there.
+    pub(crate) fn begin(&self, study: StudySnapshot, live: LiveValues) {
+        let live = Arc::new(live);
+        *locked(&self.live) = Some(Arc::clone(&live));
+        self.progress.ask(live);
+        self.progress.study(|known| *known = study);
+    }
+
+    /// An evaluation has a value.
+    pub(crate) fn value(&self, set: usize, item: usize, value: f64) {
+        if let Some(live) = &*locked(&self.live) {
+            live.value(set, item, value, self.progress);
+        }
+    }
+
     /// Whether nothing more is to be started after a round.
     pub(crate) fn is_over(&self, round: &EndedRound, run: &Run) -> bool {
         let failed = self.options.fail_fast && !round.failures.is_empty();
@@ -323,18 +241,22 @@ impl Ground<'_> {
             }
         }
         let listener = RoundListener {
+            tasks: Listener {
+                progress: self.progress,
+                naming: &names,
+                stages: names.stages(),
+                trace: &self.trace,
+                ledger: &self.ledger,
+                heard: Mutex::default(),
+            },
             ground: self,
-            names: &names,
             cells,
             by_task,
-            heard: Mutex::new(HeardSoFar {
-                ran: Vec::new(),
-                failures: Vec::new(),
+            heard: Mutex::new(HeardValues {
                 values: HashMap::new(),
                 by_recipe: HashMap::new(),
                 pending: (0..cells.len()).collect(),
                 looked: Instant::now(),
-                shown: FailureNews::default(),
             }),
         };
         let open = |error| Error::Open(vec![error]);
@@ -366,7 +288,7 @@ impl Ground<'_> {
             }
         }
         let to_do = work_to_do(&enactment);
-        listener.count(&enactment);
+        self.progress.begin(&enactment);
         // Where nothing is to do, nothing can get lost by it.
         let is_idle = enactment.counts().planned == 0;
         let trouble = if is_idle || !remembers {
@@ -388,17 +310,12 @@ impl Ground<'_> {
             let _ = keeper.eager_fetcher().pass();
         }
         listener.look(&enactment, true);
-        listener.count(&enactment);
-        let HeardSoFar {
-            ran,
-            mut failures,
-            values,
-            ..
-        } = listener
-            .heard
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        failures.sort_by_key(|seen| seen.task);
+        self.progress.update(&enactment);
+        let Heard { mut ran, failures } = listener.tasks.into_heard();
+        // What was tried again, or ended on demand, has not ended.
+        ran.retain(|ran| ran.state.last().is_some());
+        let heard = listener.heard.into_inner();
+        let values = heard.unwrap_or_else(PoisonError::into_inner).values;
         Ok(EndedRound {
             enactment,
             names,
@@ -447,7 +364,7 @@ impl Ground<'_> {
             };
             if let (Some(value), Source::Product { task, port }) = (value, &cell.source) {
                 if let Some(number) = number(&value) {
-                    self.progress.value(cell.set, cell.item, number);
+                    self.value(cell.set, cell.item, number);
                 }
                 heard.insert((*task, *port), value);
             }
@@ -559,14 +476,14 @@ impl EndedRound {
                 objectives.insert(task);
             });
         }
-        let end = |ran: &Timed| ran.started + ran.elapsed;
+        let end = |ran: &Ran| ran.started + ran.wall;
         let first = self.ran.iter().filter(|ran| objectives.contains(&ran.task));
         let first = first.map(end).min()?;
         let graph = self.enactment.graph();
         let mut seen = vec![(0.0, 0_usize); self.to_do.len()];
         for ran in self.ran.iter().filter(|ran| end(ran) <= first) {
             let (seconds, count) = &mut seen[graph.operation_index(ran.task) as usize];
-            *seconds += ran.elapsed.as_secs_f64();
+            *seconds += ran.wall as f64 / 1e9;
             *count += 1;
         }
         let all: usize = seen.iter().map(|(_, count)| count).sum();

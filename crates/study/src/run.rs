@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use headwater_enact::{Blueprint, Counts, DataSet, Enactment, Options, Requested};
+use headwater_enact::{Blueprint, DataSet, Enactment, Options, Requested};
 use headwater_engine::deliver::link_last;
 use headwater_engine::failed::{FailedTask, alike};
 use headwater_engine::limits::check_environment;
@@ -17,10 +17,11 @@ use headwater_engine::lock::locked;
 use headwater_engine::results_folder::ResultsFolder;
 use headwater_engine::run::About;
 use headwater_engine::trace::Trace;
-use headwater_engine::{Error, Limits, Run, StorePlace, budget, diagram, notes};
+use headwater_engine::{Error, Limits, Progress, Run, StorePlace, budget, diagram, notes};
 use headwater_execute::{Stop, Threads, Watched};
 use headwater_flow::Method;
-use headwater_graph::{OutputBinding, Recipe, Registry, Scalar, TaskGraph, TaskId, Value};
+use headwater_graph::progress::StudySnapshot;
+use headwater_graph::{OutputBinding, Recipe, Registry, Scalar, Tally, TaskGraph, TaskId, Value};
 use headwater_remember::{RunStatus, Store};
 use headwater_report::study::{Extremes, StudyExample, StudyFacts, StudyItem, StudySummary};
 
@@ -30,7 +31,6 @@ use crate::close::{self, Closer};
 use crate::design::Design;
 use crate::examples::{Examples, examples};
 use crate::facts::Book;
-use crate::live::StudyProgress;
 use crate::load::{Study, StudyData};
 use crate::open::{Close, MadeReference, Open, open_for};
 use crate::phase::{self, Bucketing, Division, EndedPhase, Site, StudyReuse};
@@ -72,7 +72,7 @@ pub struct StudyRun {
     /// What it came to.
     pub summary: StudySummary,
     /// How many tasks stand where, over all rounds.
-    pub counts: Counts,
+    pub counts: Tally,
     /// Where its results are.
     pub folder: PathBuf,
     /// The files of its results.
@@ -109,7 +109,7 @@ impl StudyRun {
 ///     Context, Operation, OperationError, Outputs, Registry, Scalar, ScalarType, Signature, Type, Value,
 /// };
 /// use headwater::study::Indices;
-/// use headwater::{Stop, StudyProgress, StudyRunRequest};
+/// use headwater::{Progress, Stop, StudyRunRequest};
 ///
 /// fn line(_: &[Value], parameters: &[Scalar], _: &mut Context) -> Result<Outputs, OperationError> {
 ///     match parameters {
@@ -146,7 +146,7 @@ impl StudyRun {
 /// method: {moat: {trajectories: 4, levels: 4}}
 /// ")?;
 /// let request = StudyRunRequest { study: folder.join("study.yaml"), ..StudyRunRequest::default() };
-/// let (progress, stop) = (StudyProgress::default(), Stop::default());
+/// let (progress, stop) = (Progress::default(), Stop::default());
 /// let done = headwater::run_study(&request, &libraries, folder, &progress, &stop)?;
 ///
 /// let phase = &done.summary.phases[0];
@@ -160,7 +160,7 @@ pub fn run_study(
     request: &StudyRunRequest,
     libraries: &Registry,
     current: &Path,
-    progress: &StudyProgress,
+    progress: &Progress,
     stop: &Stop,
 ) -> Result<StudyRun, Error> {
     check_environment()?;
@@ -232,7 +232,7 @@ pub fn run_study(
 struct StudyJob<'a> {
     request: &'a StudyRunRequest,
     current: &'a Path,
-    progress: &'a StudyProgress,
+    progress: &'a Progress,
     results: &'a ResultsFolder,
     store: &'a Arc<Store>,
     subject: Subject<'a>,
@@ -257,6 +257,7 @@ impl StudyJob<'_> {
                 ..limits.options()
             },
             progress: self.progress,
+            live: Mutex::default(),
             limited_disk: limits.disk.is_some(),
             base: file_of(self.request)
                 .parent()
@@ -332,8 +333,11 @@ impl StudyJob<'_> {
         let (facts, clock) = run.begin(about)?;
         let started = facts.started;
         let stages = loaded.workflow.stages.iter();
-        let stages = stages.map(|stage| Arc::clone(&stage.name)).collect();
-        self.progress.about(facts, clock, stages);
+        let stages: Vec<_> = stages.map(|stage| Arc::clone(&stage.name)).collect();
+        self.progress
+            .study(|study| *study = StudySnapshot::default());
+        self.progress.stages(&stages);
+        self.progress.about(facts, clock);
         if let Some(store) = run.writable_store() {
             // Notes are for explanations; a run does not fail for want of one.
             let _ = notes::write_study(store, run.name(), study.name());
@@ -789,7 +793,7 @@ fn note(
         })
         .collect();
     let varied = varied(subject.study);
-    let others: Vec<&diagram::Tally> = recalled.iter().map(|round| round.tally()).collect();
+    let others: Vec<&diagram::Census> = recalled.iter().map(|round| round.census()).collect();
     let workflow = &subject.loaded.workflow;
     let _ = diagram::note(store, run, workflow, &varied, &drawn, &others);
 }
@@ -803,7 +807,7 @@ fn failed_tasks(ended: &EndedRound) -> Vec<(Recipe, FailedTask)> {
             *blocked.entry(*cause).or_default() += 1;
         }
     }
-    let failed = |seen: &headwater_engine::progress::SeenFailure| {
+    let failed = |seen: &headwater_engine::listener::SeenFailure| {
         let failed = FailedTask {
             address: ended.names.address(&ended.enactment, seen.task),
             failure: seen.failure.clone(),

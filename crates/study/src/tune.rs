@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_enact::{Capacity, Counts, DataSet, Options};
+use headwater_enact::{Capacity, DataSet, Options};
 use headwater_engine::failed::FailedTask;
 use headwater_engine::native::run_graph_in;
 use headwater_engine::run::About;
 use headwater_engine::{Error, Progress, Run, StorePlace};
 use headwater_execute::{Failure, Stop, Threads};
-use headwater_graph::{Operation, Registry, TaskGraph, TaskId};
+use headwater_graph::{Operation, Registry, Tally, TaskGraph, TaskId};
 use headwater_merge::Compact;
 use headwater_remember::{RunStatus, Store};
 
@@ -52,7 +52,7 @@ pub struct TuneReport {
     /// The run.
     pub run: String,
     /// How many tasks stand where.
-    pub counts: Counts,
+    pub counts: Tally,
     /// What the operations cost, in the order of the instance.
     pub operations: Vec<TunedOperation>,
     /// The tasks that failed; operations stand for their addresses.

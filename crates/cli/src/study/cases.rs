@@ -2,6 +2,7 @@
 //!
 //! Law: they are as a run could have left them: counts add up, and what has no value is in the list of failures.
 
+use headwater::runs::Tally;
 use headwater::study::{
     EffectStep, FailedEvaluation, FixedValue, ForecastFacts, Indices, MoatRow, PhaseKind,
     PhaseSummary, StudyFacts, StudyItem, StudyParameter, StudySummary, TaskFacts, Timeline,
@@ -27,13 +28,13 @@ fn task(name: &str, counts: [usize; 5], seconds: f64, saved: f64) -> TaskFacts {
         stage: "segment".to_owned(),
         task: name.to_owned(),
         planned,
-        distinct,
-        executed,
-        cut_off,
-        remembered,
-        failed: 0,
-        blocked: 0,
-        left: 0,
+        tally: Tally {
+            tasks: distinct,
+            executed,
+            cut_off,
+            reused: remembered,
+            ..Tally::default()
+        },
         unmet: 0,
         seconds,
         cpu_seconds: seconds,
@@ -293,9 +294,10 @@ pub(crate) fn with_failures() -> StudySummary {
         };
     }
     let find = &mut summary.facts.tasks[0];
-    (find.executed, find.failed, find.unmet) = (997, 3, 3);
+    (find.tally.executed, find.tally.failed, find.unmet) = (997, 3, 3);
     let separate = &mut summary.facts.tasks[1];
-    (separate.executed, separate.blocked, separate.unmet) = (901, 3, 3);
+    (separate.tally.executed, separate.tally.blocked) = (901, 3);
+    separate.unmet = 3;
     summary
 }
 
@@ -307,7 +309,7 @@ pub(crate) fn stopped() -> StudySummary {
     (phase.sets, phase.groups) = (80, 16);
     summary.facts.stopped = true;
     let separate = &mut summary.facts.tasks[1];
-    (separate.executed, separate.cut_off, separate.left) = (300, 157, 1200);
+    (separate.tally.executed, separate.tally.cut_off) = (300, 157);
     separate.unmet = 1500;
     separate.seconds = 6.0;
     summary

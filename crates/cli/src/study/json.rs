@@ -11,7 +11,7 @@ use headwater::study::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::study::show::{all_evaluations, evaluations, files, objective, seconds, total};
+use crate::study::show::{all_evaluations, evaluations, files, objective, seconds};
 
 /// The object that `--json` prints.
 pub(crate) fn summary_json(summary: &StudySummary, folder: &Path) -> Value {
@@ -106,15 +106,16 @@ fn extreme(found: &Extreme) -> Value {
 }
 
 fn counts(facts: &StudyFacts) -> Value {
+    let tally = facts.tally();
     json!({
-        "tasks": total(facts, |task| task.planned),
-        "distinct": total(facts, |task| task.distinct),
-        "executed": total(facts, |task| task.executed),
-        "cut_off": total(facts, |task| task.cut_off),
-        "reused": total(facts, |task| task.remembered),
-        "failed": total(facts, |task| task.failed),
-        "blocked": total(facts, |task| task.blocked),
-        "left": total(facts, |task| task.left),
+        "tasks": facts.asked(),
+        "distinct": tally.tasks,
+        "executed": tally.executed,
+        "cut_off": tally.cut_off,
+        "reused": tally.reused,
+        "failed": tally.failed,
+        "blocked": tally.blocked,
+        "left": tally.left(),
         "recomputed": facts.recomputed,
     })
 }

@@ -8,17 +8,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use headwater::StudyProgress;
-use headwater::runs::RunStatus;
-use headwater::study::{LiveAnswer, StudySnapshot};
+use headwater::Progress;
+use headwater::progress::{LiveAnswer, Snapshot, StudySnapshot};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::arguments::watching::ProgressKind;
-use crate::watched::Watched;
 use crate::{events, figures, progress, show};
 
 /// How many parameters are shown at most, drawn and in a plain line.
 const SHOWN: (usize, usize) = (5, 3);
+/// How often it is looked whether there is a line to be said.
+const LOOK: Duration = Duration::from_millis(50);
 /// Between two answers, at least.
 const PAUSE: Duration = Duration::from_millis(500);
 /// For each second that an answer takes, so many are waited until the next.
@@ -29,7 +29,7 @@ const BAR: usize = 24;
 const USUAL: (usize, usize) = (80, 24);
 
 /// Shows the progress until the study is over.
-fn show(progress: &StudyProgress, kind: ProgressKind) -> Option<JoinHandle<()>> {
+pub(crate) fn show(progress: &Progress, kind: ProgressKind) -> Option<JoinHandle<()>> {
     let progress = progress.clone();
     let thread = Builder::new().name("headwater-progress".to_owned());
     let shown = match kind {
@@ -41,26 +41,8 @@ fn show(progress: &StudyProgress, kind: ProgressKind) -> Option<JoinHandle<()>> 
     shown.ok()
 }
 
-impl Watched for StudyProgress {
-    fn tell(&self, line: &str) {
-        StudyProgress::tell(self, line);
-    }
-
-    fn finish(&self) {
-        StudyProgress::finish(self);
-    }
-
-    fn metrics(&self, status: RunStatus) -> String {
-        headwater::progress::study_metrics(&self.look(), status)
-    }
-
-    fn show(&self, kind: ProgressKind) -> Option<JoinHandle<()>> {
-        show(self, kind)
-    }
-}
-
 /// For programs. The last answer is that of all that is there.
-fn follow(progress: &StudyProgress) {
+fn follow(progress: &Progress) {
     let answers = Answers::begin(progress);
     events::follow(|| {
         let snapshot = progress.snapshot();
@@ -68,9 +50,9 @@ fn follow(progress: &StudyProgress) {
             answers.over.store(true, Ordering::Relaxed);
             progress.answer()
         } else {
-            answers.of(snapshot.phase.0)
+            answers.of(phase(&snapshot))
         };
-        events::of_study(snapshot, answer.as_ref())
+        events::of(snapshot, answer.as_ref())
     });
 }
 
@@ -85,7 +67,7 @@ struct Answers {
 }
 
 impl Answers {
-    fn begin(progress: &StudyProgress) -> Arc<Answers> {
+    fn begin(progress: &Progress) -> Arc<Answers> {
         let answers = Arc::new(Answers {
             phase: AtomicUsize::new(0),
             over: AtomicBool::new(false),
@@ -99,7 +81,7 @@ impl Answers {
         answers
     }
 
-    fn compute(&self, progress: &StudyProgress) {
+    fn compute(&self, progress: &Progress) {
         let mut next = Instant::now() + PAUSE;
         while !self.over.load(Ordering::Relaxed) {
             if Instant::now() < next {
@@ -128,7 +110,7 @@ fn rest(took: Duration) -> Duration {
     (took * REST).max(PAUSE)
 }
 
-fn draw(progress: &StudyProgress) {
+fn draw(progress: &Progress) {
     let target = ProgressDrawTarget::stderr_with_hz(10);
     let style = ProgressStyle::with_template("{msg}");
     let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
@@ -144,7 +126,7 @@ fn draw(progress: &StudyProgress) {
             bar.finish_and_clear();
             return;
         }
-        let answer = answers.of(snapshot.phase.0);
+        let answer = answers.of(phase(&snapshot));
         let lines = frame(&snapshot, answer.as_ref(), size());
         bar.set_message(painted(&lines.join("\n"), show::colours()));
         bar.tick();
@@ -178,10 +160,15 @@ fn size() -> (usize, usize) {
         .unwrap_or(USUAL)
 }
 
+/// Which phase goes on; 0 before the first.
+fn phase(snapshot: &Snapshot) -> usize {
+    snapshot.study.as_ref().map_or(0, |study| study.phase)
+}
+
 /// How many tasks end in a second, once that can be said.
-fn rate(snapshot: &StudySnapshot) -> Option<f64> {
-    let seconds = snapshot.elapsed.as_secs_f64();
-    (snapshot.ended > 0 && seconds > 0.2).then(|| snapshot.ended as f64 / seconds)
+fn rate(snapshot: &Snapshot) -> Option<f64> {
+    let (ended, seconds) = (snapshot.tally.ended(), snapshot.elapsed.as_secs_f64());
+    (ended > 0 && seconds > 0.2).then(|| ended as f64 / seconds)
 }
 
 fn rate_text(rate: f64) -> String {
@@ -192,14 +179,14 @@ fn rate_text(rate: f64) -> String {
 }
 
 /// Rate and time left, as far as known.
-fn pace(snapshot: &StudySnapshot) -> Vec<String> {
+fn pace(snapshot: &Snapshot) -> Vec<String> {
     let Some(rate) = rate(snapshot) else {
         return Vec::new();
     };
     let mut parts = vec![rate_text(rate)];
-    if snapshot.ended < snapshot.tasks {
-        let left = (snapshot.tasks - snapshot.ended) as f64 / rate;
-        parts.push(format!("{} left", rough(left)));
+    let left = snapshot.tally.left();
+    if left > 0 {
+        parts.push(format!("{} left", rough(left as f64 / rate)));
     }
     parts
 }
@@ -213,37 +200,38 @@ fn rough(seconds: f64) -> String {
     }
 }
 
-fn evaluated(snapshot: &StudySnapshot) -> String {
+fn evaluated(study: &StudySnapshot) -> String {
     format!(
         "{} of {} evaluated",
-        show::grouped(snapshot.evaluated),
-        show::grouped(snapshot.evaluations)
+        show::grouped(study.evaluated),
+        show::grouped(study.evaluations)
     )
 }
 
 /// The lines that a terminal of this size shows.
 fn frame(
-    snapshot: &StudySnapshot,
+    snapshot: &Snapshot,
     answer: Option<&LiveAnswer>,
     (width, height): (usize, usize),
 ) -> Vec<String> {
     // What is as wide as the terminal makes some of them begin a new line.
     let width = width.saturating_sub(1);
-    if snapshot.phase.0 == 0 {
+    let begun = snapshot.study.as_ref().filter(|study| study.phase > 0);
+    let Some(study) = begun else {
         return vec![show::shortened("preparing", width)];
-    }
+    };
     let mut lines = Vec::new();
-    if snapshot.phase.1 > 1 {
-        let (phase, phases) = snapshot.phase;
-        lines.push(format!("phase {phase} of {phases}: {}", snapshot.method));
+    if study.phases > 1 {
+        let (phase, phases) = (study.phase, study.phases);
+        lines.push(format!("phase {phase} of {phases}: {}", study.method));
     }
     lines.push(tasks_line(snapshot, width));
-    let mut parts = vec![evaluated(snapshot)];
+    let mut parts = vec![evaluated(study)];
     if snapshot.running > 0 {
         parts.push(format!("{} running", show::grouped(snapshot.running)));
     }
-    if snapshot.failed > 0 {
-        parts.push(format!("{} failed", show::grouped(snapshot.failed)));
+    if study.failed > 0 {
+        parts.push(format!("{} failed", show::grouped(study.failed)));
     }
     lines.push(parts.join(", "));
     if let Some(answer) = answer {
@@ -255,11 +243,12 @@ fn frame(
 }
 
 /// A bar that takes the room that figures leave.
-fn tasks_line(snapshot: &StudySnapshot, width: usize) -> String {
+fn tasks_line(snapshot: &Snapshot, width: usize) -> String {
+    let (ended, planned) = (snapshot.tally.ended(), snapshot.tally.planned);
     let mut parts = vec![format!(
         "{}/{} tasks",
-        show::grouped(snapshot.ended),
-        show::grouped(snapshot.tasks)
+        show::grouped(ended),
+        show::grouped(planned)
     )];
     parts.extend(pace(snapshot));
     let wide = |parts: &[String]| show::width(&parts.join(", ")) > width;
@@ -269,10 +258,10 @@ fn tasks_line(snapshot: &StudySnapshot, width: usize) -> String {
     }
     let text = parts.join(", ");
     let room = width.saturating_sub(show::width(&text) + 1).min(BAR);
-    if room < 6 || snapshot.tasks == 0 {
+    if room < 6 || planned == 0 {
         return text;
     }
-    let done = room * snapshot.ended.min(snapshot.tasks) / snapshot.tasks;
+    let done = room * ended / planned;
     format!("{}{} {text}", "━".repeat(done), "─".repeat(room - done))
 }
 
@@ -312,7 +301,7 @@ fn answer_lines(answer: &LiveAnswer, width: usize) -> Vec<String> {
     std::iter::once(heading).chain(rows).collect()
 }
 
-fn tell(progress: &StudyProgress) {
+fn tell(progress: &Progress) {
     let mut last = Instant::now();
     let mut said = None;
     let mut pause = progress::FIRST_PAUSE;
@@ -323,29 +312,34 @@ fn tell(progress: &StudyProgress) {
         if snapshot.over {
             return;
         }
-        let now = (snapshot.phase, snapshot.ended, snapshot.evaluated);
-        if last.elapsed() >= pause && snapshot.phase.0 > 0 && said != Some(now) {
+        let Some(study) = snapshot.study.as_ref().filter(|study| study.phase > 0) else {
+            std::thread::sleep(LOOK);
+            continue;
+        };
+        let now = (study.phase, snapshot.tally.ended(), study.evaluated);
+        if last.elapsed() >= pause && said != Some(now) {
             let began = Instant::now();
             let answer = progress.answer();
             let took = began.elapsed();
-            show::talk(&line(&snapshot, answer.as_ref()));
+            show::talk(&line(&snapshot, study, answer.as_ref()));
             (last, said) = (Instant::now(), Some(now));
             pause = progress::longer(pause).max(rest(took));
         }
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(LOOK);
     }
 }
 
 /// All in one line.
-fn line(snapshot: &StudySnapshot, answer: Option<&LiveAnswer>) -> String {
-    let mut parts = vec![evaluated(snapshot)];
-    if snapshot.failed > 0 {
-        parts.push(format!("{} failed", show::grouped(snapshot.failed)));
+fn line(snapshot: &Snapshot, study: &StudySnapshot, answer: Option<&LiveAnswer>) -> String {
+    let mut parts = vec![evaluated(study)];
+    if study.failed > 0 {
+        parts.push(format!("{} failed", show::grouped(study.failed)));
     }
     parts.extend(pace(snapshot));
-    let phase = match snapshot.phase {
-        (phase, phases) if phases > 1 => format!("phase {phase} of {phases}: "),
-        _ => String::new(),
+    let phase = if study.phases > 1 {
+        format!("phase {} of {}: ", study.phase, study.phases)
+    } else {
+        String::new()
     };
     let mut text = format!("{phase}{}", parts.join(", "));
     if let Some(answer) = answer {
@@ -366,22 +360,38 @@ fn line(snapshot: &StudySnapshot, answer: Option<&LiveAnswer>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use headwater::runs::Tally;
     use insta::assert_snapshot;
 
     use super::*;
 
-    fn snapshot() -> StudySnapshot {
+    fn tally(planned: usize, ended: usize) -> Tally {
+        Tally {
+            tasks: planned,
+            planned,
+            executed: ended,
+            ..Tally::default()
+        }
+    }
+
+    fn study() -> StudySnapshot {
         StudySnapshot {
-            phase: (1, 1),
+            phase: 1,
+            phases: 1,
             method: "MOAT, 40 random trajectories, 20 levels".to_owned(),
             evaluations: 640,
             evaluated: 312,
             failed: 0,
-            tasks: 1968,
-            ended: 1640,
+        }
+    }
+
+    fn snapshot(study: StudySnapshot) -> Snapshot {
+        Snapshot {
+            study: Some(study),
+            tally: tally(1968, 1640),
             running: 2,
             elapsed: Duration::from_secs(40),
-            ..StudySnapshot::default()
+            ..Snapshot::default()
         }
     }
 
@@ -401,13 +411,13 @@ mod tests {
         }
     }
 
-    fn drawn(snapshot: &StudySnapshot, size: (usize, usize)) -> String {
+    fn drawn(snapshot: &Snapshot, size: (usize, usize)) -> String {
         frame(snapshot, Some(&answer()), size).join("\n")
     }
 
     #[test]
     fn a_frame() {
-        assert_snapshot!(drawn(&snapshot(), (80, 24)), @"
+        assert_snapshot!(drawn(&snapshot(study()), (80, 24)), @"
         ━━━━━━━━━━━━━━━━━━━━──── 1,640/1,968 tasks, 41 tasks/s, 8 s left
         312 of 640 evaluated, 2 running
         so far, mu* from 312 evaluations:
@@ -421,12 +431,13 @@ mod tests {
 
     #[test]
     fn a_frame_of_the_second_phase_with_failures() {
-        let snapshot = StudySnapshot {
-            phase: (2, 2),
+        let snapshot = snapshot(StudySnapshot {
+            phase: 2,
+            phases: 2,
             method: "VBD, 64 base points (Sobol')".to_owned(),
             failed: 3,
-            ..snapshot()
-        };
+            ..study()
+        });
         assert_snapshot!(frame(&snapshot, None, (100, 24)).join("\n"), @"
         phase 2 of 2: VBD, 64 base points (Sobol')
         ━━━━━━━━━━━━━━━━━━━━──── 1,640/1,968 tasks, 41 tasks/s, 8 s left
@@ -436,7 +447,7 @@ mod tests {
 
     #[test]
     fn a_narrow_frame() {
-        assert_snapshot!(drawn(&snapshot(), (32, 24)), @"
+        assert_snapshot!(drawn(&snapshot(study()), (32, 24)), @"
         1,640/1,968 tasks, 8 s left
         312 of 640 evaluated, 2 running
         so far, mu* from 312 evaluatio…
@@ -450,19 +461,21 @@ mod tests {
 
     #[test]
     fn before_anything_has_ended() {
-        let begun = StudySnapshot {
-            evaluated: 0,
-            ended: 0,
-            ..snapshot()
+        let begun = Snapshot {
+            tally: tally(1968, 0),
+            ..snapshot(StudySnapshot {
+                evaluated: 0,
+                ..study()
+            })
         };
         assert_snapshot!(frame(&begun, None, (80, 24)).join("\n"), @"
         ──────────────────────── 0/1,968 tasks
         0 of 640 evaluated, 2 running
         ");
-        let nothing = frame(&StudySnapshot::default(), None, (80, 24));
+        let nothing = frame(&Snapshot::default(), None, (80, 24));
         assert_eq!(nothing, ["preparing"]);
-        let all_known = StudySnapshot {
-            tasks: 0,
+        let all_known = Snapshot {
+            tally: Tally::default(),
             running: 0,
             ..begun
         };
@@ -472,11 +485,11 @@ mod tests {
 
     #[test]
     fn nothing_wraps_on_a_terminal_of_any_size() {
-        let snapshot = StudySnapshot {
-            phase: (1, 2),
+        let snapshot = snapshot(StudySnapshot {
+            phases: 2,
             failed: 12,
-            ..snapshot()
-        };
+            ..study()
+        });
         for width in 1..150 {
             for height in [1, 2, 5, 24] {
                 let lines = frame(&snapshot, Some(&answer()), (width, height));
@@ -500,38 +513,40 @@ mod tests {
 
     #[test]
     fn bars_of_tasks_are_never_longer_than_their_room() {
-        let more = StudySnapshot {
-            ended: 3000,
-            ..snapshot()
+        let all = Snapshot {
+            tally: tally(1968, 1968),
+            ..snapshot(study())
         };
-        let line = tasks_line(&more, 79);
+        let line = tasks_line(&all, 79);
         assert_eq!(
             line,
-            format!("{} 3,000/1,968 tasks, 75 tasks/s", "━".repeat(24))
+            format!("{} 1,968/1,968 tasks, 49 tasks/s", "━".repeat(24))
         );
     }
 
     #[test]
     fn lines() {
+        let line = |study: StudySnapshot, ended: usize, answer: Option<&LiveAnswer>| {
+            let snapshot = Snapshot {
+                tally: tally(1968, ended),
+                ..snapshot(study.clone())
+            };
+            line(&snapshot, &study, answer)
+        };
+        let second = StudySnapshot {
+            phase: 2,
+            phases: 2,
+            failed: 3,
+            ..study()
+        };
+        let begun = StudySnapshot {
+            evaluated: 0,
+            ..study()
+        };
         let told = [
-            line(&snapshot(), Some(&answer())),
-            line(
-                &StudySnapshot {
-                    phase: (2, 2),
-                    failed: 3,
-                    ended: 20,
-                    ..snapshot()
-                },
-                None,
-            ),
-            line(
-                &StudySnapshot {
-                    evaluated: 0,
-                    ended: 0,
-                    ..snapshot()
-                },
-                None,
-            ),
+            line(study(), 1640, Some(&answer())),
+            line(second, 20, None),
+            line(begun, 0, None),
         ];
         assert_snapshot!(told.join("\n"), @"
         312 of 640 evaluated, 41 tasks/s, 8 s left; so far mu*: G2 0.412 ± 0.050, G1 0.310 ± 0.061, T2 0.0213 ± 0.0099
@@ -561,7 +576,7 @@ mod tests {
 
     #[test]
     fn showing_ends_with_the_study() {
-        let progress = StudyProgress::default();
+        let progress = Progress::default();
         assert!(show(&progress, ProgressKind::None).is_none());
         progress.finish();
         for kind in [ProgressKind::Bars, ProgressKind::Lines, ProgressKind::Json] {

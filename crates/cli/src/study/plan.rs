@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 use crate::arguments::Common;
 use crate::arguments::study::{self as arguments, ReuseKind, StudyCommand};
 use crate::run::{self, current_folder, place, tell_new_store};
-use crate::show;
 use crate::watching::watched;
+use crate::{progress, show};
 
 pub(crate) fn study(
     command: &StudyCommand,
@@ -508,7 +508,13 @@ pub(crate) fn tune(
         };
         headwater::tune_study(&request, libraries, &current, progress, stop, &heard)
     };
-    let (report, status) = watched(&options.watching, common.json, work, TuneReport::status)?;
+    let (report, status) = watched(
+        &options.watching,
+        common.json,
+        progress::show,
+        work,
+        TuneReport::status,
+    )?;
     for failed in &report.failures {
         if show::events() {
             let (task, message) = (&failed.address, &failed.failure.message);
@@ -565,7 +571,7 @@ fn tuned_json(report: &TuneReport) -> Value {
         "status": report.status().name(),
         "tasks": counts.tasks,
         "executed": counts.executed,
-        "reused": counts.reused(),
+        "reused": counts.reused,
         "cut_off": counts.cut_off,
         "failed": counts.failed,
         "blocked": counts.blocked,
@@ -579,7 +585,7 @@ fn tuned_json(report: &TuneReport) -> Value {
 /// Tasks that it did not come to.
 fn left(report: &TuneReport) -> usize {
     let counts = &report.counts;
-    let done = counts.executed + counts.reused() + counts.cut_off;
+    let done = counts.executed + counts.reused + counts.cut_off;
     let others = counts.failed + counts.blocked;
     counts.tasks.saturating_sub(done + others)
 }
@@ -601,7 +607,7 @@ fn show_tuned(report: &TuneReport) {
     let counts = &report.counts;
     let mut parts = vec![
         format!("{} executed", show::count(counts.executed, "task")),
-        format!("{} reused", show::grouped(counts.reused())),
+        format!("{} reused", show::grouped(counts.reused)),
     ];
     for (count, words) in [
         (counts.cut_off, "cut off (same contents as before)"),

@@ -14,7 +14,7 @@ use crate::arguments::Common;
 use crate::arguments::study::{self, BucketKind, RunReuse, StudyReport};
 use crate::run::{current_folder, place, tell_new_store};
 use crate::show;
-use crate::study::{json as study_json, show as study_show};
+use crate::study::{json as study_json, live, show as study_show};
 use crate::watching::watched;
 
 pub(crate) fn run(
@@ -28,6 +28,7 @@ pub(crate) fn run(
     let (done, status) = watched(
         &options.watching,
         common.json,
+        live::show,
         |progress, stop| headwater::run_study(&request, libraries, &current, progress, stop),
         StudyRun::status,
     )?;
@@ -74,11 +75,11 @@ fn tell_end(done: &StudyRun, status: RunStatus, code: u8) {
         "seconds": (facts.seconds * 1e6).round() / 1e6,
         "tasks": counts.tasks,
         "executed": counts.executed,
-        "reused": counts.reused(),
+        "reused": counts.reused,
         "cut_off": counts.cut_off,
         "failed": counts.failed,
         "blocked": counts.blocked,
-        "left": study_show::total(facts, |task| task.left),
+        "left": counts.left(),
     }));
 }
 

@@ -672,11 +672,6 @@ fn stop_rule(phase: &PhaseSummary, rule: &StopRule) -> String {
     format!("until ci {}: {outcome}; {widest}", rule.ci)
 }
 
-/// Sums over the tasks of a run.
-pub(crate) fn total(facts: &StudyFacts, of: fn(&TaskFacts) -> usize) -> usize {
-    facts.tasks.iter().map(of).sum()
-}
-
 /// The seconds that tasks took that ran, and those that were saved, where it is known what all of these take.
 pub(crate) fn seconds(facts: &StudyFacts) -> (f64, Option<f64>) {
     let spent = facts.tasks.iter().map(|task| task.cpu_seconds).sum();
@@ -686,18 +681,18 @@ pub(crate) fn seconds(facts: &StudyFacts) -> (f64, Option<f64>) {
 
 /// What was to be done, what was done, and what was foreseen.
 fn work(facts: &StudyFacts, phases: usize) -> Vec<String> {
-    let count = |of| show::grouped(total(facts, of));
+    let tally = facts.tally();
     let mut parts = vec![
-        format!("{} asked for", count(|task| task.planned)),
-        format!("{} differ", count(|task| task.distinct)),
-        format!("{} executed", count(|task| task.executed)),
-        format!("{} cut off by content", count(|task| task.cut_off)),
-        format!("{} remembered", count(|task| task.remembered)),
+        format!("{} asked for", show::grouped(facts.asked())),
+        format!("{} differ", show::grouped(tally.tasks)),
+        format!("{} executed", show::grouped(tally.executed)),
+        format!("{} cut off by content", show::grouped(tally.cut_off)),
+        format!("{} remembered", show::grouped(tally.reused)),
     ];
     let others = [
-        (total(facts, |task| task.failed), "failed"),
-        (total(facts, |task| task.blocked), "not run because of that"),
-        (total(facts, |task| task.left), "not come to"),
+        (tally.failed, "failed"),
+        (tally.blocked, "not run because of that"),
+        (tally.left(), "not come to"),
     ];
     let others = others.into_iter().filter(|(count, _)| *count > 0);
     parts.extend(others.map(|(count, what)| format!("{} {what}", show::grouped(count))));
@@ -736,11 +731,12 @@ fn work(facts: &StudyFacts, phases: usize) -> Vec<String> {
 /// What part of the work need not be done.
 fn saving(facts: &StudyFacts) -> String {
     let spared: usize = facts.tasks.iter().map(TaskFacts::spared).sum();
+    let tally = facts.tally();
     // Before all of it was come to, what would have been shared is no saving yet.
-    if spared == 0 || total(facts, |task| task.left) > 0 {
+    if spared == 0 || tally.left() > 0 {
         return String::new();
     }
-    let by = match total(facts, |task| task.remembered) {
+    let by = match tally.reused {
         0 => "sharing",
         _ => "sharing and remembering",
     };
@@ -752,7 +748,7 @@ fn saving(facts: &StudyFacts) -> String {
         ),
         _ => format!(
             "; {by} saved {} of the tasks",
-            percent(spared as f64, total(facts, |task| task.planned) as f64)
+            percent(spared as f64, facts.asked() as f64)
         ),
     }
 }

@@ -58,7 +58,9 @@ impl Coordinator {
                 let slot = &mut self.slots[task.index()];
                 slot.presence = Presence::Stored;
                 slot.found = true;
-                self.counts.found += usize::from(!slot.implicit);
+                if let Some(tally) = self.tally(task) {
+                    tally.reused += 1;
+                }
                 return self.need_not_run(graph, task);
             }
             Verdict::Stored => return self.cut_off(graph, task, None),
@@ -83,13 +85,14 @@ impl Coordinator {
         let slot = &mut self.slots[task.index()];
         slot.cut_off = true;
         slot.presence = Presence::Stored;
-        if !slot.implicit {
-            self.counts.cut_off += 1;
-            self.stages.cut_off(slot.stage, slot.occurrence, true);
-        }
-        if let Some(from) = shared {
+        if shared.is_some() {
             slot.presence = Presence::Here;
             slot.memory = memory;
+        }
+        if let Some(tally) = self.tally(task) {
+            tally.cut_off += 1;
+        }
+        if let Some(from) = shared {
             self.ledger.hold(memory);
             self.notices.push(Notice::Shared { task, from });
         }

@@ -172,7 +172,12 @@ impl Coordinator {
             let slot = &mut self.slots[task.index()];
             if !slot.counted {
                 slot.counted = true;
-                self.counts.tasks += usize::from(!slot.implicit);
+                // It is reused as long as nobody plans it.
+                let reused = usize::from(!slot.linked);
+                if let Some(tally) = self.tally(task) {
+                    tally.tasks += 1;
+                    tally.reused += reused;
+                }
                 graph.for_each_input_task(task, |input| {
                     if !self.slots[input.index()].counted {
                         pending.push(input);
@@ -199,21 +204,19 @@ impl Coordinator {
                 }
                 let slot = &mut self.slots[task.index()];
                 if slot.state != State::Idle {
-                    self.counts.recomputed += usize::from(!slot.implicit);
                     self.notices.push(Notice::Recomputed(task));
                     slot.restored |= slot.state == State::Known;
                     // It would be found equal to itself, and its outputs would still be gone.
                     slot.comparable = false;
-                    // Implicit tasks are not counted as cut off.
-                    if slot.cut_off && !slot.implicit {
-                        self.counts.cut_off -= 1;
-                        self.stages.cut_off(slot.stage, slot.occurrence, false);
+                    let cut_off = std::mem::replace(&mut slot.cut_off, false);
+                    let found = std::mem::replace(&mut slot.found, false);
+                    if let Some(tally) = self.tally(task) {
+                        tally.recomputed += 1;
+                        tally.cut_off -= usize::from(cut_off);
+                        tally.reused -= usize::from(found);
                     }
-                    slot.cut_off = false;
-                    self.counts.found -= usize::from(slot.found && !slot.implicit);
-                    slot.found = false;
                 }
-                slot.state = State::Waiting;
+                self.slots[task.index()].state = State::Waiting;
                 stack.push((task, true));
                 inputs.clear();
                 graph.for_each_input_task(task, |input| {
@@ -246,9 +249,12 @@ impl Coordinator {
         slot.attempts = 0;
         let first = !slot.linked;
         slot.linked = true;
-        self.counts.planned += usize::from(first && !slot.implicit);
-        self.stages
-            .planned(slot.stage, slot.occurrence, slot.implicit);
+        let counted = usize::from(slot.counted);
+        self.stages.planned(slot.stage, slot.occurrence);
+        if let Some(tally) = self.tally(task).filter(|_| first) {
+            tally.planned += 1;
+            tally.reused -= counted;
+        }
         self.unsettled += 1;
         let mut missing = 0;
         graph.for_each_input_task(task, |input| {

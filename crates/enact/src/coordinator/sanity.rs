@@ -155,47 +155,51 @@ impl Coordinator {
             }
         }
         expect("cores", self.ledger.taken_cores(), cores);
-        expect(
-            "failed",
-            self.counts.failed as u64,
-            count(&|slot| slot.state == State::Failed && !slot.implicit),
-        );
-        expect(
-            "blocked",
-            self.counts.blocked as u64,
-            count(&|slot| slot.state == State::Blocked && !slot.implicit),
-        );
-        expect(
-            "executed",
-            self.counts.executed as u64,
-            count(&|slot| slot.ran_before && !slot.implicit),
-        );
-        expect(
-            "cut off",
-            self.counts.cut_off as u64,
-            count(&|slot| slot.cut_off && !slot.implicit),
-        );
-        let by_stage = self.stages.progress();
-        expect(
-            "cut off by stage",
-            by_stage.iter().map(|stage| stage.cut_off as u64).sum(),
-            count(&|slot| slot.cut_off && !slot.implicit && slot.occurrence != NONE),
-        );
-        expect(
-            "found",
-            self.counts.found as u64,
-            count(&|slot| slot.found && !slot.implicit),
-        );
-        expect(
-            "planned",
-            self.counts.planned as u64,
-            count(&|slot| slot.linked && !slot.implicit),
-        );
-        expect(
-            "tasks",
-            self.counts.tasks as u64,
-            count(&|slot| slot.counted && !slot.implicit),
-        );
+        self.inspect_tally(&mut expect);
         self.stages.inspect(&unsettled, &unsettled_of, problems);
+    }
+
+    /// Every task is counted in one place, and tallies of stages add up to that of the whole.
+    fn inspect_tally(&self, expect: &mut impl FnMut(&str, u64, u64)) {
+        let count = |wanted: &dyn Fn(&super::Slot) -> bool| {
+            let counts = |slot: &&super::Slot| !slot.implicit && wanted(slot);
+            self.slots.iter().filter(counts).count() as u64
+        };
+        let failed = |slot: &super::Slot| matches!(slot.state, State::Failed | State::Blocked);
+        let done = |slot: &super::Slot| slot.ran_before && !failed(slot);
+        let tally = self.counts();
+        for (what, counted, found) in [
+            ("tasks", tally.tasks, count(&|slot| slot.counted)),
+            ("planned", tally.planned, count(&|slot| slot.linked)),
+            ("executed", tally.executed, count(&done)),
+            ("restored", tally.restored, {
+                count(&|slot| done(slot) && slot.restored)
+            }),
+            ("cut off", tally.cut_off, count(&|slot| slot.cut_off)),
+            ("reused", tally.reused, {
+                count(&|slot| slot.counted && !slot.linked || slot.found)
+            }),
+            ("failed", tally.failed, {
+                count(&|slot| slot.state == State::Failed)
+            }),
+            ("blocked", tally.blocked, {
+                count(&|slot| slot.state == State::Blocked)
+            }),
+            ("left", tally.left(), {
+                count(&|slot| slot.linked && !slot.state.is_settled() && !slot.ran_before)
+            }),
+        ] {
+            expect(what, counted as u64, found);
+        }
+        for (number, tally) in self.stages.by_stage().enumerate() {
+            let of_stage =
+                |slot: &super::Slot| slot.occurrence != NONE && usize::from(slot.stage) == number;
+            expect("tasks of a stage", tally.tasks as u64, {
+                count(&|slot| slot.counted && of_stage(slot))
+            });
+            expect("executed of a stage", tally.executed as u64, {
+                count(&|slot| done(slot) && of_stage(slot))
+            });
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use core::time::Duration;
 
-use headwater_graph::{TaskGraph, TaskId};
+use headwater_graph::{Tally, TaskGraph, TaskId};
 
 use super::{Coordinator, Edge, Ending, NONE, Notice, Presence, State};
 use crate::Time;
@@ -28,10 +28,12 @@ impl Coordinator {
             Ending::Success { memory, elapsed } => {
                 slot.memory = memory;
                 slot.presence = Presence::Here;
-                if !slot.ran_before && !slot.implicit {
-                    self.counts.executed += 1;
+                let first = !std::mem::replace(&mut slot.ran_before, true);
+                let restored = usize::from(slot.restored);
+                if let Some(tally) = self.tally(task).filter(|_| first) {
+                    tally.executed += 1;
+                    tally.restored += restored;
                 }
-                slot.ran_before = true;
                 self.needs[graph.operation_index(task) as usize].learn(memory, elapsed);
                 self.ledger.hold(memory);
                 // Readers first: when this stage falls silent with it, they take their turns in order.
@@ -55,8 +57,11 @@ impl Coordinator {
                 } else {
                     State::Known
                 };
-                slot.found = state == State::Known && !slot.implicit;
-                self.counts.found += usize::from(slot.found);
+                slot.found = state == State::Known;
+                let found = usize::from(slot.found);
+                if let Some(tally) = self.tally(task) {
+                    tally.reused += found;
+                }
                 self.tell_readers(task);
                 self.settle(task, state);
                 self.tell_followers(graph, task);
@@ -108,13 +113,24 @@ impl Coordinator {
     }
 
     pub(super) fn fail(&mut self, graph: &TaskGraph, task: TaskId) {
-        self.counts.failed += usize::from(!self.slots[task.index()].implicit);
+        self.count_undone(task, |tally| tally.failed += 1);
         self.settle(task, State::Failed);
         self.inputs_were_read(graph, task);
         self.block_readers(graph, task, task);
         self.release_followers(task);
         if self.options.fail_fast {
             self.stopped = true;
+        }
+    }
+
+    /// A task will not be done. One that had been done before, and was to be made again, no longer counts as that.
+    fn count_undone(&mut self, task: TaskId, count: impl FnOnce(&mut Tally)) {
+        let slot = &self.slots[task.index()];
+        let (ran, restored) = (slot.ran_before, slot.ran_before && slot.restored);
+        if let Some(tally) = self.tally(task) {
+            tally.executed -= usize::from(ran);
+            tally.restored -= usize::from(restored);
+            count(tally);
         }
     }
 
@@ -137,7 +153,7 @@ impl Coordinator {
     }
 
     pub(super) fn block(&mut self, graph: &TaskGraph, task: TaskId, cause: TaskId) {
-        self.counts.blocked += usize::from(!self.slots[task.index()].implicit);
+        self.count_undone(task, |tally| tally.blocked += 1);
         self.settle(task, State::Blocked);
         self.inputs_were_read(graph, task);
         self.causes.insert(task, cause);
@@ -150,15 +166,12 @@ impl Coordinator {
         let slot = &mut self.slots[task.index()];
         slot.state = state;
         self.unsettled -= 1;
-        let (stage, occurrence, implicit) = (slot.stage, slot.occurrence, slot.implicit);
+        let (stage, occurrence) = (slot.stage, slot.occurrence);
         if occurrence == NONE {
             return;
         }
         let mut freed = Vec::new();
         self.stages.settled(task, stage, occurrence, &mut freed);
-        if implicit {
-            self.stages.helper_settled(stage);
-        }
         self.open_gates(&freed);
         self.admit_waiting();
     }

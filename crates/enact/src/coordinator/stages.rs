@@ -7,9 +7,9 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use headwater_graph::TaskId;
+use headwater_graph::{Tally, TaskId};
 
-use super::{NONE, StageProgress, StageRules};
+use super::{NONE, StageRules};
 use crate::Parallelism;
 
 /// No stage at all.
@@ -24,12 +24,8 @@ struct StageState {
     /// Tasks of instances that wait for their turn, in index order.
     parked: BTreeSet<(u32, u64, TaskId)>,
     unsettled: u32,
-    /// Implicit tasks among them.
-    helpers: u32,
-    /// Tasks that had to run, implicit ones left out.
-    planned: u32,
-    /// Those of them that turned out to be equal to something that was there.
-    cut_off: u32,
+    /// How many of its tasks stand where.
+    tally: Tally,
     /// No more instances will come.
     complete: bool,
     ancestors: Vec<usize>,
@@ -66,6 +62,8 @@ struct OccurrenceState {
 #[derive(Debug)]
 pub(super) struct Stages {
     stages: Vec<StageState>,
+    /// How many of the tasks that belong to no stage stand where.
+    outside: Tally,
     occurrences: Vec<OccurrenceState>,
     parallelism: Parallelism,
     after: HashMap<TaskId, Vec<u32>>,
@@ -98,6 +96,7 @@ impl Stages {
             || stages.iter().any(|stage| stage.limit.is_some());
         Stages {
             stages,
+            outside: Tally::default(),
             occurrences: Vec::new(),
             parallelism,
             after: HashMap::new(),
@@ -126,44 +125,29 @@ impl Stages {
     }
 
     /// A task of this stage has to run.
-    pub(super) fn planned(&mut self, stage: u16, occurrence: u32, implicit: bool) {
+    pub(super) fn planned(&mut self, stage: u16, occurrence: u32) {
         if occurrence != NONE {
-            let state = &mut self.stages[usize::from(stage)];
-            state.unsettled += 1;
-            state.helpers += u32::from(implicit);
-            state.planned += u32::from(!implicit);
+            self.stages[usize::from(stage)].unsettled += 1;
             self.occurrences[occurrence as usize].unsettled += 1;
         }
     }
 
-    /// A task of this stage that has ended was an implicit one.
-    pub(super) fn helper_settled(&mut self, stage: u16) {
-        self.stages[usize::from(stage)].helpers -= 1;
-    }
-
-    /// A task of this stage, not an implicit one, turned out to be equal to something that was there; or has to run
-    /// after all.
-    pub(super) fn cut_off(&mut self, stage: u16, occurrence: u32, is_so: bool) {
-        if occurrence != NONE {
-            let state = &mut self.stages[usize::from(stage)];
-            state.cut_off = if is_so {
-                state.cut_off + 1
-            } else {
-                state.cut_off - 1
-            };
+    /// Where the tasks of a stage, or of none, are counted.
+    pub(super) fn tally(&mut self, stage: u16) -> &mut Tally {
+        match self.stages.get_mut(usize::from(stage)) {
+            Some(stage) => &mut stage.tally,
+            None => &mut self.outside,
         }
     }
 
-    /// Where the tasks of each stage stand, implicit ones left out.
-    pub(super) fn progress(&self) -> Vec<StageProgress> {
-        self.stages
-            .iter()
-            .map(|stage| StageProgress {
-                planned: stage.planned as usize,
-                unsettled: (stage.unsettled - stage.helpers) as usize,
-                cut_off: stage.cut_off as usize,
-            })
-            .collect()
+    /// How many tasks of each stage stand where.
+    pub(super) fn by_stage(&self) -> impl ExactSizeIterator<Item = Tally> {
+        self.stages.iter().map(|stage| stage.tally)
+    }
+
+    /// All tallies, which add up to that of the whole graph.
+    pub(super) fn tallies(&self) -> impl Iterator<Item = Tally> {
+        self.by_stage().chain([self.outside])
     }
 
     /// Closes a gate before `occurrence`. Returns whether anything holds it.

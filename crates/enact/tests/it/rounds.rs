@@ -251,7 +251,7 @@ fn a_remembered_list_opens_its_round_at_once() {
     });
     enactment.open(&mut recall).unwrap();
     let counts = enactment.counts();
-    assert_eq!((counts.tasks, counts.planned, counts.reused()), (6, 0, 6));
+    assert_eq!((counts.tasks, counts.planned, counts.reused), (6, 0, 6));
     assert_eq!(enactment.requested().len(), 4);
 }
 

@@ -6,21 +6,20 @@
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-use headwater_draw::{Diagram, DiagramCounts, NodeKind, workflow_diagram};
+use headwater_draw::{Diagram, NodeKind, workflow_diagram};
 use headwater_enact::Enactment;
 use headwater_engine::deliver::{Delivered, OutputItem};
 use headwater_engine::failed::{FailedTask, named};
-use headwater_engine::progress::fate;
-use headwater_engine::progress::{Ran, RunListener, address_of};
+use headwater_engine::listener::{Heard, Ran, address_of, fate};
 use headwater_graph::text::cut;
 use headwater_graph::text::shell_quote;
 use headwater_graph::{Outcome, Recipe, TaskId, Workflow};
 use headwater_report::run::lanes::{self, Span};
 use headwater_report::run::{
     RunBar, RunEnd, RunExecution, RunFailure, RunOutput, RunOutputItem, RunSummary, RunTaskRow,
-    RunTimeline, RunTotals,
+    RunTimeline,
 };
 
 use crate::plan::Prepared;
@@ -44,18 +43,14 @@ pub(crate) fn summary(
     prepared: &Prepared,
     request: &RunRequest,
     report: &RunReport,
-    listener: &RunListener,
+    heard: &Heard,
     started: i64,
 ) -> RunSummary {
     let enactment = &prepared.enactment;
     let mut rows = Rows::of(&prepared.loaded.workflow, enactment);
-    let ran = listener
-        .tasks
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let ran = &heard.ran;
     ran.iter().for_each(|ran| rows.add(enactment, ran));
     rows.look_up(prepared);
-    let counts = &report.counts;
     let file = std::path::absolute(&request.flow).unwrap_or_else(|_| request.flow.clone());
     RunSummary {
         run: report.run.clone(),
@@ -72,18 +67,10 @@ pub(crate) fn summary(
         } else {
             RunEnd::Failed
         },
-        totals: RunTotals {
-            tasks: counts.tasks,
-            executed: counts.executed,
-            reused: counts.reused(),
-            cut_off: counts.cut_off,
-            failed: counts.failed,
-            blocked: counts.blocked,
-            recomputed: counts.recomputed,
-        },
+        totals: report.counts,
         graph: rows.graph(&prepared.loaded.workflow),
-        timeline: rows.timeline(enactment, &ran),
-        slowest: slowest(enactment, &ran),
+        timeline: rows.timeline(enactment, ran),
+        slowest: slowest(enactment, ran),
         failures: report.failures.iter().take(FAILURES).map(failure).collect(),
         failed: report.failures.len(),
         errors: bounded(&report.errors),
@@ -143,22 +130,14 @@ impl Rows {
                 row.helper = true;
                 continue;
             }
-            row.tasks += 1;
             let fate = fate(enactment, task);
             if matches!(fate, Some(Outcome::Reused | Outcome::CutOff)) {
                 found.spared.push((place, enactment.stored_as(task)));
             }
             match fate {
-                Some(Outcome::Executed) => row.executed += 1,
-                Some(Outcome::Restored) => {
-                    row.executed += 1;
-                    row.restored += 1;
-                }
-                Some(Outcome::Reused) => row.reused += 1,
-                Some(Outcome::CutOff) => row.cut_off += 1,
-                Some(Outcome::Failed) => row.failed += 1,
-                Some(Outcome::Blocked) => row.blocked += 1,
-                None => {}
+                Some(outcome) => row.tally.count(outcome),
+                // It was not reached.
+                None => row.tally.tasks += 1,
             }
         }
         found
@@ -208,16 +187,9 @@ impl Rows {
             let Some(row) = row.filter(is_counted) else {
                 continue;
             };
-            node.tasks = Some(row.tasks as u64);
+            node.tasks = Some(row.tally.tasks as u64);
             node.seconds = (row.seconds > 0.0).then_some(row.seconds);
-            node.counts = Some(DiagramCounts {
-                executed: (row.executed - row.restored) as u64,
-                reused: row.reused as u64,
-                failed: row.failed as u64,
-                blocked: row.blocked as u64,
-                cut_off: row.cut_off as u64,
-                restored: row.restored as u64,
-            });
+            node.counts = Some(row.tally);
         }
         diagram
     }

@@ -10,8 +10,8 @@ use std::sync::{Arc, OnceLock};
 use crate::common::{
     Case, bytes, check_served, copy_tree, keep_in, pending, recipe, record, run, scratch,
 };
-use headwater_graph::{Digest, Known, Objects, Outcome, Records, StoreError};
-use headwater_remember::{Mode, RunCounts, RunStatus, RunTask, Store};
+use headwater_graph::{Digest, Known, Objects, Outcome, Records, StoreError, Tally};
+use headwater_remember::{Mode, RunStatus, RunTask, Store};
 
 /// Products in the store that is damaged.
 const COUNT: u64 = 60;
@@ -46,7 +46,7 @@ fn model() -> &'static Model {
             .collect();
         store.put_run_tasks("run", &tasks).unwrap();
         store
-            .end_run("run", RunStatus::Done, RunCounts::default(), "")
+            .end_run("run", RunStatus::Done, Tally::default(), "")
             .unwrap();
         copy_tree(&whole, &with_log);
         let _ = fs::remove_file(with_log.join("records.sqlite-shm"));
@@ -106,7 +106,7 @@ impl Patient {
         closed.unwrap_or_else(|error| panic!("{what}: not kept again: {error}"));
         assert_eq!(tickets.len() as u64, COUNT, "{what}");
         store
-            .end_run("next", RunStatus::Done, RunCounts::default(), "")
+            .end_run("next", RunStatus::Done, Tally::default(), "")
             .unwrap();
         let complete = |store: &Store| {
             assert_eq!(check_served(store, 0..COUNT).len() as u64, COUNT, "{what}");

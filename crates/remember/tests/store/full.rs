@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use crate::common::{bytes, check_served, keep_in, pending, record, run, scratch};
-use headwater_graph::{Digest, Objects, ProductRecord, Records, Scalar, StoreError};
-use headwater_remember::{Mode, RunCounts, RunStatus, Store};
+use headwater_graph::{Digest, Objects, ProductRecord, Records, Scalar, StoreError, Tally};
+use headwater_remember::{Mode, RunStatus, Store};
 
 /// More than fits.
 const COUNT: u64 = 2_000;
@@ -151,7 +151,7 @@ fn make_anew(place: &Path, root: &Path) {
         store.register(&records).unwrap();
         store.begin_run(&run("run")).unwrap();
         store
-            .end_run("run", RunStatus::Done, RunCounts::default(), "")
+            .end_run("run", RunStatus::Done, Tally::default(), "")
             .unwrap();
         store.remove_staging("run").unwrap();
         drop(store);

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{Case, keep_in, pending, recipe, record, run};
-use headwater_graph::{Fault, Known, Objects, Outcome, Records, StoreError};
-use headwater_remember::{FoundRun, Mode, RunCounts, RunStatus, RunTask, Store};
+use headwater_graph::{Fault, Known, Objects, Outcome, Records, StoreError, Tally};
+use headwater_remember::{FoundRun, Mode, RunStatus, RunTask, Store};
 
 #[test]
 fn a_new_store_is_ignored_by_git_and_knows_its_folders() {
@@ -54,7 +54,7 @@ fn a_read_only_store_sees_everything_and_changes_nothing() {
     for refused in [
         reader.register(&[record(2)]),
         reader.begin_run(&run("a")),
-        reader.end_run("a", RunStatus::Done, RunCounts::default(), ""),
+        reader.end_run("a", RunStatus::Done, Tally::default(), ""),
         reader.put_run_tasks("a", &[]),
     ] {
         assert!(matches!(refused, Err(StoreError::ReadOnly)), "{refused:?}");
@@ -248,11 +248,12 @@ fn a_run_goes_from_running_to_its_end() {
     let mut begun = run("20260101-000000-00aa");
     case.store.begin_run(&begun).unwrap();
     assert_eq!(case.store.runs(10).unwrap(), [begun.clone()]);
-    let counts = RunCounts {
+    let counts = Tally {
         tasks: 9,
         executed: 4,
         reused: 3,
         failed: 2,
+        ..Tally::default()
     };
     case.store
         .end_run(&begun.id, RunStatus::Failed, counts, "")
@@ -277,7 +278,7 @@ fn a_run_without_its_process_is_interrupted() {
     other.begin_run(&run("a")).unwrap();
     other.begin_run(&run("b")).unwrap();
     other
-        .end_run("b", RunStatus::Done, RunCounts::default(), "")
+        .end_run("b", RunStatus::Done, Tally::default(), "")
         .unwrap();
     let statuses = |store: &Store| {
         store
@@ -331,7 +332,7 @@ fn names_that_are_no_names_and_names_taken_are_refused() {
     }
     case.store.begin_run(&run("a")).unwrap();
     case.store
-        .end_run("a", RunStatus::Done, RunCounts::default(), "")
+        .end_run("a", RunStatus::Done, Tally::default(), "")
         .unwrap();
     case.store.remove_staging("a").unwrap();
     assert!(case.store.begin_run(&run("a")).is_err());

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::common::{Case, bytes, check_right, copy_tree, keep_in, pending, recipe, record, run};
-use headwater_graph::{Digest, Objects, Outcome, Records};
-use headwater_remember::{Alias, Mode, RunCounts, RunRecord, RunStatus, RunTask, Store, Writer};
+use headwater_graph::{Digest, Objects, Outcome, Records, Tally};
+use headwater_remember::{Alias, Mode, RunRecord, RunStatus, RunTask, Store, Writer};
 
 /// Where in a file these bytes are.
 fn places(path: &Path, wanted: &[u8]) -> Vec<usize> {
@@ -188,7 +188,7 @@ fn who_ran_it_and_why_it_ended_is_known_and_not_asked_of_earlier_stores() {
     change("DROP TABLE circumstances");
     assert_eq!(known(&case.store), ["first   "]);
     let end = |id: &str| {
-        let counts = RunCounts::default();
+        let counts = Tally::default();
         case.store.end_run(id, RunStatus::Failed, counts, "no room")
     };
     end("first").unwrap();

@@ -68,7 +68,7 @@ fn answer(summary: &RunSummary) -> String {
                 count(all)
             ),
             (1, _) => format!("The one task is done, {took}."),
-            (all, _) if totals.reused + totals.cut_off == 0 => {
+            (all, _) if totals.spared() == 0 => {
                 format!("All {} tasks are done, {took}.", count(all))
             }
             (all, _) => format!(
@@ -160,7 +160,7 @@ fn took(summary: &RunSummary) -> Markup {
         };
         figures.push((count(totals.failed), format!("failed{blocked}")));
     }
-    let spared = totals.reused + totals.cut_off;
+    let spared = totals.spared();
     if saved > 0.0 {
         figures.push((
             duration(saved),

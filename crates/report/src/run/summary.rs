@@ -4,7 +4,10 @@
 //! with its number. It is written and read as JSON, and the page is a function of it.
 
 use headwater_draw::Diagram;
+use headwater_graph::Tally;
 use serde::{Deserialize, Serialize};
+
+use crate::counted::OfRun;
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,38 +22,6 @@ pub enum RunEnd {
     Stopped,
 }
 
-/// How many tasks stand where.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunTotals {
-    /// All of them.
-    pub tasks: usize,
-    /// Those that ran.
-    pub executed: usize,
-    /// Those that need not run: they were remembered, or led only to what was.
-    pub reused: usize,
-    /// Those that need not run, because an equal one was there.
-    pub cut_off: usize,
-    /// Those that failed, and helpers that did.
-    pub failed: usize,
-    /// Those that could not run because of that.
-    pub blocked: usize,
-    /// Times that a task ran again, because what it had made was gone.
-    pub recomputed: usize,
-}
-
-impl RunTotals {
-    /// Those whose products are there.
-    pub fn done(&self) -> usize {
-        self.executed + self.reused + self.cut_off
-    }
-
-    /// Those that the run did not come to.
-    pub fn left(&self) -> usize {
-        self.tasks
-            .saturating_sub(self.done() + self.failed + self.blocked)
-    }
-}
-
 /// What became of all tasks of one definition.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunTaskRow {
@@ -61,20 +32,9 @@ pub struct RunTaskRow {
     /// Whether they only prepare data for others; such tasks are not counted.
     #[serde(default)]
     pub helper: bool,
-    /// How many there are.
-    pub tasks: usize,
-    /// Those that ran.
-    pub executed: usize,
-    /// Those of them that ran only because what they had made was gone.
-    pub restored: usize,
-    /// Those that were remembered.
-    pub reused: usize,
-    /// Those that were equal to one that was there.
-    pub cut_off: usize,
-    /// Those that failed.
-    pub failed: usize,
-    /// Those that could not run because of that.
-    pub blocked: usize,
+    /// How many of them stand where.
+    #[serde(flatten, with = "OfRun")]
+    pub tally: Tally,
     /// Seconds that all executions took, failed attempts with them.
     pub seconds: f64,
     /// Seconds of processor time of all executions.
@@ -95,20 +55,9 @@ impl RunTaskRow {
         format!("{}.{}", self.stage, self.task)
     }
 
-    /// Those that need not run.
-    pub fn spared(&self) -> usize {
-        self.reused + self.cut_off
-    }
-
-    /// Those that the run did not come to.
-    pub fn left(&self) -> usize {
-        let known = self.executed + self.spared() + self.failed + self.blocked;
-        self.tasks.saturating_sub(known)
-    }
-
     /// The seconds of processor time that those took when they were made that need not run, where that is known of all.
     pub fn seconds_saved(&self) -> Option<f64> {
-        match self.spared() {
+        match self.tally.spared() {
             0 => Some(0.0),
             _ => self.saved_seconds,
         }
@@ -264,7 +213,8 @@ pub struct RunSummary {
     /// How it ended.
     pub end: RunEnd,
     /// How many tasks stand where.
-    pub totals: RunTotals,
+    #[serde(with = "OfRun")]
+    pub totals: Tally,
     /// What became of them, by definition, in the order of the workflow.
     pub tasks: Vec<RunTaskRow>,
     /// The workflow, with what became of its tasks.

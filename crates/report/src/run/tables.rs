@@ -65,13 +65,13 @@ type Column = (&'static str, fn(&RunTaskRow) -> usize);
 
 /// What may become of tasks; those columns are shown that have something in them.
 const FATES: [Column; 7] = [
-    ("executed", |row| row.executed),
-    ("of these again", |row| row.restored),
-    ("reused", |row| row.reused),
-    ("cut off", |row| row.cut_off),
-    ("failed", |row| row.failed),
-    ("blocked", |row| row.blocked),
-    ("not come to", RunTaskRow::left),
+    ("executed", |row| row.tally.executed),
+    ("of these again", |row| row.tally.restored),
+    ("reused", |row| row.tally.reused),
+    ("cut off", |row| row.tally.cut_off),
+    ("failed", |row| row.tally.failed),
+    ("blocked", |row| row.tally.blocked),
+    ("not come to", |row| row.tally.left()),
 ];
 
 /// All tasks by stage; empty where there are none.
@@ -86,7 +86,7 @@ pub(super) fn stages(summary: &RunSummary) -> Markup {
             ["executed", "reused"].contains(name) || rows.iter().any(|row| of(row) > 0)
         })
         .collect();
-    let saves = rows.iter().any(|row| row.spared() > 0);
+    let saves = rows.iter().any(|row| row.tally.spared() > 0);
     let names = [("task", false), ("tasks", true)]
         .into_iter()
         .chain(shown.iter().map(|(name, _)| (*name, true)))
@@ -106,7 +106,7 @@ pub(super) fn stages(summary: &RunSummary) -> Markup {
             @for row in &rows {
                 tr {
                     th scope="row" { (cut(&row.name(), 60)) }
-                    (number_cell(count(row.tasks)))
+                    (number_cell(count(row.tally.tasks)))
                     @for (_, of) in &shown { (number_cell(some(of(row)))) }
                     (number_cell(measured(row.seconds)))
                     (number_cell(measured(row.cpu_seconds)))
@@ -119,7 +119,7 @@ pub(super) fn stages(summary: &RunSummary) -> Markup {
         @if rows.len() > 1 {
             tfoot { tr {
                 th scope="row" { "all" }
-                (number_cell(count(rows.iter().map(|row| row.tasks).sum())))
+                (number_cell(count(rows.iter().map(|row| row.tally.tasks).sum())))
                 @for (_, of) in &shown { (number_cell(some(rows.iter().map(|row| of(row)).sum()))) }
                 (number_cell(measured(sum(&|row| row.seconds))))
                 (number_cell(measured(sum(&|row| row.cpu_seconds))))
@@ -148,7 +148,7 @@ fn some(many: usize) -> String {
 }
 
 fn spared(row: &RunTaskRow) -> String {
-    match (row.spared(), row.seconds_saved()) {
+    match (row.tally.spared(), row.seconds_saved()) {
         (0, _) => "·".to_owned(),
         (_, Some(saved)) => duration(saved),
         (_, None) => ABSENT.to_owned(),
@@ -160,7 +160,7 @@ fn caption(summary: &RunSummary, shown: &[&Column]) -> String {
         "What became of the tasks. Work is the time of all executions, one after the other."
             .to_owned();
     let has = |name: &str| shown.iter().any(|(known, _)| *known == name);
-    if summary.tasks.iter().any(|row| row.spared() > 0) {
+    if summary.tasks.iter().any(|row| row.tally.spared() > 0) {
         said += " Reused: remembered, or needed only for what is. Saved: the processor time that those took when they were made that did not run here.";
     }
     if has("cut off") {

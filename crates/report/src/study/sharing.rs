@@ -21,12 +21,12 @@ type Fate = (&'static str, &'static str, Many);
 
 /// All that may become of a task.
 const FATES: [Fate; 5] = [
-    ("executed", "c0", |task| task.executed),
+    ("executed", "c0", |task| task.tally.executed),
     ("shared between sets", "c1", |task| {
-        task.spared().saturating_sub(task.cut_off + task.remembered)
+        task.spared().saturating_sub(task.tally.spared())
     }),
-    ("equal by content", "c2", |task| task.cut_off),
-    ("remembered", "c3", |task| task.remembered),
+    ("equal by content", "c2", |task| task.tally.cut_off),
+    ("remembered", "c3", |task| task.tally.reused),
     ("failed, blocked or not come to", "c4", |task| task.unmet),
 ];
 
@@ -48,7 +48,7 @@ impl Totals {
         let saved: Vec<Option<f64>> = tasks.iter().map(TaskFacts::seconds_saved).collect();
         Totals {
             planned: tasks.iter().map(|task| task.planned).sum(),
-            executed: tasks.iter().map(|task| task.executed).sum(),
+            executed: tasks.iter().map(|task| task.tally.executed).sum(),
             spent: tasks.iter().map(|task| task.cpu_seconds).sum(),
             saved: saved.iter().flatten().sum(),
             complete: saved.iter().all(Option::is_some),
@@ -170,10 +170,10 @@ fn bars(tasks: &[TaskFacts]) -> Markup {
 fn table(tasks: &[TaskFacts]) -> Markup {
     let mut counts: Vec<(&str, Many)> = vec![
         ("asked for", |task| task.planned),
-        ("distinct", |task| task.distinct),
-        ("executed", |task| task.executed),
-        ("equal by content", |task| task.cut_off),
-        ("remembered", |task| task.remembered),
+        ("distinct", |task| task.tally.tasks),
+        ("executed", |task| task.tally.executed),
+        ("equal by content", |task| task.tally.cut_off),
+        ("remembered", |task| task.tally.reused),
     ];
     // Of those that are rarely met, the columns stand only where there is something in them.
     let rare = FATES[4..].iter().filter(|fate| met(tasks, fate));

@@ -6,8 +6,10 @@
 
 use std::fmt;
 
-use headwater_graph::Scalar;
+use headwater_graph::{Scalar, Tally};
 use serde::{Deserialize, Serialize};
+
+use crate::counted::OfStudy;
 
 /// What a study came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -405,21 +407,10 @@ pub struct TaskFacts {
     pub task: String,
     /// How often all sets and items ask for it.
     pub planned: usize,
-    /// Those that differ.
-    pub distinct: usize,
-    /// Those that ran.
-    pub executed: usize,
-    /// Those that differ and were found equal by content.
-    pub cut_off: usize,
-    /// Those that differ and were remembered, or led to nothing but what was.
-    pub remembered: usize,
-    /// Those that failed.
-    pub failed: usize,
-    /// Those that could not run because something before them failed.
-    pub blocked: usize,
-    /// Those that were not come to, because the run was stopped.
-    pub left: usize,
-    /// How many of those asked for are not there, because their task failed, could not run, or was not come to.
+    /// Those that differ, and how many of them stand where.
+    #[serde(flatten, with = "OfStudy")]
+    pub tally: Tally,
+    /// How many of those asked for are not there, because their task failed, could not run, or was not reached.
     pub unmet: usize,
     /// How long those that ran took together.
     pub seconds: f64,
@@ -458,10 +449,23 @@ impl VbdPair {
     }
 }
 
+impl StudyFacts {
+    /// How often all sets and items ask for tasks.
+    pub fn asked(&self) -> usize {
+        self.tasks.iter().map(|task| task.planned).sum()
+    }
+
+    /// How many of the tasks that differ stand where.
+    pub fn tally(&self) -> Tally {
+        self.tasks.iter().map(|task| task.tally).sum()
+    }
+}
+
 impl TaskFacts {
     /// Those asked for that need not run: they were shared, cut off or remembered.
     pub fn spared(&self) -> usize {
-        self.planned.saturating_sub(self.executed + self.unmet)
+        self.planned
+            .saturating_sub(self.tally.executed + self.unmet)
     }
 
     /// The seconds of processor time that those took when they were made, where that is known of all.

@@ -3,12 +3,13 @@
 //! Law: they are the same each time.
 
 use headwater_draw::{
-    Diagram, DiagramCounts, DiagramEdge, DiagramEnd, DiagramGroup, DiagramNode, EdgeKind, NodeKind,
+    Diagram, DiagramEdge, DiagramEnd, DiagramGroup, DiagramNode, EdgeKind, NodeKind,
 };
 
+use headwater_graph::Tally;
 use headwater_report::run::{
     RunBar, RunEnd, RunExecution, RunFailure, RunInput, RunOutput, RunOutputItem, RunParameter,
-    RunSummary, RunTaskRow, RunTimeline, RunTotals,
+    RunSummary, RunTaskRow, RunTimeline,
 };
 
 /// A name that tries to leave its place.
@@ -18,9 +19,12 @@ fn row(stage: &str, task: &str, executed: usize, reused: usize) -> RunTaskRow {
     RunTaskRow {
         stage: stage.to_owned(),
         task: task.to_owned(),
-        tasks: executed + reused,
-        executed,
-        reused,
+        tally: Tally {
+            tasks: executed + reused,
+            executed,
+            reused,
+            ..Tally::default()
+        },
         seconds: executed as f64 * 0.25,
         cpu_seconds: executed as f64 * 0.2,
         longest: if executed > 0 { 0.5 } else { 0.0 },
@@ -30,17 +34,8 @@ fn row(stage: &str, task: &str, executed: usize, reused: usize) -> RunTaskRow {
     }
 }
 
-fn totals(rows: &[RunTaskRow]) -> RunTotals {
-    let sum = |of: fn(&RunTaskRow) -> usize| rows.iter().map(of).sum();
-    RunTotals {
-        tasks: sum(|row| row.tasks),
-        executed: sum(|row| row.executed),
-        reused: sum(|row| row.reused),
-        cut_off: sum(|row| row.cut_off),
-        failed: sum(|row| row.failed),
-        blocked: sum(|row| row.blocked),
-        recomputed: 0,
-    }
+fn totals(rows: &[RunTaskRow]) -> Tally {
+    rows.iter().map(|row| row.tally).sum()
 }
 
 fn graph(rows: &[RunTaskRow]) -> Diagram {
@@ -49,14 +44,8 @@ fn graph(rows: &[RunTaskRow]) -> Diagram {
         label: row.task.clone(),
         group: Some(group),
         address: Some(row.name()),
-        tasks: Some(row.tasks as u64),
-        counts: Some(DiagramCounts {
-            executed: row.executed as u64,
-            reused: row.reused as u64,
-            failed: row.failed as u64,
-            blocked: row.blocked as u64,
-            ..DiagramCounts::default()
-        }),
+        tasks: Some(row.tally.tasks as u64),
+        counts: Some(row.tally),
         ..DiagramNode::default()
     };
     let edge = |from: usize| DiagramEdge {
@@ -87,7 +76,7 @@ fn timeline(rows: &[RunTaskRow], lanes: usize) -> RunTimeline {
     let mut bars = Vec::new();
     let mut number = 0;
     for (place, row) in rows.iter().enumerate() {
-        for _ in 0..row.executed + row.failed {
+        for _ in 0..row.tally.executed + row.tally.failed {
             let start = (number / lanes) as f64 * 0.25;
             bars.push(RunBar {
                 lane: number % lanes,
@@ -225,9 +214,9 @@ fn failure(number: usize) -> RunFailure {
 /// Some tasks failed; more than are told in full.
 pub(crate) fn failed() -> RunSummary {
     let mut shrink = row("thumbnails", "shrink", 6, 0);
-    (shrink.failed, shrink.tasks) = (25, 31);
+    (shrink.tally.failed, shrink.tally.tasks) = (25, 31);
     let mut join = row("sheet", "join", 0, 0);
-    (join.blocked, join.tasks) = (25, 25);
+    (join.tally.blocked, join.tally.tasks) = (25, 25);
     let mut summary = of(vec![shrink, join]);
     for bar in summary.timeline.bars.iter_mut().take(3) {
         bar.failed = 1;
@@ -254,7 +243,7 @@ pub(crate) fn broken() -> RunSummary {
 /// It was stopped.
 pub(crate) fn stopped() -> RunSummary {
     let mut shrink = row("thumbnails", "shrink", 6, 2);
-    shrink.tasks = 20;
+    shrink.tally.tasks = 20;
     RunSummary {
         end: RunEnd::Stopped,
         ..of(vec![shrink])
@@ -278,7 +267,7 @@ pub(crate) fn huge() -> RunSummary {
         address: None,
     });
     let mut small = rows.clone();
-    small.iter_mut().for_each(|row| row.executed = 1);
+    small.iter_mut().for_each(|row| row.tally.executed = 1);
     RunSummary {
         totals: totals(&rows),
         tasks: rows,
@@ -360,7 +349,7 @@ pub(crate) fn unfit() -> RunSummary {
         bar.seconds = f64::NAN;
     }
     summary.timeline.lanes = 0;
-    summary.totals = RunTotals::default();
+    summary.totals = Tally::default();
     summary.totals.failed = 7;
     summary.cores = 0;
     summary.seconds = f64::NAN;

@@ -2,6 +2,7 @@
 //!
 //! Law: they are the same each time.
 
+use headwater_graph::Tally;
 use headwater_report::study::{
     CoursePoint, EffectStep, ExampleImage, Extreme, Extremes, FailedEvaluation, FixedValue,
     ForecastFacts, Indices, MoatRow, PhaseKind, PhaseSummary, PrefixSummary, StopRule,
@@ -284,13 +285,14 @@ fn task(stage: &str, task: &str, counts: [usize; 5], mean: f64) -> TaskFacts {
         stage: stage.to_owned(),
         task: task.to_owned(),
         planned,
-        distinct,
-        executed,
-        cut_off,
-        remembered,
-        failed: 0,
-        blocked: 0,
-        left: 0,
+        tally: Tally {
+            tasks: distinct,
+            planned: distinct - remembered,
+            executed,
+            cut_off,
+            reused: remembered,
+            ..Tally::default()
+        },
         unmet: 0,
         seconds: executed as f64 * mean,
         cpu_seconds: executed as f64 * mean,
@@ -473,11 +475,11 @@ pub(crate) fn failing() -> StudySummary {
         };
     }
     let facts = &mut summary.facts;
-    facts.tasks[7].failed = 30;
+    facts.tasks[7].tally.failed = 30;
     facts.tasks[7].unmet = 30;
-    facts.tasks[8].blocked = 30;
+    facts.tasks[8].tally.blocked = 30;
     facts.tasks[8].unmet = 30;
-    facts.tasks[9].left = 12;
+    facts.tasks[9].tally.tasks += 12;
     facts.tasks[9].unmet = 12;
     facts.tasks[3].saved_seconds = None;
     facts.stopped = true;
@@ -541,7 +543,7 @@ pub(crate) fn table() -> StudySummary {
     summary.examples.clear();
     for task in &mut summary.facts.tasks {
         task.saved_seconds = task.saved_seconds.map(|saved| saved + task.cpu_seconds);
-        (task.remembered, task.executed, task.cut_off) = (task.distinct, 0, 0);
+        (task.tally.reused, task.tally.executed, task.tally.cut_off) = (task.tally.tasks, 0, 0);
         (task.seconds, task.cpu_seconds) = (0.0, 0.0);
     }
     summary.facts.timeline = Timeline::default();

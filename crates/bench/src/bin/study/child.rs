@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use headwater::graph::Registry;
 use headwater::study::{Bucketing, StudyFacts, StudyReuse};
-use headwater::{Limits, Stop, StorePlace, StudyProgress, StudyRunRequest};
+use headwater::{Limits, Progress, Stop, StorePlace, StudyRunRequest};
 use headwater_bench::{processor_seconds, resident, timed};
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ impl Ran {
         let tasks = self.facts.tasks.iter();
         tasks
             .filter(|task| stage.is_none_or(|stage| task.stage == stage))
-            .map(|task| task.executed)
+            .map(|task| task.tally.executed)
             .sum()
     }
 
@@ -142,7 +142,7 @@ fn told(wanted: &[String]) -> Result<Value, Box<dyn Error>> {
         &request,
         &libraries,
         folder,
-        &StudyProgress::default(),
+        &Progress::default(),
         &Stop::default(),
     )?;
     if !done.succeeded() {

@@ -170,7 +170,7 @@ fn table(claims: &mut Claims, best: &[Ran], unmerged: usize) {
 /// What the sharing is worth if tasks cost what they cost the paper.
 fn weighted(claims: &mut Claims, shared: &Ran, sets: usize) {
     let tasks = shared.facts.tasks.iter().filter(|task| task.stage == STAGE);
-    let executed: Vec<usize> = tasks.map(|task| task.executed).collect();
+    let executed: Vec<usize> = tasks.map(|task| task.tally.executed).collect();
     if executed.len() != WIDTH {
         return;
     }

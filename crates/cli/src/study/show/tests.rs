@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use headwater::runs::{Outcome, Tally};
 use headwater::study::NOMINAL_EFFECT;
 use insta::assert_snapshot;
 
@@ -575,8 +576,8 @@ fn what_is_saved_is_told_as_far_as_it_is_known() {
         saved(|facts| {
             for task in &mut facts.tasks {
                 task.saved_seconds = task.saved_seconds.map(|saved| saved + task.cpu_seconds);
-                (task.executed, task.cpu_seconds) = (0, 0.0);
-                (task.cut_off, task.remembered) = (0, task.distinct);
+                (task.tally.executed, task.cpu_seconds) = (0, 0.0);
+                (task.tally.cut_off, task.tally.reused) = (0, task.tally.tasks);
             }
         }),
         "; sharing and remembering saved 100 % of the processor time (about 1 min 14 s)"
@@ -584,7 +585,9 @@ fn what_is_saved_is_told_as_far_as_it_is_known() {
     assert_eq!(
         saved(|facts| {
             facts.tasks.truncate(1);
-            (facts.tasks[0].executed, facts.tasks[0].cpu_seconds) = (1, 0.01);
+            facts.tasks[0].tally = Tally::default();
+            facts.tasks[0].tally.count(Outcome::Executed);
+            facts.tasks[0].cpu_seconds = 0.01;
             facts.tasks[0].saved_seconds = Some(25.59);
         }),
         "; sharing saved over 99 % of the processor time (about 25.6 s)"
@@ -593,7 +596,7 @@ fn what_is_saved_is_told_as_far_as_it_is_known() {
         saved(|facts| facts
             .tasks
             .iter_mut()
-            .for_each(|task| task.executed = task.planned)),
+            .for_each(|task| task.tally.executed = task.planned)),
         ""
     );
 }

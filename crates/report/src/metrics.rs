@@ -4,14 +4,11 @@
 //! before its samples; no label says anything that grows with the number of tasks.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
-use std::time::Duration;
 
-use headwater_engine::progress::{MemorySnapshot, RunFacts, Snapshot, StageSnapshot};
-use headwater_remember::RunStatus;
-use headwater_study::StudySnapshot;
+use headwater_graph::RunStatus;
+use headwater_graph::progress::{Snapshot, StageSnapshot, StudySnapshot};
 
-/// The states that are told of a run as a whole.
+/// The states that are reported of a run as a whole.
 const STATUSES: [RunStatus; 4] = [
     RunStatus::Running,
     RunStatus::Done,
@@ -19,70 +16,16 @@ const STATUSES: [RunStatus; 4] = [
     RunStatus::Cancelled,
 ];
 
-/// A run, as far as it is. `status` says how it stands; while it goes on that is [`RunStatus::Running`].
-pub fn run_metrics(snapshot: &Snapshot, status: RunStatus) -> String {
+/// A run or a study, as far as it is. `status` says how it stands; while it goes on that is [`RunStatus::Running`].
+pub fn metrics(snapshot: &Snapshot, status: RunStatus) -> String {
     let mut text = Text::default();
-    text.general(
-        &Told {
-            facts: snapshot.facts.as_ref(),
-            age: snapshot.age,
-            memory: snapshot.memory,
-            written: snapshot.written,
-        },
-        status,
-    );
-    text.stages(&snapshot.stages, true);
-    text.0
-}
-
-/// A study, as far as it is; as [`run_metrics`].
-pub fn study_metrics(snapshot: &StudySnapshot, status: RunStatus) -> String {
-    let mut text = Text::default();
-    text.general(
-        &Told {
-            facts: snapshot.facts.as_ref(),
-            age: snapshot.age,
-            memory: snapshot.memory,
-            written: snapshot.written,
-        },
-        status,
-    );
-    text.stages(&snapshot.stages, false);
-    text.family(
-        "round_tasks",
-        "gauge",
-        "Tasks of the present round that have to run, and those of them that have ended or turned out to be equal to others.",
-    );
-    text.sample("round_tasks", &[("state", "planned")], snapshot.tasks);
-    text.sample("round_tasks", &[("state", "ended")], snapshot.ended);
-    text.family(
-        "evaluations",
-        "gauge",
-        "Evaluations of the present phase (parameter sets times items): meant to be made so far, with a value, failed.",
-    );
-    for (state, number) in [
-        ("planned", snapshot.evaluations),
-        ("evaluated", snapshot.evaluated),
-        ("failed", snapshot.failed),
-    ] {
-        text.sample("evaluations", &[("state", state)], number);
+    text.general(snapshot, status);
+    // What waits is not known of a study, whose rounds have tasks in common.
+    text.stages(&snapshot.stages, snapshot.study.is_none());
+    if let Some(study) = &snapshot.study {
+        text.study(snapshot, study);
     }
-    let (phase, phases) = snapshot.phase;
-    text.one(
-        "phase",
-        "The present phase, counted from 1; 0 before the first.",
-        phase,
-    );
-    text.one("phases", "How many phases the study has.", phases);
     text.0
-}
-
-/// What runs and studies have in common.
-struct Told<'a> {
-    facts: Option<&'a Arc<RunFacts>>,
-    age: Duration,
-    memory: MemorySnapshot,
-    written: u64,
 }
 
 #[derive(Default)]
@@ -113,8 +56,8 @@ impl Text {
         self.sample(name, &[], value);
     }
 
-    fn general(&mut self, told: &Told<'_>, status: RunStatus) {
-        if let Some(facts) = told.facts {
+    fn general(&mut self, snapshot: &Snapshot, status: RunStatus) {
+        if let Some(facts) = &snapshot.facts {
             self.family("run_info", "gauge", "What run this is; always 1.");
             let labels = [
                 ("run", facts.run.as_str()),
@@ -132,7 +75,7 @@ impl Text {
         self.one(
             "elapsed_seconds",
             "How long the run has been going on.",
-            told.age.as_secs_f64(),
+            snapshot.age.as_secs_f64(),
         );
         self.family(
             "status",
@@ -145,7 +88,7 @@ impl Text {
         }
         let over = u8::from(status != RunStatus::Running);
         self.one("over", "Whether the run has ended.", over);
-        if let Some(facts) = told.facts {
+        if let Some(facts) = &snapshot.facts {
             self.one("cores", "How many cores the run uses.", facts.cores);
         }
         self.family(
@@ -153,9 +96,10 @@ impl Text {
             "gauge",
             "Memory as the engine counts it: products that are held, and what is promised to running tasks.",
         );
-        self.sample("memory_bytes", &[("for", "products")], told.memory.products);
-        self.sample("memory_bytes", &[("for", "tasks")], told.memory.promised);
-        if let Some(limit) = told.memory.limit {
+        let memory = &snapshot.memory;
+        self.sample("memory_bytes", &[("for", "products")], memory.products);
+        self.sample("memory_bytes", &[("for", "tasks")], memory.promised);
+        if let Some(limit) = memory.limit {
             self.one(
                 "memory_limit_bytes",
                 "What products and running tasks may take together.",
@@ -167,7 +111,36 @@ impl Text {
             "counter",
             "Bytes of products that the run has written to the store.",
         );
-        self.sample("store_written_bytes_total", &[], told.written);
+        self.sample("store_written_bytes_total", &[], snapshot.written);
+    }
+
+    fn study(&mut self, snapshot: &Snapshot, study: &StudySnapshot) {
+        self.family(
+            "round_tasks",
+            "gauge",
+            "Tasks of the present round that have to run, and those of them that have ended or turned out to be equal to others.",
+        );
+        let tally = &snapshot.tally;
+        self.sample("round_tasks", &[("state", "planned")], tally.planned);
+        self.sample("round_tasks", &[("state", "ended")], tally.ended());
+        self.family(
+            "evaluations",
+            "gauge",
+            "Evaluations of the present phase (parameter sets times items): meant to be made so far, with a value, failed.",
+        );
+        for (state, number) in [
+            ("planned", study.evaluations),
+            ("evaluated", study.evaluated),
+            ("failed", study.failed),
+        ] {
+            self.sample("evaluations", &[("state", state)], number);
+        }
+        self.one(
+            "phase",
+            "The present phase, counted from 1; 0 before the first.",
+            study.phase,
+        );
+        self.one("phases", "How many phases the study has.", study.phases);
     }
 
     fn stages(&mut self, stages: &[StageSnapshot], open: bool) {
@@ -186,11 +159,11 @@ impl Text {
             }
             for (state, number) in [
                 ("running", stage.running),
-                ("executed", stage.executed),
-                ("reused", stage.reused()),
-                ("cut-off", stage.cut_off),
-                ("failed", stage.failed),
-                ("blocked", stage.blocked),
+                ("executed", stage.tally.executed),
+                ("reused", stage.tally.reused),
+                ("cut-off", stage.tally.cut_off),
+                ("failed", stage.tally.failed),
+                ("blocked", stage.tally.blocked),
             ] {
                 let labels = [("stage", &*stage.name), ("state", state)];
                 self.sample("tasks", &labels, number);
@@ -217,6 +190,12 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use headwater_graph::Tally;
+    use headwater_graph::progress::{MemorySnapshot, RunFacts};
+
     use super::*;
 
     fn facts() -> Option<Arc<RunFacts>> {
@@ -233,14 +212,16 @@ mod tests {
     fn stage() -> StageSnapshot {
         StageSnapshot {
             name: Arc::from("blur"),
-            tasks: 10,
-            planned: 6,
-            ended: 3,
-            failed: 1,
-            blocked: 0,
+            tally: Tally {
+                tasks: 10,
+                planned: 7,
+                failed: 1,
+                executed: 2,
+                cut_off: 1,
+                reused: 3,
+                ..Tally::default()
+            },
             running: 2,
-            executed: 2,
-            cut_off: 1,
             spent: Duration::from_millis(1500),
         }
     }
@@ -259,7 +240,7 @@ mod tests {
             written: 77,
             ..Snapshot::default()
         };
-        let text = run_metrics(&snapshot, RunStatus::Running);
+        let text = metrics(&snapshot, RunStatus::Running);
         let samples: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
         assert_eq!(
             samples,
@@ -291,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_run_of_which_nothing_is_known_yet_and_that_never_began() {
-        let text = run_metrics(&Snapshot::default(), RunStatus::Failed);
+        let text = metrics(&Snapshot::default(), RunStatus::Failed);
         assert!(
             text.contains("\nheadwater_status{status=\"failed\"} 1\n"),
             "{text}"
@@ -305,18 +286,27 @@ mod tests {
 
     #[test]
     fn a_study() {
-        let snapshot = StudySnapshot {
+        let snapshot = Snapshot {
             facts: facts(),
-            phase: (1, 2),
-            evaluations: 640,
-            evaluated: 312,
-            failed: 3,
-            tasks: 1968,
-            ended: 1640,
+            study: Some(StudySnapshot {
+                phase: 1,
+                phases: 2,
+                evaluations: 640,
+                evaluated: 312,
+                failed: 3,
+                ..StudySnapshot::default()
+            }),
+            tally: Tally {
+                tasks: 2000,
+                planned: 1968,
+                executed: 1640,
+                reused: 32,
+                ..Tally::default()
+            },
             stages: vec![stage()],
-            ..StudySnapshot::default()
+            ..Snapshot::default()
         };
-        let text = study_metrics(&snapshot, RunStatus::Cancelled);
+        let text = metrics(&snapshot, RunStatus::Cancelled);
         for line in [
             "headwater_evaluations{state=\"planned\"} 640",
             "headwater_evaluations{state=\"evaluated\"} 312",
