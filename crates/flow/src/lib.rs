@@ -17,7 +17,7 @@
 //! | `read` | text that becomes a workflow, whichever kind of file it is |
 //! | `workflow` and its folder | what workflow files say, part by part |
 //! | `programs` | files of operations alone |
-//! | `study` | study files, settings that change them, and what they mean for their workflow |
+//! | `study` and its folder | study files, settings that change them, and what they mean for their workflow; `study/studied` has what is asked of the values of a parameter |
 //! | `descriptor` | stage descriptors: JSON that others write, read as a workflow of one stage |
 //! | `starter` | files to start from: a workflow, a study, a study of a workflow that is there, a Rust library of operations |
 //! | `workflow/places` | from problems of a workflow to places in its file |
@@ -78,10 +78,10 @@ pub use starter::{
     starter_workflow, study_of,
 };
 pub use study::{
-    DEFAULT_SEED, Domain, Levels, MOST_SET_VALUES, MOST_SETS, Method, MoatMethod, Override,
+    DEFAULT_SEED, Levels, MOST_SET_VALUES, MOST_SETS, Method, MoatMethod, Override,
     PartDiagnostics, Placed, ResolvedStudy, Sampler, Setting, Step, StepLength, StudiedParameter,
-    StudyFile, StudyInput, StudyParameters, StudyText, StudyValue, Until, VbdMethod, Walk,
-    is_study, read_study, read_study_with, resolve,
+    StudiedValues, StudyFile, StudyInput, StudyParameters, StudyText, StudyValue, Until, VbdMethod,
+    Walk, is_study, read_study, read_study_with, resolve,
 };
 pub use suggest::suggestion;
 pub use workflow::WorkflowFile;

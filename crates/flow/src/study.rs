@@ -7,6 +7,7 @@ pub(crate) mod ancestry;
 mod graft;
 mod method;
 pub(crate) mod resolve;
+mod studied;
 mod text;
 mod until;
 
@@ -27,7 +28,8 @@ use crate::validate::validate;
 use crate::workflow::parameter::range_ends;
 
 pub use method::{Levels, Method, MoatMethod, Sampler, StepLength, VbdMethod, Walk};
-pub use resolve::{Domain, MOST_SET_VALUES, MOST_SETS, ResolvedStudy, StudiedParameter, resolve};
+pub use resolve::{MOST_SET_VALUES, MOST_SETS, ResolvedStudy, resolve};
+pub use studied::{StudiedParameter, StudiedValues};
 pub use text::{PartDiagnostics, StudyText};
 pub use until::Until;
 

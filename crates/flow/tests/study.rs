@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use headwater_flow::{
-    DataValue, Domain, Levels, Method, Read, ResolvedStudy, Sampler, Setting, StudyFile,
-    StudyParameters, StudyValue, Walk, mutate, read_study, read_workflow, resolve,
+    DataValue, Levels, Method, Read, ResolvedStudy, Sampler, Setting, StudyFile, StudyParameters,
+    StudyValue, Walk, mutate, read_study, read_workflow, resolve,
 };
 use headwater_graph::{Diagnostic, Scalar, Workflow};
+use headwater_sensitivity::Domain;
 
 #[track_caller]
 fn good(text: &str) -> StudyFile {
@@ -222,7 +223,7 @@ fn all_that_have_a_range_or_values_are_varied() {
     let domains: Vec<&Domain> = found
         .studied
         .iter()
-        .map(|studied| &studied.domain)
+        .filter_map(|studied| studied.values.domain())
         .collect();
     let expected = [
         Domain::Grid {
@@ -235,7 +236,10 @@ fn all_that_have_a_range_or_values_are_varied() {
             step: 0.5,
             count: 11,
         },
-        Domain::Values(vec![Scalar::Int(4), Scalar::Int(8)]),
+        // Counted from the smallest.
+        Domain::Listed {
+            numbers: [0.0, 4.0].into(),
+        },
         Domain::Interval {
             low: 0.0,
             high: 1.0,
@@ -247,6 +251,8 @@ fn all_that_have_a_range_or_values_are_varied() {
         },
     ];
     assert_eq!(domains, expected.iter().collect::<Vec<_>>());
+    let listed = found.studied[2].values.list();
+    assert_eq!(listed, Some(&[Scalar::Int(4), Scalar::Int(8)][..]));
     let fixed: Vec<(&str, String)> = found
         .fixed
         .iter()
@@ -292,36 +298,37 @@ method: {moat: }",
         &[],
     );
     assert_eq!(names(&found), ["T", "B", "I", "F", "On", "Word", "Free"]);
-    let domain = |position: usize| &found.studied[position].domain;
+    let values = |position: usize| &found.studied[position].values;
+    let domain = |position: usize| values(position).domain();
     assert_eq!(
-        *domain(2),
-        Domain::Interval {
+        domain(2),
+        Some(&Domain::Interval {
             low: 1.0,
             high: 3.0
-        }
+        })
     );
     assert_eq!(
-        *domain(3),
-        Domain::Grid {
+        domain(3),
+        Some(&Domain::Grid {
             low: 0.0,
             step: 0.25,
             count: 5
-        }
+        })
     );
     assert_eq!(
-        *domain(4),
-        Domain::Values(vec![Scalar::Bool(false), Scalar::Bool(true)])
+        values(4).list(),
+        Some(&[Scalar::Bool(false), Scalar::Bool(true)][..])
     );
     assert_eq!(
-        *domain(5),
-        Domain::Values(vec![Scalar::Text("a".into()), Scalar::Text("b".into())])
+        values(5).list(),
+        Some(&[Scalar::Text("a".into()), Scalar::Text("b".into())][..])
     );
     assert_eq!(
-        *domain(6),
-        Domain::Interval {
+        domain(6),
+        Some(&Domain::Interval {
             low: 0.0,
             high: 2.0
-        }
+        })
     );
     assert_eq!(found.fixed, [("C".into(), Scalar::Int(8))]);
     let only = right("parameters: [T]\nmethod: {moat: }", &[]);
@@ -338,7 +345,7 @@ fn overrides_keep_what_they_do_not_say() {
     let domains: Vec<Domain> = found
         .studied
         .into_iter()
-        .map(|studied| studied.domain)
+        .filter_map(|studied| studied.values.domain().cloned())
         .collect();
     assert_eq!(
         domains,
@@ -369,7 +376,7 @@ fn overrides_keep_what_they_do_not_say() {
 fn a_table_says_what_is_varied() {
     let found = right("method: {table: t.csv}", &["T", "Free", "B"]);
     assert_eq!(names(&found), ["T", "Free", "B"]);
-    assert_eq!(found.studied[1].domain, Domain::Open);
+    assert_eq!(found.studied[1].values.domain(), None);
     assert_eq!(found.fixed.len(), 5);
     let chosen = right(
         "parameters: [B]\nmethod: {table: t.csv}",

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_engine::{Error, whole};
-use headwater_flow::{Domain, Method, MoatMethod, StudiedParameter, VbdMethod};
+use headwater_flow::{Method, MoatMethod, StudiedParameter, VbdMethod};
 use headwater_graph::Scalar;
 use headwater_report::study::EffectStep;
-use headwater_sensitivity::Space;
 use headwater_sensitivity::sample::{self, MoatDesign, VbdDesign};
+use headwater_sensitivity::{Domain, Parameter, Space};
 
 use crate::instances::Varied;
 use crate::load::Study;
@@ -32,10 +32,10 @@ pub(crate) enum Design {
 impl Design {
     /// Draws the sets of a study, or takes those that it brings. Of two phases it is the first.
     pub(crate) fn new(study: &mut Study) -> Result<Design, Error> {
-        let space = space(&study.resolved.studied);
         let seed = study.study.seed;
         Ok(match &study.study.method {
             Method::Moat(moat) | Method::TwoPhase { screen: moat, .. } => {
+                let space = space(&study.resolved.studied);
                 let drawn = sample::moat::design(&space, &as_moat(moat), seed);
                 Design::Moat(drawn.map_err(|error| refused(study, &error))?)
             }
@@ -121,7 +121,7 @@ impl Design {
             let values = &mut varied.values[column];
             for (set, row) in points.rows().enumerate() {
                 let number = numbers.entry(row[column].to_bits()).or_insert_with(|| {
-                    values.push(scalar(studied, row[column]));
+                    values.push(studied.values.value_at(row[column]));
                     values.len() as u32 - 1
                 });
                 varied.cells[set * width + column] = *number;
@@ -238,75 +238,16 @@ fn as_vbd(vbd: &VbdMethod) -> sample::Vbd {
 
 /// The space that a design is drawn in.
 fn space(studied: &[StudiedParameter]) -> Space {
-    let domain = |studied: &StudiedParameter| match &studied.domain {
-        Domain::Interval { low, high } => headwater_sensitivity::Domain::Interval {
-            low: *low,
-            high: *high,
-        },
-        Domain::Grid { low, step, count } => headwater_sensitivity::Domain::Grid {
-            low: *low,
-            step: *step,
-            count: *count,
-        },
-        Domain::Values(values) => of_values(values),
-        Domain::Open => headwater_sensitivity::Domain::Choice { count: 1 },
-    };
-    let parameter = |studied: &StudiedParameter| headwater_sensitivity::Parameter {
-        name: Arc::clone(&studied.name),
-        domain: domain(studied),
+    let parameter = |studied: &StudiedParameter| {
+        let domain = studied.values.domain().cloned();
+        Parameter {
+            name: Arc::clone(&studied.name),
+            // Only a table leaves values open, and of a table nothing is drawn.
+            domain: domain.unwrap_or(Domain::Choice { count: 1 }),
+        }
     };
     Space {
         parameters: studied.iter().map(parameter).collect(),
-    }
-}
-
-/// Values as a domain: numbers have their order and their distances, whatever their order in the list; all else has none.
-fn of_values(values: &[Scalar]) -> headwater_sensitivity::Domain {
-    let wholes: Option<Vec<i64>> = values.iter().map(whole_number).collect();
-    let numbers: Option<Vec<f64>> = match wholes {
-        // Counted from the smallest, large numbers that differ by little are told apart.
-        Some(wholes) => {
-            let least = wholes.iter().copied().min().unwrap_or(0);
-            let above = |number: &i64| (i128::from(*number) - i128::from(least)) as f64;
-            Some(wholes.iter().map(above).collect())
-        }
-        None => values.iter().map(real_number).collect(),
-    };
-    match numbers {
-        Some(numbers) => headwater_sensitivity::Domain::Listed {
-            numbers: numbers.into(),
-        },
-        None => headwater_sensitivity::Domain::Choice {
-            count: values.len() as u32,
-        },
-    }
-}
-
-fn whole_number(value: &Scalar) -> Option<i64> {
-    match value {
-        Scalar::Int(number) => Some(*number),
-        _ => None,
-    }
-}
-
-/// A value as a number that has a distance from others.
-fn real_number(value: &Scalar) -> Option<f64> {
-    match value {
-        Scalar::Int(number) => Some(*number as f64),
-        Scalar::Float(number) => Some(*number).filter(|number| number.is_finite()),
-        Scalar::Bool(_) | Scalar::Text(_) => None,
-    }
-}
-
-/// A number of a design as a value of its parameter: of a choice it is the position, and an int that was drawn as a
-/// real number stays one.
-fn scalar(studied: &StudiedParameter, number: f64) -> Scalar {
-    match &studied.domain {
-        Domain::Values(values) => values[number as usize].clone(),
-        _ => match Scalar::Float(number).coerce(studied.scalar_type, false) {
-            Some(scalar) => scalar,
-            None => Scalar::Float(number),
-        },
     }
 }
 

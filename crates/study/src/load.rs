@@ -11,13 +11,8 @@ use headwater_enact::DataSet;
 use headwater_engine::Error;
 use headwater_engine::data::BoundData;
 use headwater_engine::load::{Checked, CheckedFile, Loaded, Parsed};
-use headwater_flow::{
-    DataColumn, DataShape, Domain, ResolvedStudy, StudiedParameter, StudyFile, StudyText,
-    StudyValue,
-};
-use headwater_graph::{
-    Diagnostic, OutputBinding, Registry, Scalar, ScalarType, Severity, Span, Workflow,
-};
+use headwater_flow::{DataColumn, DataShape, ResolvedStudy, StudyFile, StudyText, StudyValue};
+use headwater_graph::{Diagnostic, OutputBinding, Registry, Scalar, Severity, Span, Workflow};
 use headwater_remember::Store;
 
 use crate::file::{NamedStudy, ReadStudy, load_study, sorted};
@@ -156,10 +151,13 @@ impl Study {
         let loaded = parsed.with_versions(libraries, store, copies)?;
         let data = bound.identify(store, headwater_engine::limits::machine_cores())?;
         let mut baseline = data.parameters;
+        let samples = self.samples.as_ref();
+        let sampled =
+            |place: usize| samples.and_then(|samples| samples.values[place].first().cloned());
         for (place, studied) in self.resolved.studied.iter().enumerate() {
             // Where nothing refers to a default, any value will do: which tasks there are does not depend on it.
             if !baseline.contains_key(&studied.name)
-                && let Some(value) = some_value(studied, place, self.samples.as_ref())
+                && let Some(value) = studied.values.first().or_else(|| sampled(place))
             {
                 baseline.insert(Arc::clone(&studied.name), value);
             }
@@ -279,21 +277,4 @@ pub fn studied(path: &Path, libraries: &Registry) -> Result<Studied, Error> {
 fn shortest(file: &Path, name: &str, found: PathBuf) -> PathBuf {
     let beside = file.parent().map(|folder| folder.join(name));
     beside.filter(|path| path.exists()).unwrap_or(found)
-}
-
-/// A value that a parameter may have.
-fn some_value(
-    studied: &StudiedParameter,
-    place: usize,
-    samples: Option<&Varied>,
-) -> Option<Scalar> {
-    let number = |number: f64| {
-        let wanted = studied.scalar_type;
-        Scalar::Float(number).coerce(wanted, wanted == ScalarType::Int)
-    };
-    match &studied.domain {
-        Domain::Interval { low, .. } | Domain::Grid { low, .. } => number(*low),
-        Domain::Values(values) => values.first().cloned(),
-        Domain::Open => samples.and_then(|samples| samples.values[place].first().cloned()),
-    }
 }

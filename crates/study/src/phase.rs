@@ -10,7 +10,7 @@ use headwater_engine::keep::StoreKeeper;
 use headwater_engine::listener::Ran;
 use headwater_engine::load::Loaded;
 use headwater_engine::{Error, Run};
-use headwater_flow::{Domain, Method, StudiedParameter};
+use headwater_flow::{Method, StudiedParameter};
 use headwater_graph::Scalar;
 use headwater_graph::progress::StudySnapshot;
 use headwater_merge::{
@@ -603,14 +603,10 @@ impl Site<'_> {
             let default = self.default(studied);
             StudyParameter {
                 name: studied.name.to_string(),
-                range: range_in_words(studied),
+                range: studied.values.to_string(),
                 default: default.map(ToString::to_string),
-                default_outside: default.is_some_and(|default| is_outside(studied, default)),
-                values: match &studied.domain {
-                    Domain::Grid { count, .. } => Some(u64::from(*count)),
-                    Domain::Values(values) => Some(values.len() as u64),
-                    Domain::Interval { .. } | Domain::Open => None,
-                },
+                default_outside: default.is_some_and(|default| studied.values.is_outside(default)),
+                values: studied.values.count().map(u64::from),
                 stuck: own.0 as usize,
                 unordered: own.1,
                 course: course.clone(),
@@ -645,43 +641,6 @@ impl Site<'_> {
                 Some((known.name.to_string(), value.into()))
             })
             .collect()
-    }
-}
-
-/// Whether a value is none of those that a parameter may have; one between the values of a grid is within them.
-fn is_outside(studied: &StudiedParameter, value: &Scalar) -> bool {
-    let beyond = |low: f64, high: f64| match value {
-        Scalar::Int(number) => !(low..=high).contains(&(*number as f64)),
-        Scalar::Float(number) => !(low..=high).contains(number),
-        Scalar::Bool(_) | Scalar::Text(_) => false,
-    };
-    match &studied.domain {
-        Domain::Interval { low, high } => beyond(*low, *high),
-        Domain::Grid { low, step, count } => {
-            // Steps such as 0.1 do not add up to the number that was written.
-            let high = low + step * (f64::from(count.saturating_sub(1)) + 1e-9);
-            beyond(*low, high)
-        }
-        Domain::Values(values) => !values.contains(value),
-        Domain::Open => false,
-    }
-}
-
-/// The values that a parameter may have, in words.
-fn range_in_words(studied: &StudiedParameter) -> String {
-    match &studied.domain {
-        Domain::Interval { low, high } => format!("{low} to {high}"),
-        Domain::Grid { low, step, count } => {
-            let high = low + step * f64::from(count.saturating_sub(1));
-            // Steps such as 0.1 add up to numbers that nobody wrote.
-            let high = (high * 1e9).round() / 1e9;
-            format!("{low} to {high} by {step}")
-        }
-        Domain::Values(values) => {
-            let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-            values.join(", ")
-        }
-        Domain::Open => String::new(),
     }
 }
 

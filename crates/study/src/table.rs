@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_engine::Error;
-use headwater_flow::{Domain, MOST_SET_VALUES, MOST_SETS, StudiedParameter};
+use headwater_flow::{MOST_SET_VALUES, MOST_SETS, StudiedParameter};
 use headwater_graph::{Diagnostic, Scalar, ScalarKey, ScalarType, Severity};
 
 use crate::instances::Varied;
@@ -154,14 +154,11 @@ impl SampleTable {
     }
 
     fn mistakes(&self, wrong: &[Wrong<'_>]) -> Error {
-        let hint = |wrong: &Wrong<'_>| match &wrong.studied.domain {
-            Domain::Values(values) => {
-                let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-                format!("its values are {}", values.join(", "))
-            }
-            _ => format!(
+        let hint = |wrong: &Wrong<'_>| match wrong.studied.values.list() {
+            Some(_) => format!("its values are {}", wrong.studied.values),
+            None => format!(
                 "give a value of type {}, or leave the row out",
-                wrong.studied.scalar_type
+                wrong.studied.values.scalar_type()
             ),
         };
         let more = wrong.len().saturating_sub(SHOWN);
@@ -237,7 +234,7 @@ fn fill<'a>(
             Cell::Wrong(found) => format!("cannot be `{found}`"),
             Cell::Value(value) => {
                 let key = value.key();
-                if numbers.contains_key(&key) || fits(studied, &value) {
+                if numbers.contains_key(&key) || studied.values.may_be(&value) {
                     let values = &mut varied.values[place];
                     let number = numbers.entry(key).or_insert_with(|| {
                         values.push(value);
@@ -253,14 +250,6 @@ fn fill<'a>(
     }
 }
 
-/// Whether a value of the right type is one that the parameter may have.
-fn fits(studied: &StudiedParameter, value: &Scalar) -> bool {
-    match &studied.domain {
-        Domain::Values(values) => values.contains(value),
-        Domain::Interval { .. } | Domain::Grid { .. } | Domain::Open => true,
-    }
-}
-
 /// A value of the type of a parameter. A number that is not whole stays one where a whole one is wanted: operations
 /// cut it themselves.
 fn as_wanted(wanted: ScalarType, scalar: &Scalar) -> Option<Scalar> {
@@ -273,7 +262,7 @@ fn as_wanted(wanted: ScalarType, scalar: &Scalar) -> Option<Scalar> {
 }
 
 fn text_cell(studied: &StudiedParameter, text: &str) -> Cell {
-    let wanted = studied.scalar_type;
+    let wanted = studied.values.scalar_type();
     let number = || text.parse().ok().map(Scalar::Float);
     let scalar = match wanted {
         ScalarType::Text => Some(Scalar::Text(text.into())),
@@ -304,7 +293,7 @@ fn typed_cell(studied: &StudiedParameter, column: &TableColumn, row: usize) -> C
     let Some(scalar) = scalar else {
         return Cell::Missing;
     };
-    let value = match (studied.scalar_type, &scalar) {
+    let value = match (studied.values.scalar_type(), &scalar) {
         (ScalarType::Text, Scalar::Text(_)) => Some(scalar.clone()),
         (ScalarType::Text, _) => Some(Scalar::Text(scalar.to_string().into())),
         // Dakota has numbers for truth values.

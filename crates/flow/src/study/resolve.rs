@@ -9,8 +9,10 @@ use std::sync::Arc;
 use headwater_graph::{
     Diagnostic, OutputBinding, Parameter, Scalar, ScalarType, Span, Type, Workflow,
 };
+use headwater_sensitivity::Domain;
 
 use super::ancestry::Ancestry;
+use super::studied::{StudiedParameter, StudiedValues};
 use super::{
     Levels, Method, Override, Placed, Setting, Step, StudyFile, StudyInput, StudyValue, Walk,
 };
@@ -34,46 +36,6 @@ const FURTHEST_INT: f64 = 1e15;
 
 /// The most values that a grid may have: 2³¹.
 const MOST_VALUES: f64 = 2_147_483_648.0;
-
-/// The values over which a parameter is varied.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Domain {
-    /// Every number from `low` to `high`.
-    Interval {
-        /// The smallest.
-        low: f64,
-        /// The largest.
-        high: f64,
-    },
-    /// `low`, `low + step` and so on.
-    Grid {
-        /// The smallest.
-        low: f64,
-        /// The distance of two neighbours.
-        step: f64,
-        /// How many there are; at least 2.
-        count: u32,
-    },
-    /// These, without order; at least 2, of the type of the parameter.
-    Values(Vec<Scalar>),
-    /// Those that the table of the study has; the workflow says nothing about them.
-    Open,
-}
-
-/// A parameter that is varied.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StudiedParameter {
-    /// Its name.
-    pub name: Arc<str>,
-    /// Its type; an int with an [`Domain::Interval`] is sampled as a real number.
-    pub scalar_type: ScalarType,
-    /// Its values.
-    pub domain: Domain,
-    /// The value that it has at the default parameters; there if an input of the study refers to an output.
-    pub default: Option<Scalar>,
-    /// Where the study speaks of it.
-    pub span: Span,
-}
 
 /// What a study means for its workflow.
 #[derive(Debug, Clone, PartialEq)]
@@ -309,9 +271,9 @@ impl<'a> Resolver<'a> {
                 if matches!(given.setting, Setting::Fixed(_)) {
                     continue;
                 }
-                if let Some(domain) = self.domain(given.name.span, parameter, Some(&given.setting))
-                {
-                    studied.push(self.entry(parameter, domain, given.name.span));
+                let span = given.name.span;
+                if let Some(values) = self.varied_values(span, parameter, Some(&given.setting)) {
+                    studied.push(self.entry(parameter, values, span));
                 }
             }
             return studied;
@@ -327,8 +289,8 @@ impl<'a> Resolver<'a> {
             }
             any = true;
             let span = self.study.parameters_span;
-            if let Some(domain) = self.domain(span, parameter, None) {
-                studied.push(self.entry(parameter, domain, span));
+            if let Some(values) = self.varied_values(span, parameter, None) {
+                studied.push(self.entry(parameter, values, span));
             }
         }
         if !any {
@@ -390,13 +352,13 @@ impl<'a> Resolver<'a> {
             let known = is_varied(parameter)
                 || setting.is_some_and(ranged)
                 || parameter.scalar_type == ScalarType::Bool;
-            let domain = if known {
-                self.domain(span, parameter, setting)
+            let values = if known {
+                self.varied_values(span, parameter, setting)
             } else {
-                Some(Domain::Open)
+                Some(StudiedValues::open(parameter.scalar_type))
             };
-            if let Some(domain) = domain {
-                studied.push(self.entry(parameter, domain, span));
+            if let Some(values) = values {
+                studied.push(self.entry(parameter, values, span));
             }
         }
         for (given, _) in overrides {
@@ -417,7 +379,12 @@ impl<'a> Resolver<'a> {
         studied
     }
 
-    fn entry(&mut self, parameter: &Parameter, domain: Domain, span: Span) -> StudiedParameter {
+    fn entry(
+        &mut self,
+        parameter: &Parameter,
+        values: StudiedValues,
+        span: Span,
+    ) -> StudiedParameter {
         let refers = |input: &&StudyInput| matches!(input.value, StudyValue::Reference(_));
         if parameter.default.is_none()
             && let Some(input) = self.study.inputs.iter().find(refers)
@@ -431,24 +398,23 @@ impl<'a> Resolver<'a> {
         }
         StudiedParameter {
             name: Arc::clone(&parameter.name),
-            scalar_type: parameter.scalar_type,
-            domain,
+            values,
             default: parameter.default.clone(),
             span,
         }
     }
 
     /// The values of a parameter that is varied.
-    fn domain(
+    fn varied_values(
         &mut self,
         span: Span,
         parameter: &Parameter,
         setting: Option<&Setting>,
-    ) -> Option<Domain> {
+    ) -> Option<StudiedValues> {
         let name = &parameter.name;
         let none = Step::Declared;
         let (range, step) = match setting {
-            Some(Setting::Values(values)) => return self.values(parameter, values),
+            Some(Setting::Values(values)) => return self.listed(parameter, values),
             Some(Setting::Range { range, step }) => (range.as_ref(), step),
             Some(Setting::Fixed(_)) | None => (None, &none),
         };
@@ -470,11 +436,11 @@ impl<'a> Resolver<'a> {
                 self.report.error_with(span, message, hint);
                 return None;
             }
+            let listed = |values| Some(StudiedValues::listed(parameter.scalar_type, values));
             return match parameter.values.as_slice() {
-                [] if parameter.scalar_type == ScalarType::Bool => Some(Domain::Values(vec![
-                    Scalar::Bool(false),
-                    Scalar::Bool(true),
-                ])),
+                [] if parameter.scalar_type == ScalarType::Bool => {
+                    listed(vec![Scalar::Bool(false), Scalar::Bool(true)])
+                }
                 [] => {
                     let message = format!("`{name}` is a text, and nobody says which to try");
                     let hint = format!("write `{name}: {{values: [a, b]}}`");
@@ -485,13 +451,15 @@ impl<'a> Resolver<'a> {
                     self.lonely(span, name);
                     None
                 }
-                values => Some(Domain::Values(values.to_vec())),
+                values => listed(values.to_vec()),
             };
         }
-        self.interval(span, parameter, range, step)
+        let domain = self.numbers(span, parameter, range, step)?;
+        Some(StudiedValues::numbers(parameter.scalar_type, domain))
     }
 
-    fn interval(
+    /// The interval or grid of a number that is varied; a grid has at least 2 values.
+    fn numbers(
         &mut self,
         span: Span,
         parameter: &Parameter,
@@ -580,11 +548,11 @@ impl<'a> Resolver<'a> {
     }
 
     /// The values of a list, as the type of the parameter has them: `1` and `1.0` are one float.
-    fn values(
+    fn listed(
         &mut self,
         parameter: &Parameter,
         values: &Placed<Vec<Placed<Scalar>>>,
-    ) -> Option<Domain> {
+    ) -> Option<StudiedValues> {
         let name = &parameter.name;
         let offered: Distinct = parameter.values.iter().collect();
         let mut seen = Distinct::default();
@@ -612,7 +580,7 @@ impl<'a> Resolver<'a> {
             self.lonely(values.span, name);
             return None;
         }
-        Some(Domain::Values(fitted))
+        Some(StudiedValues::listed(parameter.scalar_type, fitted))
     }
 
     fn fit(&mut self, parameter: &Parameter, value: &Scalar, span: Span) -> Option<Scalar> {
@@ -694,7 +662,7 @@ impl<'a> Resolver<'a> {
         {
             let continuous = studied
                 .iter()
-                .find(|studied| matches!(studied.domain, Domain::Interval { .. }));
+                .find(|studied| matches!(studied.values.domain(), Some(Domain::Interval { .. })));
             if let Some(continuous) = continuous {
                 let name = &continuous.name;
                 let message = format!("`{name}` has no step, and so no grid to take levels from");

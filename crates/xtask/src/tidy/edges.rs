@@ -23,7 +23,7 @@ use Uses::{Anything, Only};
 const TABLE: &[(&str, Uses)] = &[
     // Pure.
     ("graph", Only(&[])),
-    ("flow", Only(&["graph"])),
+    ("flow", Only(&["graph", "sensitivity"])),
     ("import", Only(&["graph", "flow"])),
     ("derive", Only(&["graph"])),
     ("merge", Only(&[])),
