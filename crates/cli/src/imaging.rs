@@ -7,7 +7,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `segment` | `segment`: what was asked, and what it came to |
-//! | `tiled` | the same for a slide, tile by tile |
+//! | `tiled` | the same for a slide, its tiles on several threads |
 //! | `synth` | `synth` |
 //! | `outputs` | files that appear whole or not at all |
 //! | `order` | work on several threads whose results are taken in order |

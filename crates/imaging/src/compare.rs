@@ -19,6 +19,7 @@
 //!   `F1 = 2TP/(2TP+FP+FN)`, which is `2TP/(objects + reference objects)`. No object in either: 1.
 
 use std::collections::HashMap;
+use std::ops::AddAssign;
 
 use crate::{Bitmap, Connectivity, Plane, View, label};
 
@@ -48,8 +49,8 @@ impl SizesDiffer {
     }
 }
 
-/// The pixels that two masks set, counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The pixels that two masks set, counted. Those of the parts of a mask add up to those of the whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PixelAgreement {
     /// Pixels set in the first.
     pub first: u64,
@@ -76,6 +77,14 @@ impl PixelAgreement {
     }
 }
 
+impl AddAssign for PixelAgreement {
+    fn add_assign(&mut self, other: PixelAgreement) {
+        self.first += other.first;
+        self.second += other.second;
+        self.both += other.both;
+    }
+}
+
 /// A part of a whole; of nothing, all.
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 {
@@ -88,11 +97,7 @@ fn share(part: u64, whole: u64) -> f64 {
 /// Counts the pixels that two masks set, alone and together.
 pub fn compare_pixels(first: View<u8>, second: View<u8>) -> Result<PixelAgreement, SizesDiffer> {
     SizesDiffer::check(first, second)?;
-    let mut agreement = PixelAgreement {
-        first: 0,
-        second: 0,
-        both: 0,
-    };
+    let mut agreement = PixelAgreement::default();
     for (a, b) in first.rows().zip(second.rows()) {
         for (&a, &b) in a.iter().zip(b) {
             agreement.first += u64::from(a != 0);

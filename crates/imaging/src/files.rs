@@ -41,4 +41,4 @@ pub use png_writer::{PngRows, write_png};
 pub use rows::{Format, RowFile};
 pub use slide::{Level, Slide};
 pub use tiff::writer::{Packing, TiffWriter};
-pub use tiles::{TileBox, tiles};
+pub use tiles::{TileBox, Tiling, tiles};

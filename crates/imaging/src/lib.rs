@@ -11,11 +11,12 @@
 //! | `octagon`, `reconstruct`, `distance`, `watershed`, `lines` | kernels on grey and colour images |
 //! | `nuclei` | the seven tasks and their parameters |
 //! | `normalize`, `compare`, `overlay`, `synth` | before and after the segmentation |
-//! | `files`, `mosaic` | image files, slides in tiles, a slide's mask from its tiles' |
+//! | `files`, `mosaic` | image files, slides in tiles, a slide's mask and picture from its tiles' |
+//! | `segmentation` | all of that done to an image, or to a slide tile by tile |
 //! | `operations` | all of it as operations of a workflow |
 //! | `room`, `wide`, `naive` | memory for large images; wide registers; plain definitions for tests |
 //!
-//! Read `plane.rs` first, then `nuclei.rs`.
+//! Read `plane.rs` first, then `nuclei.rs`, then `segmentation.rs`.
 //!
 //! **Invariant:** a kernel is a function of its arguments: no threads, no files, no clock; the same pixels on every
 //! machine. Each is held against its plain definition on random images, and the whole against masks of the program it
@@ -41,6 +42,7 @@ mod plane;
 mod reconstruct;
 mod room;
 mod runs;
+pub mod segmentation;
 mod select;
 mod spans;
 mod synth;
@@ -56,7 +58,7 @@ pub use distance::{distance, distance_or_max, squared_distance};
 pub use fill::fill;
 pub use label::{count_components, filter_by_area, label};
 pub use lines::{repair_lines, without_lines};
-pub use mosaic::{MaskCounts, Mosaic};
+pub use mosaic::{MaskCounts, Mosaic, PictureMosaic};
 pub use normalize::{Target, normalize};
 pub use octagon::open_by_octagon;
 pub use operations::{LIBRARY, colour_value, grey_value, operations, register};

@@ -2,11 +2,20 @@
 //!
 //! Law: each pixel of the slide comes from the tile whose core it lies in, rows go on as soon as their tiles are there,
 //! and the counts are those of the whole mask: an object that crosses from tile to tile is one. At no time is there
-//! more in memory than one row of tiles, a bit to a pixel, and a few numbers for each object and each tile.
+//! more in memory than one row of tiles, a bit to a pixel, and a few numbers for each object.
+//!
+//! `picture` does the same for pictures of the tiles, and `next` knows whose turn it is.
 
-use crate::files::{ImageError, TileBox, tiles};
+mod next;
+mod picture;
+
+pub use picture::PictureMosaic;
+
+use crate::files::{ImageError, TileBox, Tiling};
 use crate::runs::{Components, Ground, Run, root, unite};
 use crate::{Bitmap, Connectivity, View};
+
+use next::Next;
 
 /// What there is in a mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,9 +80,7 @@ impl BandCounter {
 
 /// Puts the mask of a slide together.
 pub struct Mosaic<S> {
-    boxes: Vec<TileBox>,
-    /// How many tiles have come.
-    placed: usize,
+    next: Next,
     /// The row of tiles at hand.
     band: Bitmap,
     counter: BandCounter,
@@ -81,48 +88,28 @@ pub struct Mosaic<S> {
     sink: S,
 }
 
-impl<S: FnMut(&[u8]) -> Result<(), ImageError>> Mosaic<S> {
-    /// Of a slide of that size in tiles of that size. `sink` gets the rows of the mask.
-    pub fn new(width: u64, height: u64, tile: u64, sink: S) -> Mosaic<S> {
-        let boxes: Vec<TileBox> = tiles(width, height, tile, 0).collect();
-        let first = boxes.first().map_or(0, |tile| tile.height);
+impl<S> Mosaic<S> {
+    /// Of a slide that is cut so. `sink` gets the rows of the mask.
+    pub fn new(tiling: Tiling, sink: S) -> Mosaic<S> {
+        let next = Next::new(tiling);
+        let width = tiling.width() as usize;
         Mosaic {
-            band: Bitmap::empty(width as usize, first as usize),
-            row: vec![0; width as usize],
-            boxes,
-            placed: 0,
+            band: Bitmap::empty(width, next.height()),
+            row: vec![0; width],
+            next,
             counter: BandCounter::default(),
             sink,
         }
     }
 
-    /// Puts the mask of a tile, with its halo if it has one, in its place. Tiles come in the order of
-    /// [`tiles`].
-    pub fn place(&mut self, tile: &TileBox, mask: View<'_, u8>) -> Result<(), ImageError> {
-        let misplaced = |problem: String| Err(ImageError::Misplaced { problem });
-        if !tile.is_sound() {
-            return misplaced("a tile whose halo does not hold its core".to_owned());
-        }
-        let core = (tile.x, tile.y, tile.width, tile.height);
-        match self.boxes.get(self.placed) {
-            Some(next) if (next.x, next.y, next.width, next.height) == core => {}
-            _ => {
-                return misplaced(format!(
-                    "the tile of {} × {} pixels at ({}, {}) is not the next one",
-                    tile.width, tile.height, tile.x, tile.y
-                ));
-            }
-        }
-        let outer = (tile.outer_width, tile.outer_height);
-        if (mask.width() as u64, mask.height() as u64) != outer {
-            return misplaced(format!(
-                "a mask of {} × {} pixels for a tile of {} × {}",
-                mask.width(),
-                mask.height(),
-                outer.0,
-                outer.1
-            ));
-        }
+    /// Puts the mask of a tile, with its halo if it has one, in its place. Tiles come in the order of the tiling.
+    pub fn place<E>(&mut self, tile: &TileBox, mask: View<'_, u8>) -> Result<(), E>
+    where
+        S: FnMut(&[u8]) -> Result<(), E>,
+        E: From<ImageError>,
+    {
+        let size = (mask.width(), mask.height());
+        self.next.check(tile, "a mask", size)?;
         let (left, top) = tile.inset();
         let part = Bitmap::from_rows(tile.width as usize, tile.height as usize, |y, row| {
             let from = &mask.row(y + top as usize)[left as usize..];
@@ -131,32 +118,20 @@ impl<S: FnMut(&[u8]) -> Result<(), ImageError>> Mosaic<S> {
             }
         });
         self.band.set_from(tile.x as usize, 0, &part);
-        self.placed += 1;
-        let next = self.boxes.get(self.placed);
-        if next.is_none_or(|next| next.y != tile.y) {
-            self.end_band(next.map_or(0, |next| next.height))?;
+        if self.next.advance(tile) {
+            self.counter.push(&self.band);
+            for y in 0..self.band.height() {
+                self.band.unpack_row(y, &mut self.row);
+                (self.sink)(&self.row)?;
+            }
+            self.band = Bitmap::empty(self.band.width(), self.next.height());
         }
-        Ok(())
-    }
-
-    fn end_band(&mut self, next_height: u64) -> Result<(), ImageError> {
-        self.counter.push(&self.band);
-        for y in 0..self.band.height() {
-            self.band.unpack_row(y, &mut self.row);
-            (self.sink)(&self.row)?;
-        }
-        self.band = Bitmap::empty(self.band.width(), next_height as usize);
         Ok(())
     }
 
     /// What there is in the mask, once all tiles have come.
     pub fn finish(self) -> Result<MaskCounts, ImageError> {
-        let missing = self.boxes.len() - self.placed;
-        if missing > 0 {
-            return Err(ImageError::Misplaced {
-                problem: format!("{missing} of {} tiles are missing", self.boxes.len()),
-            });
-        }
+        self.next.check_end()?;
         Ok(self.counter.counts())
     }
 }
@@ -181,11 +156,12 @@ mod tests {
         fn tiles_give_the_mask_they_were_cut_from(mask in naive::mask(), tile in 1u64..9, halo in 0u64..3) {
             let (width, height) = (mask.width() as u64, mask.height() as u64);
             let mut rows = Vec::new();
-            let mut mosaic = Mosaic::new(width, height, tile, |row: &[u8]| {
+            let tiling = Tiling::new(width, height, tile, halo);
+            let mut mosaic = Mosaic::new(tiling, |row: &[u8]| {
                 rows.extend_from_slice(row);
-                Ok(())
+                Ok::<(), ImageError>(())
             });
-            for tile in tiles(width, height, tile, halo) {
+            for tile in tiling.boxes() {
                 mosaic.place(&tile, cut(&mask, &tile).view()).unwrap();
             }
             let counts = mosaic.finish().unwrap();
@@ -200,8 +176,9 @@ mod tests {
     #[test]
     fn a_missing_or_wrong_tile_is_an_error() {
         let mask = Plane::filled(4, 4, 255);
-        let boxes: Vec<TileBox> = tiles(4, 4, 2, 0).collect();
-        let mut mosaic = Mosaic::new(4, 4, 2, |_: &[u8]| Ok(()));
+        let tiling = Tiling::new(4, 4, 2, 0);
+        let boxes: Vec<TileBox> = tiling.boxes().collect();
+        let mut mosaic = Mosaic::new(tiling, |_: &[u8]| Ok::<(), ImageError>(()));
         let part = cut(&mask, &boxes[0]);
         assert!(
             mosaic.place(&boxes[1], part.view()).is_err(),

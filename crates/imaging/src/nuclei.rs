@@ -8,15 +8,18 @@
 //! Law: the tasks compute what the reference implementation computes, bit for bit; `docs/nuclei.md` tells what that
 //! is. A tile that stops early has an empty mask and a [`Status`] that says why: that is a result and no error.
 //!
-//! `parameters` has the fifteen parameters, `tasks` the tasks, `separate` the sixth one.
+//! `parameters` has the fifteen parameters, `tasks` the tasks, `separate` the sixth one, `statuses` the
+//! tiles of a slide by their status.
 
 mod parameters;
 mod separate;
+mod statuses;
 mod tasks;
 
 pub(crate) use parameters::byte;
 pub use parameters::{ParameterError, Parameters};
 pub use separate::{large_objects, markers, separate};
+pub use statuses::StatusCounts;
 pub use tasks::{
     Background, Difference, RedBloodCells, candidates, filter_candidates, final_filter,
     reconstruct_background, red_blood_cells, split, threshold,
@@ -39,6 +42,14 @@ pub enum Status {
 }
 
 impl Status {
+    /// All of them, in the order of their codes.
+    pub const ALL: [Status; 4] = [
+        Status::Done,
+        Status::Background,
+        Status::LikelyBackground,
+        Status::Nothing,
+    ];
+
     /// The number that stands for it in data.
     pub fn code(self) -> i64 {
         match self {
@@ -51,14 +62,8 @@ impl Status {
 
     /// The status of a number.
     pub fn from_code(code: i64) -> Option<Status> {
-        [
-            Status::Done,
-            Status::Background,
-            Status::LikelyBackground,
-            Status::Nothing,
-        ]
-        .into_iter()
-        .find(|status| status.code() == code)
+        let mut all = Status::ALL.into_iter();
+        all.find(|status| status.code() == code)
     }
 
     /// What it means, in words.

@@ -9,10 +9,9 @@ use std::time::Instant;
 
 use headwater::Error;
 use headwater_imaging::files::{ImageError, Picture, Slide};
-use headwater_imaging::nuclei::{self, Parameters, Segmentation, Status, Task};
-use headwater_imaging::{
-    Colour, OUTLINE, PixelAgreement, Plane, Target, View, compare_pixels, normalize, overlay,
-};
+use headwater_imaging::nuclei::{Status, StatusCounts, Task};
+use headwater_imaging::segmentation::{Job, Step};
+use headwater_imaging::{PixelAgreement, Plane, View, compare_pixels};
 use serde_json::{Map, Value, json};
 
 use super::outputs::{self, Output};
@@ -23,16 +22,6 @@ use crate::show;
 
 /// More pixels than this are not segmented at once: 32 bytes are needed for each.
 const MOST: u64 = 1 << 28;
-
-/// How wide outlines are drawn.
-pub(super) const THICKNESS: u8 = 1;
-
-/// What is to be done to each image, be it a whole file or a tile.
-pub(super) struct Job {
-    pub(super) parameters: Parameters,
-    pub(super) normalize: bool,
-    pub(super) overlay: bool,
-}
 
 /// How long the steps took.
 #[derive(Debug, Default, Clone, Copy)]
@@ -70,15 +59,41 @@ impl Times {
     }
 }
 
-/// The tiles of a slide by how they came out.
-pub(super) type Tally = [u64; 4];
+/// Measures the steps of a job.
+#[derive(Default)]
+pub(super) struct Watch {
+    times: Times,
+    current: Option<(Step, Instant)>,
+}
 
-pub(super) const STATUSES: [Status; 4] = [
-    Status::Done,
-    Status::Background,
-    Status::LikelyBackground,
-    Status::Nothing,
-];
+impl Watch {
+    /// A step begins, and the one before it ends.
+    pub(super) fn began(&mut self, step: Step) {
+        self.end();
+        self.current = Some((step, Instant::now()));
+    }
+
+    fn end(&mut self) {
+        let Some((step, began)) = self.current.take() else {
+            return;
+        };
+        let times = &mut self.times;
+        let time = match step {
+            Step::Normalize => &mut times.normalize,
+            Step::Task(task) => &mut times.tasks[task as usize],
+            Step::Overlay => &mut times.overlay,
+            // It takes next to nothing, and is not told.
+            Step::Compare => return,
+        };
+        *time += began.elapsed().as_secs_f64();
+    }
+
+    /// How long the steps took, now that the last one has ended.
+    pub(super) fn times(mut self) -> Times {
+        self.end();
+        self.times
+    }
+}
 
 /// What a segmentation came to.
 pub(super) struct Segmented {
@@ -89,7 +104,7 @@ pub(super) struct Segmented {
     pub(super) times: Times,
     pub(super) agreement: Option<PixelAgreement>,
     /// Only of a slide in tiles.
-    pub(super) tiles: Option<Tally>,
+    pub(super) tiles: Option<StatusCounts>,
 }
 
 /// Where results go.
@@ -160,49 +175,6 @@ pub(super) fn level(options: &Segment, slide: &Slide) -> Result<(u64, u64), Erro
     Ok((found.width, found.height))
 }
 
-/// What an image gives.
-pub(super) struct Found {
-    pub(super) segmentation: Segmentation,
-    pub(super) drawn: Option<Plane<Colour>>,
-}
-
-/// Segments an image.
-pub(super) fn one(job: &Job, image: Plane<Colour>, times: &mut Times) -> Found {
-    // Outlines are drawn on the image as it is in the file.
-    let (original, image) = if job.normalize {
-        let began = Instant::now();
-        let normalized = normalize(image.view(), &Target::default());
-        times.normalize = began.elapsed().as_secs_f64();
-        (job.overlay.then_some(image), normalized)
-    } else {
-        (None, image)
-    };
-    let mut current: Option<(Task, Instant)> = None;
-    let mut spent = [0.0; Task::ALL.len()];
-    let mut end = |current: Option<(Task, Instant)>| {
-        if let Some((task, began)) = current {
-            spent[task as usize] += began.elapsed().as_secs_f64();
-        }
-    };
-    let segmentation = nuclei::segment(image.view(), &job.parameters, |task| {
-        end(current.take());
-        current = Some((task, Instant::now()));
-    });
-    end(current);
-    times.tasks = spent;
-    let began = Instant::now();
-    let drawn = job.overlay.then(|| {
-        let image = original.as_ref().unwrap_or(&image);
-        overlay(image.view(), segmentation.mask.view(), OUTLINE, THICKNESS)
-            .unwrap_or_else(|_| unreachable!("the mask has the size of its image"))
-    });
-    times.overlay = began.elapsed().as_secs_f64();
-    Found {
-        segmentation,
-        drawn,
-    }
-}
-
 /// Checks that a reference shows the same region.
 pub(super) fn same_size(path: &Path, found: (u64, u64), expected: (u64, u64)) -> Result<(), Error> {
     if found == expected {
@@ -224,10 +196,7 @@ pub(super) fn same_size(path: &Path, found: (u64, u64), expected: (u64, u64)) ->
 
 /// A reference as a mask. A photograph is none.
 pub(super) fn to_mask(path: &Path, picture: Picture) -> Result<Plane<u8>, Error> {
-    let colourful = |[red, green, blue]: &Colour| red != green || green != blue;
-    if let Picture::Colour(plane) = &picture
-        && plane.pixels().iter().any(colourful)
-    {
+    if !picture.is_grey() {
         return Err(wrong_use(
             format!("the reference `{}` is a colour image", path.display()),
             "give a mask: grey, 0 outside of nuclei",
@@ -264,7 +233,9 @@ fn at_once(
     let reference = reference.map(|path| read_reference(path, (width, height)));
     let reference = reference.transpose()?;
     times.read = began.elapsed().as_secs_f64();
-    let found = one(job, image, &mut times);
+    let mut watch = Watch::default();
+    let found = job.run(image, |step| watch.began(step));
+    times.add(&watch.times());
     let segmentation = found.segmentation;
     let agreement =
         reference.map(|reference| agreement(segmentation.mask.view(), reference.view()));
@@ -292,7 +263,7 @@ fn at_once(
 }
 
 /// Of two masks that have the same size.
-pub(super) fn agreement(mask: View<'_, u8>, reference: View<'_, u8>) -> PixelAgreement {
+fn agreement(mask: View<'_, u8>, reference: View<'_, u8>) -> PixelAgreement {
     compare_pixels(mask, reference).unwrap_or_else(|_| unreachable!("the sizes have been compared"))
 }
 
@@ -310,11 +281,11 @@ fn as_json(options: &Segment, outcome: &Segmented, total: f64) -> Value {
         "height": outcome.size.1,
     });
     if let Some(tally) = outcome.tiles {
-        let by_status = STATUSES.iter().zip(tally);
-        let by_status: Map<String, Value> = by_status
+        let by_status: Map<String, Value> = tally
+            .counts()
             .map(|(status, count)| (status.meaning().to_owned(), json!(count)))
             .collect();
-        object["tiles"] = json!(tally.iter().sum::<u64>());
+        object["tiles"] = json!(tally.total());
         object["statuses"] = Value::Object(by_status);
     }
     if let Some(agreement) = &outcome.agreement {
@@ -355,16 +326,15 @@ fn show_outcome(options: &Segment, outcome: &Segmented, total: f64) {
         );
     }
     if let Some(tally) = outcome.tiles {
-        let parts = STATUSES.iter().zip(tally).filter(|(_, count)| *count > 0);
+        let parts = tally.counts().filter(|(_, count)| *count > 0);
         let parts: Vec<String> = parts
             .map(|(status, count)| {
                 format!("{} {}", show::grouped(count as usize), status.meaning())
             })
             .collect();
-        let count = tally.iter().sum::<u64>() as usize;
         show::line(&format!(
             "  {}: {}",
-            show::count(count, "tile"),
+            show::count(tally.total() as usize, "tile"),
             parts.join(", ")
         ));
     }

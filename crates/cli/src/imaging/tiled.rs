@@ -1,7 +1,7 @@
-//! The segmentation of a slide, tile by tile.
+//! The segmentation of a slide by several threads, from files to files; what is done to a tile, and how tiles become
+//! a slide, is in the image library.
 //!
-//! Law: each tile is an image of its own, with its halo; a pixel of the mask comes from the tile whose core it lies
-//! in. The result does not depend on the number of threads. Memory is that of the tiles at work, a few for each
+//! Law: the result does not depend on the number of threads. Memory is that of the tiles at work, a few for each
 //! thread, and of one row of tiles: a bit to a pixel for the mask, the colours for an overlay and for a file stored in
 //! whole rows.
 //!
@@ -13,16 +13,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use headwater::Error;
-use headwater_imaging::files::{ImageError, Picture, Slide, TileBox, tiles};
-use headwater_imaging::nuclei::Status;
-use headwater_imaging::{Colour, MAX_PIXELS, Mosaic, PixelAgreement, Plane, View};
+use headwater_imaging::files::{ImageError, Picture, Slide, TileBox, Tiling};
+use headwater_imaging::segmentation::{Job, SlideSegmentation, TileFound};
+use headwater_imaging::{Colour, MAX_PIXELS, Plane};
 
 use super::order::{Plan, in_order};
-use super::outputs::{self, Writing};
-use super::segment::{
-    Found, Job, Outputs, STATUSES, Segmented, Tally, Times, agreement, level, one, same_size,
-    to_mask,
-};
+use super::outputs;
+use super::segment::{Outputs, Segmented, Times, Watch, level, same_size, to_mask};
 use super::{cores, open, unreadable, unwritable, wrong_use};
 use crate::arguments::Common;
 use crate::arguments::imaging::Segment;
@@ -49,10 +46,8 @@ impl Source {
     fn new(path: &Path, level: usize, slide: Slide, (tile, halo): (u64, u64)) -> Source {
         let path = path.to_path_buf();
         match slide.levels().get(level) {
-            Some(found) if found.chunk.0 >= found.width => {
-                // A row of tiles, and what lies in strips above and below.
-                let rows = tile + 2 * halo + 2 * found.chunk.1;
-                let bytes = found.width.saturating_mul(3 * rows.min(found.height));
+            Some(found) if found.is_in_rows() => {
+                let bytes = found.bytes_of_tiles(tile, halo);
                 let slide = slide.with_cache(CACHE.max(bytes as usize));
                 Source::Shared(path, Mutex::new(slide))
             }
@@ -73,6 +68,12 @@ impl Source {
 }
 
 impl Reader<'_> {
+    fn path(&self) -> &Path {
+        match self {
+            Reader::Own(path, _) | Reader::Shared(path, _) => path,
+        }
+    }
+
     fn read(
         &mut self,
         level: usize,
@@ -90,51 +91,76 @@ impl Reader<'_> {
     }
 }
 
-/// What a tile gives.
+/// What a tile is made of: the image with its halo, and the core of the reference.
+struct Material {
+    image: Picture,
+    reference: Option<Plane<u8>>,
+    /// How long it took to read them.
+    seconds: f64,
+}
+
+/// A tile that was segmented.
 struct Tile {
-    found: Found,
+    found: TileFound,
     times: Times,
-    agreement: Option<PixelAgreement>,
 }
 
-/// The part of a tile with its halo that is its core.
-fn core<T: Copy>(tile: &TileBox, outer: &Plane<T>) -> Vec<T> {
-    let (left, top) = tile.inset();
-    let (left, top) = (left as usize, top as usize);
-    let mut pixels = Vec::with_capacity((tile.width * tile.height) as usize);
-    for y in 0..tile.height as usize {
-        pixels.extend_from_slice(&outer.row(top + y)[left..left + tile.width as usize]);
+impl Material {
+    fn read(
+        level: usize,
+        tile: &TileBox,
+        image: &mut Reader<'_>,
+        reference: Option<&mut Reader<'_>>,
+    ) -> Result<Material, Error> {
+        let began = Instant::now();
+        let at = (tile.outer_x, tile.outer_y);
+        let image = image.read(level, at, (tile.outer_width, tile.outer_height))?;
+        let reference = reference.map(|file| {
+            let picture = file.read(0, (tile.x, tile.y), (tile.width, tile.height))?;
+            to_mask(file.path(), picture)
+        });
+        Ok(Material {
+            image,
+            reference: reference.transpose()?,
+            seconds: began.elapsed().as_secs_f64(),
+        })
     }
-    pixels
+
+    fn segment(self, job: &Job, tile: &TileBox) -> Tile {
+        let image = self.image.into_colour();
+        let reference = self.reference.as_ref().map(Plane::view);
+        let mut watch = Watch::default();
+        let found = job
+            .run_tile(tile, image, reference, |step| watch.began(step))
+            .unwrap_or_else(|_| unreachable!("both were read in the size of the tile"));
+        let times = Times {
+            read: self.seconds,
+            ..watch.times()
+        };
+        Tile { found, times }
+    }
 }
 
-fn compare(tile: &TileBox, mask: &Plane<u8>, reference: &Plane<u8>) -> PixelAgreement {
-    let mask = core(tile, mask);
-    let mask = View::new(tile.width as usize, tile.height as usize, &mask)
-        .unwrap_or_else(|| unreachable!("as many pixels as the core has"));
-    agreement(mask, reference.view())
+/// Why the result of a tile found no place.
+enum Refused {
+    /// It does not go where it was to be written.
+    Misplaced(ImageError),
+    /// A file could not be written.
+    Unwritten(Error),
 }
 
-/// The picture of a slide from the pictures of its tiles, one row of tiles at a time.
-struct Drawing {
-    writing: Writing<Colour>,
-    width: usize,
-    band: Vec<Colour>,
+impl From<ImageError> for Refused {
+    fn from(error: ImageError) -> Refused {
+        Refused::Misplaced(error)
+    }
 }
 
-impl Drawing {
-    fn place(&mut self, tile: &TileBox, drawn: &Plane<Colour>) -> Result<(), Error> {
-        self.band.resize(self.width * tile.height as usize, [0; 3]);
-        let core = core(tile, drawn);
-        let rows = self.band.chunks_exact_mut(self.width);
-        for (row, part) in rows.zip(core.chunks_exact(tile.width as usize)) {
-            row[tile.x as usize..][..part.len()].copy_from_slice(part);
+impl Refused {
+    fn told(self, mask: &Path) -> Error {
+        match self {
+            Refused::Misplaced(error) => unwritable(mask, error),
+            Refused::Unwritten(error) => error,
         }
-        if tile.x + tile.width == self.width as u64 {
-            self.writing
-                .write_rows(self.band.chunks_exact(self.width))?;
-        }
-        Ok(())
     }
 }
 
@@ -148,11 +174,9 @@ pub(super) fn segment(
 ) -> Result<Segmented, Error> {
     let (width, height) = level(options, &slide)?;
     let halo = options.halo;
-    let boxes: Vec<TileBox> = tiles(width, height, tile, halo).collect();
-    let largest = boxes
-        .iter()
-        .map(|tile| tile.outer_width * tile.outer_height);
-    if let Some(pixels) = largest.max().filter(|&pixels| pixels > MAX_PIXELS as u64) {
+    let tiling = Tiling::new(width, height, tile, halo);
+    let pixels = tiling.largest();
+    if pixels > MAX_PIXELS as u64 {
         return Err(wrong_use(
             format!("--tile {tile} --halo {halo}: {pixels} pixels are too many for a tile"),
             "choose smaller ones, such as --tile 4096 --halo 64",
@@ -168,136 +192,65 @@ pub(super) fn segment(
         None => None,
     };
     let plan = Plan {
-        count: boxes.len(),
+        count: tiling.count(),
         threads: options.cores.number().unwrap_or_else(cores),
         reads_in_order: image.in_order() || reference.as_ref().is_some_and(Source::in_order),
     };
 
     let (wide, high) = (width as usize, height as usize);
     let mask_path = outputs.mask.path.clone();
-    let mut writing = outputs.mask.begin::<u8>(wide, high)?;
-    let drawing = outputs
-        .overlay
-        .map(|output| output.begin::<Colour>(wide, high));
-    let mut drawing = drawing.transpose()?.map(|writing| Drawing {
-        writing,
-        width: wide,
-        band: Vec::new(),
-    });
-    // What the writer says is more than what the mosaic can pass on.
-    let mut refused = None;
-    let mut mosaic = Mosaic::new(width, height, tile, |row: &[u8]| {
-        writing.write_row(row).map_err(|error| {
-            let told = ImageError::Misplaced {
-                problem: error.to_string(),
-            };
-            refused = Some(error);
-            told
-        })
-    });
-    let mut steps = Steps::new("segment", "tile", boxes.len(), common.json);
+    let mut mask = outputs.mask.begin::<u8>(wide, high)?;
+    let picture = outputs.overlay;
+    let picture = picture.map(|output| output.begin::<Colour>(wide, high));
+    let mut picture = picture.transpose()?;
+    let picture_rows = picture
+        .as_mut()
+        .map(|file| move |row: &[Colour]| file.write_row(row).map_err(Refused::Unwritten));
+    let mask_rows = |row: &[u8]| mask.write_row(row).map_err(Refused::Unwritten);
+    let mut result = SlideSegmentation::new(tiling, mask_rows, picture_rows);
+    let mut steps = Steps::new("segment", "tile", tiling.count(), common.json);
     let mut times = Times::default();
-    let mut tally = Tally::default();
-    let mut all = PixelAgreement {
-        first: 0,
-        second: 0,
-        both: 0,
+    let place = |number: usize| {
+        let tile = tiling.get(number);
+        tile.unwrap_or_else(|| unreachable!("as many pieces as there are tiles"))
     };
-    let done = in_order(
+    in_order(
         plan,
         || {
             let reference = reference.as_ref().map(Source::reader).transpose()?;
             Ok((image.reader()?, reference))
         },
         |(image, reference), number| {
-            let began = Instant::now();
-            let tile = &boxes[number];
-            let at = (tile.outer_x, tile.outer_y);
-            let image = image.read(options.level, at, (tile.outer_width, tile.outer_height))?;
-            let reference = reference.as_mut();
-            let reference =
-                reference.map(|file| file.read(0, (tile.x, tile.y), (tile.width, tile.height)));
-            let reference = match (reference.transpose()?, options.reference.as_deref()) {
-                (Some(picture), Some(path)) => Some(to_mask(path, picture)?),
-                _ => None,
-            };
-            Ok((image, reference, began.elapsed().as_secs_f64()))
+            Material::read(options.level, &place(number), image, reference.as_mut())
         },
-        |number, (image, reference, read)| {
-            let mut times = Times {
-                read,
-                ..Times::default()
-            };
-            let found = one(job, image.into_colour(), &mut times);
-            let agreement = reference.map(|reference| {
-                let mask = &found.segmentation.mask;
-                compare(&boxes[number], mask, &reference)
-            });
-            Tile {
-                found,
-                times,
-                agreement,
-            }
-        },
-        |number, result| {
+        |number, material| material.segment(job, &place(number)),
+        |number, tile| {
             let began = Instant::now();
-            let tile = &boxes[number];
-            let segmentation = &result.found.segmentation;
-            times.add(&result.times);
-            for (status, count) in STATUSES.iter().zip(&mut tally) {
-                *count += u64::from(*status == segmentation.status);
-            }
-            if let Some(agreement) = result.agreement {
-                all.first += agreement.first;
-                all.second += agreement.second;
-                all.both += agreement.both;
-            }
-            mosaic
-                .place(tile, segmentation.mask.view())
-                .map_err(|error| unwritable(&mask_path, error))?;
-            if let (Some(drawing), Some(drawn)) = (&mut drawing, &result.found.drawn) {
-                drawing.place(tile, drawn)?;
-            }
+            times.add(&tile.times);
+            let placed = result.place(&place(number), &tile.found);
+            placed.map_err(|refused: Refused| refused.told(&mask_path))?;
             times.write += began.elapsed().as_secs_f64();
             steps.advance(1);
             Ok(())
         },
-    );
-    let counts = done.and_then(|()| {
-        mosaic
-            .finish()
-            .map_err(|error| unwritable(&mask_path, error))
-    });
-    let counts = match (counts, refused) {
-        (Err(_), Some(refused)) => return Err(refused),
-        (counts, _) => counts?,
-    };
+    )?;
+    let finished = result.finish();
+    let found = finished.map_err(|error| unwritable(&mask_path, error))?;
     let began = Instant::now();
-    let mut written = vec![writing.finish()?];
-    if let Some(drawing) = drawing {
-        written.push(drawing.writing.finish()?);
+    let mut written = vec![mask.finish()?];
+    if let Some(picture) = picture {
+        written.push(picture.finish()?);
     }
     outputs::appear(written)?;
     times.write += began.elapsed().as_secs_f64();
     steps.finish();
     Ok(Segmented {
         size: (width, height),
-        status: furthest(&tally),
-        nuclei: counts.nuclei,
-        foreground: counts.foreground,
+        status: found.status,
+        nuclei: found.nuclei,
+        foreground: found.foreground,
         times,
-        agreement: reference.is_some().then_some(all),
-        tiles: Some(tally),
+        agreement: reference.is_some().then_some(found.agreement),
+        tiles: Some(found.tally),
     })
-}
-
-/// The status of the tile that got furthest.
-fn furthest(tally: &Tally) -> Status {
-    let [done, background, likely, nothing] = tally.map(|count| count > 0);
-    match (done, nothing, likely, background) {
-        (true, ..) | (_, false, false, false) => Status::Done,
-        (_, true, ..) => Status::Nothing,
-        (_, _, true, _) => Status::LikelyBackground,
-        _ => Status::Background,
-    }
 }

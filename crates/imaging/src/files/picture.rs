@@ -48,17 +48,23 @@ impl Picture {
         }
     }
 
+    /// Whether all pixels are grey, also those of a picture that is stored in colour.
+    pub fn is_grey(&self) -> bool {
+        match self {
+            Picture::Grey(_) | Picture::Deep(_) => true,
+            Picture::Colour(plane) => is_grey(plane),
+        }
+    }
+
     /// As labels: grey of either depth, number for number. `None` for colour, whose pixels are no numbers, unless
     /// all its pixels are grey.
     pub fn into_labels(self) -> Option<Plane<u16>> {
         match self {
             Picture::Grey(plane) => Some(each(plane, u16::from)),
             Picture::Deep(plane) => Some(plane),
-            Picture::Colour(plane) => plane
-                .pixels()
-                .iter()
-                .all(|[red, green, blue]| red == green && green == blue)
-                .then(|| each(plane, |[red, _, _]| u16::from(red))),
+            Picture::Colour(plane) => {
+                is_grey(&plane).then(|| each(plane, |[red, _, _]| u16::from(red)))
+            }
         }
     }
 
@@ -96,6 +102,11 @@ impl Picture {
             Picture::Colour(plane) => plane.pixels().len() * 3,
         }
     }
+}
+
+fn is_grey(plane: &Plane<Colour>) -> bool {
+    let mut pixels = plane.pixels().iter();
+    pixels.all(|[red, green, blue]| red == green && green == blue)
 }
 
 /// The kind of a picture without its pixels.

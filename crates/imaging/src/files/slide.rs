@@ -47,6 +47,22 @@ pub struct Level {
     pub chunk: (u64, u64),
 }
 
+impl Level {
+    /// Whether it is stored in whole rows, as PNG, JPEG and TIFF in strips are. Whoever reads tiles of such a file out
+    /// of order decodes its rows again and again.
+    pub fn is_in_rows(&self) -> bool {
+        self.chunk.0 >= self.width
+    }
+
+    /// How many bytes the pixels of a row of tiles take, in colour, with their halos and what lies in strips above and
+    /// below.
+    pub fn bytes_of_tiles(&self, tile: u64, halo: u64) -> u64 {
+        let around = halo.saturating_add(self.chunk.1).saturating_mul(2);
+        let rows = tile.saturating_add(around).min(self.height);
+        self.width.saturating_mul(rows.saturating_mul(3))
+    }
+}
+
 /// A slide open for reading.
 pub struct Slide {
     levels: Vec<Level>,

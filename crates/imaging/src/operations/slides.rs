@@ -12,7 +12,7 @@ use headwater_graph::{Operation, OperationError, Signature, Type, Value};
 
 use super::values::colour_value;
 use super::{Call, integers, operation};
-use crate::files::{Format, ImageError, RowFile, Slide, TileBox, read_image, tiles};
+use crate::files::{Format, ImageError, Level, RowFile, Slide, TileBox, Tiling, read_image, tiles};
 use crate::mosaic::Mosaic;
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -63,7 +63,7 @@ fn partition() -> Operation {
         let slide = open(call)?;
         let (place, width, height) = level(call, &slide)?;
         let (tile, halo) = (count(call, "tile", 0)?, count(call, "halo", 0)?);
-        check_partition((width, height), tile, slide.levels()[place].chunk)?;
+        check_partition(&slide.levels()[place], tile)?;
         let boxes = tiles(width, height, tile, halo);
         let boxes: Vec<Value> = boxes
             .map(|tile| box_value(&tile, (width, height)))
@@ -82,11 +82,8 @@ const MOST_TILES: u64 = 1 << 20;
 const MOST_IN_VAIN: u64 = 1 << 36;
 
 /// Whether a slide can be cut so. One that is stored in whole rows is decoded from its first row for every tile.
-fn check_partition(
-    (width, height): (u64, u64),
-    tile: u64,
-    (chunk_width, _): (u64, u64),
-) -> Result<(), OperationError> {
+fn check_partition(level: &Level, tile: u64) -> Result<(), OperationError> {
+    let (width, height) = (level.width, level.height);
     let wrong = |message: String| {
         Err(OperationError::Parameter {
             parameter: "tile".to_owned(),
@@ -108,8 +105,7 @@ fn check_partition(
             "{tile} would cut {width} × {height} pixels into {count} tiles; at most {MOST_TILES} are allowed"
         ));
     }
-    let in_rows = chunk_width >= width;
-    if in_rows && count.saturating_mul(width.saturating_mul(height)) > MOST_IN_VAIN {
+    if level.is_in_rows() && count.saturating_mul(width.saturating_mul(height)) > MOST_IN_VAIN {
         return wrong(format!(
             "the slide is stored in whole rows, and each of {count} tiles would decode them again; save it as a \
              tiled TIFF, take larger tiles, or use `headwater imaging segment --tile`"
@@ -238,7 +234,8 @@ fn stitch() -> Operation {
         .map_err(|error| failed(&error))?;
         // The first tile is as large as tiles are, unless the slide is smaller.
         let size = first.width.max(first.height);
-        let mut mosaic = Mosaic::new(width, height, size, |row: &[u8]| rows.write_row(row));
+        let tiling = Tiling::new(width, height, size, 0);
+        let mut mosaic = Mosaic::new(tiling, |row: &[u8]| rows.write_row(row));
         for ((tile, _), mask) in places.iter().zip(masks.iter()) {
             if call.context.cancel.is_cancelled() {
                 return Err(OperationError::Cancelled);
