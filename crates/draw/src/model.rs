@@ -209,6 +209,17 @@ impl DiagramNode {
         (operation != self.label).then_some(operation)
     }
 
+    /// Says how many tasks it stands for, and what became of those that have ended.
+    pub fn stand_for(&mut self, tally: Tally) {
+        self.tasks = Some(tally.tasks as u64);
+        self.counts = Some(Tally {
+            tasks: tally.settled(),
+            planned: 0,
+            recomputed: 0,
+            ..tally
+        });
+    }
+
     /// What became of its tasks, in words: `118 executed, 2 failed`.
     pub fn told_counts(&self) -> Option<String> {
         let single = self.tasks.is_none_or(|tasks| tasks == 1);

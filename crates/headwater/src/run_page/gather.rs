@@ -187,9 +187,8 @@ impl Rows {
             let Some(row) = row.filter(is_counted) else {
                 continue;
             };
-            node.tasks = Some(row.tally.tasks as u64);
             node.seconds = (row.seconds > 0.0).then_some(row.seconds);
-            node.counts = Some(row.tally);
+            node.stand_for(row.tally);
         }
         diagram
     }

@@ -39,14 +39,16 @@ fn totals(rows: &[RunTaskRow]) -> Tally {
 }
 
 fn graph(rows: &[RunTaskRow]) -> Diagram {
-    let node = |(group, row): (usize, &RunTaskRow)| DiagramNode {
-        kind: NodeKind::Task,
-        label: row.task.clone(),
-        group: Some(group),
-        address: Some(row.name()),
-        tasks: Some(row.tally.tasks as u64),
-        counts: Some(row.tally),
-        ..DiagramNode::default()
+    let node = |(group, row): (usize, &RunTaskRow)| {
+        let mut node = DiagramNode {
+            kind: NodeKind::Task,
+            label: row.task.clone(),
+            group: Some(group),
+            address: Some(row.name()),
+            ..DiagramNode::default()
+        };
+        node.stand_for(row.tally);
+        node
     };
     let edge = |from: usize| DiagramEdge {
         from: DiagramEnd::Node(from),
