@@ -6,8 +6,8 @@
 //! network file systems, nobody is refused. A folder that was made and not used is removed again.
 //!
 //! Nothing is written over, and nothing behind a link, also where somebody else puts files into the folder meanwhile.
-//! Right before a command writes a file it says so in `.unfinished`, and afterwards what the file looks like; the list
-//! goes when everything is written. So a folder that was left in the middle is known as such, and so are the files that
+//! Right before a command writes a file it says so in `.unfinished`, and afterwards what the file looks like, or of one
+//! that grows which file it is; the list goes when everything is written. So a folder that was left in the middle is known as such, and so are the files that
 //! the command wrote: these, and no others, make room for the same command when it is given again. One that looks
 //! otherwise than it did is somebody else's by now.
 
@@ -17,6 +17,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::UNIX_EPOCH;
 
 use headwater_graph::text::{from_line, on_a_line};
 
@@ -75,6 +76,42 @@ struct Claims {
     claims: BTreeMap<PathBuf, Claim>,
     /// What its files looked like when they had been written.
     made: HashMap<PathBuf, Appearance>,
+    /// Which files are those that grow in their places.
+    begun: HashMap<PathBuf, Origin>,
+}
+
+/// Which file it is, whatever its bytes are by now: another one in its place was made at another time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Origin {
+    inode: u64,
+    /// When it was made, in nanoseconds since 1970; 0 where the file system does not know.
+    born: u128,
+}
+
+impl Origin {
+    fn of(found: &fs::Metadata) -> Origin {
+        let born = found.created().ok();
+        let born = born.and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+        Origin {
+            inode: found.ino(),
+            born: born.map_or(0, |born| born.as_nanos()),
+        }
+    }
+
+    /// Its line in the list, for the file at this path.
+    fn line(&self, path: &Path) -> Option<String> {
+        let path = on_a_line(path.to_str()?);
+        Some(format!("begun {} {} {path}\n", self.inode, self.born))
+    }
+
+    fn of_line(line: &str) -> Option<(PathBuf, Origin)> {
+        let mut words = line.strip_prefix("begun ")?.splitn(3, ' ');
+        let origin = Origin {
+            inode: words.next()?.parse().ok()?,
+            born: words.next()?.parse().ok()?,
+        };
+        Some((PathBuf::from(from_line(words.next()?)), origin))
+    }
 }
 
 /// What a file looks like, in numbers: another one in its place does not.
@@ -293,13 +330,23 @@ impl ResultsFolder {
             .map_err(cannot)
     }
 
+    /// Says that a file that was claimed and grows in its place has been made, by its path from here.
+    pub fn begun(&self, path: &Path) {
+        let found = fs::symlink_metadata(self.path.join(path)).ok();
+        let line = found.and_then(|found| Origin::of(&found).line(path));
+        self.note(&line.unwrap_or_default());
+    }
+
     /// Says that files are written, by their paths from here. One of which this cannot be said counts as begun.
     pub fn made<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) {
         let line = |path: &Path| {
             let found = fs::symlink_metadata(self.path.join(path)).ok()?;
             Appearance::of(&found).line(path)
         };
-        let text: String = paths.into_iter().filter_map(line).collect();
+        self.note(&paths.into_iter().filter_map(line).collect::<String>());
+    }
+
+    fn note(&self, text: &str) {
         let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(list) = &mut claimed.list {
             let _ = list.write_all(text.as_bytes());
@@ -419,6 +466,7 @@ fn unfinished(folder: &Path) -> Option<Claims> {
             .collect(),
         // Of what was written twice, the last time counts.
         made: whole.split('\n').filter_map(Appearance::of_line).collect(),
+        begun: whole.split('\n').filter_map(Origin::of_line).collect(),
     })
 }
 
@@ -452,7 +500,12 @@ fn found_below(folder: &Path, claims: &Claims) -> Result<Found, Error> {
                     .metadata()
                     .is_ok_and(|now| Appearance::of(&now) == *made)
             };
-            let is_own = claims.made.get(&name).is_none_or(is_as_made);
+            let is_the_same =
+                |begun: &Origin| entry.metadata().is_ok_and(|now| Origin::of(&now) == *begun);
+            let is_own = match claims.made.get(&name) {
+                Some(made) => is_as_made(made),
+                None => claims.begun.get(&name).is_none_or(is_the_same),
+            };
             if !is_folder && is_own && is_claimed(&name, claims) {
                 found.claimed.push(name);
             } else if is_folder && leads_on() {
@@ -548,6 +601,28 @@ mod tests {
         let visits = [ResultsFolder::visit(&path), ResultsFolder::visit(&link)];
         assert!(visits.iter().all(Result::is_ok));
         ResultsFolder::take(&path).unwrap_err();
+    }
+
+    #[test]
+    fn another_file_in_the_place_of_one_that_grew_is_somebody_elses() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("out");
+        let trace = path.join("trace.tsv");
+        let leave = || {
+            let taken = ResultsFolder::take_empty(&path).unwrap();
+            taken.claim([Claim::File("trace.tsv".into())]).unwrap();
+            fs::write(&trace, "head").unwrap();
+            taken.begun(Path::new("trace.tsv"));
+            fs::write(&trace, "head and lines").unwrap();
+        };
+        leave();
+        // It has grown, and is the same file.
+        leave();
+        fs::remove_file(&trace).unwrap();
+        fs::write(&trace, "notes of a week").unwrap();
+        let message = ResultsFolder::take_empty(&path).unwrap_err().to_string();
+        assert!(message.ends_with("is not from that"), "{message}");
+        assert_eq!(fs::read_to_string(&trace).unwrap(), "notes of a week");
     }
 
     /// What was claimed makes room, and nothing goes if something else is there.

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use headwater_execute::Execution;
@@ -38,6 +39,7 @@ impl Trace {
         results.claim([Claim::File(TRACE.into())])?;
         let path = results.path().join(TRACE);
         let begun = File::create_new(&path).and_then(|file| {
+            results.begun(Path::new(TRACE));
             let mut trace = Trace {
                 out: BufWriter::new(file),
                 written: Instant::now(),

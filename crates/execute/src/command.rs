@@ -105,6 +105,19 @@ pub(crate) struct Attempted {
 }
 
 impl Attempted {
+    /// It could not be given what it reads.
+    fn not_given(trouble: Trouble) -> Attempted {
+        match trouble {
+            Trouble::Changed(failure) => Attempted::failed(failure),
+            Trouble::Spoiled(spoiled) => Attempted {
+                result: Err(None),
+                usage: Usage::default(),
+                spoiled: vec![spoiled],
+                said: [0; 2],
+            },
+        }
+    }
+
     fn failed(failure: Failure) -> Attempted {
         Attempted {
             result: Err(Some(failure)),
@@ -220,12 +233,15 @@ impl CommandRunner {
         let capture = |name: &str| self.captures_folder().join(format!("{number}.{name}"));
         let captures = [capture("stdout"), capture("stderr")];
         let allowance = self.protection.allowance();
-        let mut attempted = self.attempt(attempt, &folder, &captures, cancel, allowance);
+        let home = Home::of(&folder);
+        let mut attempted = self.attempt(attempt, &home, &captures, cancel, allowance);
         match &mut attempted.result {
             Ok(_) => {
                 self.keep_logs(attempt.label, &captures, attempted.said);
                 self.give_back(folder);
             }
+            // What stands there is somebody else's.
+            Err(_) if !home.is_there() => {}
             Err(Some(failure)) if failure.kind != FailureKind::Cancelled => {
                 for (capture, name) in captures.iter().zip([".stdout", ".stderr"]) {
                     // One that said nothing has an empty log, for whoever looks for it.
@@ -299,11 +315,12 @@ impl CommandRunner {
     fn attempt(
         &self,
         attempt: &Attempt<'_>,
-        folder: &Path,
+        home: &Home<'_>,
         captures: &[PathBuf; 2],
         cancel: &Cancel,
         allowance: Allowance,
     ) -> Attempted {
+        let folder = home.folder;
         let not_started =
             |error: FolderError| Attempted::failed(Failure::new(FailureKind::NotStarted, error.0));
         let mut giving = Giving::new(
@@ -316,16 +333,8 @@ impl CommandRunner {
         let fill = match lay_out(folder, attempt, &mut giving) {
             Ok(fill) => fill,
             Err(error) => {
-                return match giving.take_trouble() {
-                    Some(Trouble::Spoiled(spoiled)) => Attempted {
-                        result: Err(None),
-                        usage: Usage::default(),
-                        spoiled: vec![spoiled],
-                        said: [0; 2],
-                    },
-                    Some(Trouble::Changed(failure)) => Attempted::failed(failure),
-                    None => not_started(error),
-                };
+                let trouble = giving.take_trouble();
+                return trouble.map_or_else(|| not_started(error), Attempted::not_given);
             }
         };
         let arguments = fill.invocation(&attempt.template.invocation);
@@ -337,11 +346,16 @@ impl CommandRunner {
         request.namespace = giving.namespace();
         let ended = Spawner::global().run(&request, cancel);
         if let Err(SpawnError::Namespace { source }) = &ended {
+            // What was to be mounted is not what it was a moment ago.
+            if matches!(source.raw_os_error(), Some(libc::ESTALE | libc::ENOENT)) {
+                let message = "a file that it reads was replaced when it was to start".to_owned();
+                return Attempted::failed(Failure::new(FailureKind::Input, message));
+            }
             Protection::namespace_refused(source);
             return match emptied(folder) {
                 Ok(()) => {
                     let otherwise = allowance.without_mounts();
-                    self.attempt(attempt, folder, captures, cancel, otherwise)
+                    self.attempt(attempt, home, captures, cancel, otherwise)
                 }
                 Err(error) => not_started(error),
             };
@@ -349,17 +363,22 @@ impl CommandRunner {
         let (mut usage, mut said) = (Usage::default(), [0; 2]);
         if let Ok(exit) = &ended {
             said = exit.said;
-            usage = Usage {
-                cpu: exit.user_cpu + exit.system_cpu,
-                peak_memory: exit.peak_memory,
-                peak_reliable: exit.peak_reliable,
-            };
+            usage = usage_of(exit);
         }
         // A file of this name may be left from another program.
         let has_stderr = ended.is_ok() && (request.most[1].is_none() || said[1] > 0);
         // Whatever became of the program, it may have written to what it was to read.
-        let unmounted = giving.unmount();
         let (changed, spoiled) = giving.after();
+        if !home.is_there() {
+            let message = "something else is in the place of the folder that it ran in".to_owned();
+            return Attempted {
+                result: Err(Some(Failure::new(FailureKind::Output, message))),
+                usage,
+                spoiled,
+                said,
+            };
+        }
+        let unmounted = giving.unmount();
         let output = |error: FolderError| Failure::new(FailureKind::Output, error.0);
         let result = match ended {
             Err(error) => Err(spawn_failure(&error)),
@@ -575,11 +594,20 @@ fn lay_out(
     Ok(fill)
 }
 
-/// Empties a folder in which something was laid out.
+/// Empties a folder in which something was laid out; it stays the same folder.
 fn emptied(folder: &Path) -> Result<(), FolderError> {
-    fs::remove_dir_all(folder)
-        .and_then(|()| fs::create_dir(folder))
-        .map_err(|error| FolderError(format!("cannot empty `{}`: {error}", folder.display())))
+    let empty = || -> std::io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                fs::remove_dir_all(entry.path())?;
+            } else {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    };
+    empty().map_err(|error| FolderError(format!("cannot empty `{}`: {error}", folder.display())))
 }
 
 /// Whether a relative path names the same place as another, or one below it.
@@ -624,6 +652,33 @@ fn texts(template: &CommandTemplate) -> Vec<&Text> {
 
 /// The file that is read on standard input: a file input or a list file as it is, anything else as a text of
 /// its own.
+/// The folder that a task runs in, and how it is known again: a program may put something else in its place, from which
+/// nothing is to be taken, and to which nothing is to be written.
+struct Home<'a> {
+    folder: &'a Path,
+    identity: Option<(u64, u64)>,
+}
+
+impl Home<'_> {
+    fn of(folder: &Path) -> Home<'_> {
+        Home {
+            folder,
+            identity: identity(folder),
+        }
+    }
+
+    fn is_there(&self) -> bool {
+        self.identity.is_some() && identity(self.folder) == self.identity
+    }
+}
+
+/// The device and inode of a folder; `None` where there is none, or a link to one.
+fn identity(folder: &Path) -> Option<(u64, u64)> {
+    let found = fs::symlink_metadata(folder).ok();
+    let found = found.filter(fs::Metadata::is_dir)?;
+    Some((found.dev(), found.ino()))
+}
+
 fn stdin(
     folder: &Path,
     text: &Text,
@@ -642,6 +697,14 @@ fn stdin(
     }
     write_new(folder, ".stdin", &fill.text(text))?;
     Ok(folder.join(".stdin"))
+}
+
+fn usage_of(exit: &Exit) -> Usage {
+    Usage {
+        cpu: exit.user_cpu + exit.system_cpu,
+        peak_memory: exit.peak_memory,
+        peak_reliable: exit.peak_reliable,
+    }
 }
 
 fn spawn_failure(error: &SpawnError) -> Failure {

@@ -20,7 +20,7 @@ use crate::folder::{FolderError, below, make_folder, said, sealed, set_mode};
 use crate::proof::{Look, Proven, Shelter, mark_of, shows_writes};
 use crate::protect::Allowance;
 use crate::render::Filled;
-use crate::spawn::Namespace;
+use crate::spawn::{Namespace, Over};
 use crate::system::{open_to_read, share_blocks};
 use crate::watch::{Spoiled, Trouble, Watched, changed};
 
@@ -28,6 +28,8 @@ use crate::watch::{Spoiled, Trouble, Watched, changed};
 const WORTH_SHARING: u64 = 64 << 10;
 /// A folder of the user with more large files than this is mounted as a whole, not file by file.
 const MANY: usize = 64;
+/// Where files of the user are mounted, in the folder of a task.
+const GIVEN: &str = ".given";
 /// Bytes copied at once.
 const PIECE: usize = 1 << 18;
 
@@ -58,6 +60,8 @@ pub(crate) struct Giving<'a> {
     users: Vec<(PathBuf, Look)>,
     /// By inode, the files that stand where something is mounted, and what that is.
     stand_ins: HashMap<u64, PathBuf>,
+    /// What is given now is a folder of the user with many large files.
+    in_large_folder: bool,
     port: String,
     trouble: Option<Trouble>,
 }
@@ -93,6 +97,7 @@ impl<'a> Giving<'a> {
             linked: Vec::new(),
             users: Vec::new(),
             stand_ins: HashMap::new(),
+            in_large_folder: false,
             port: String::new(),
             trouble: None,
         }
@@ -223,7 +228,12 @@ impl<'a> Giving<'a> {
     fn directory(&mut self, directory: &DirectoryValue, at: &Path) -> Result<(), FolderError> {
         // A folder of its own even for a folder of the user: what a program puts beside its inputs stays here.
         make_folder(at)?;
-        let first = self.mounts.read_only.len();
+        let entries = directory.entries.iter();
+        let large = entries.filter(|entry| !self.allowance.copies(entry.file.size));
+        let is_large = large.take(MANY + 1).count() > MANY;
+        let root = directory.path.as_ref();
+        let whole = root.filter(|root| is_large && self.allowance.mounts && self.is_apart(root));
+        self.in_large_folder = whole.is_some();
         for entry in directory.entries.iter() {
             let path = below(at, &entry.path)?;
             if let Some(parent) = path.parent() {
@@ -231,13 +241,8 @@ impl<'a> Giving<'a> {
             }
             self.give(&entry.file, entry.executable, &path, true)?;
         }
-        if let Some(root) = &directory.path
-            && self.mounts.read_only.len() - first > MANY
-            && self.is_apart(root)
-        {
-            self.mounts.read_only.truncate(first);
-            self.mounts.read_only.push(root.to_path_buf());
-        }
+        self.in_large_folder = false;
+        (self.mounts.read_only).extend(whole.map(|root| root.to_path_buf()));
         Ok(())
     }
 
@@ -334,12 +339,36 @@ impl<'a> Giving<'a> {
                 Err(Refusal::Other)
             };
         }
-        if self.allowance.mounts {
-            self.mounts.read_only.push(path.to_path_buf());
-        }
         let look = Look::at(path).map_err(|_| Refusal::Other)?;
         self.users.push((path.to_path_buf(), look));
-        symlink(path, at).map_err(|error| said("cannot link", at, &error).into())
+        let link = |to: &Path| {
+            symlink(to, at).map_err(|error| Refusal::from(said("cannot link", at, &error)))
+        };
+        if !self.allowance.mounts || self.in_large_folder {
+            return link(path);
+        }
+        // By its own name the program cannot write to it; and it reads this file, whatever gets its name meanwhile. It
+        // may remove and rename the link, as it could not what something is mounted on.
+        self.mounts.read_only.push(path.to_path_buf());
+        let given = self.folder.join(GIVEN);
+        make_folder(&given)?;
+        let stand_in = given.join(self.stand_ins.len().to_string());
+        self.stand_in(path, look, stand_in.clone())?;
+        link(&stand_in)
+    }
+
+    /// An empty file on which another one is mounted.
+    fn stand_in(&mut self, path: &Path, look: Look, at: PathBuf) -> Result<(), Refusal> {
+        let made = OpenOptions::new().write(true).create_new(true).open(&at);
+        let inode = made.and_then(|file| file.metadata()).map(|file| file.ino());
+        let inode = inode.map_err(|error| said("cannot write", &at, &error))?;
+        self.stand_ins.insert(inode, path.to_path_buf());
+        self.mounts.over.push(Over {
+            file: path.to_path_buf(),
+            at,
+            identity: look.identity(),
+        });
+        Ok(())
     }
 
     fn product(
@@ -413,14 +442,14 @@ impl<'a> Giving<'a> {
         Ok(true)
     }
 
-    /// Looks at a file that is given by a link, and remembers to look again.
-    fn watch(&mut self, linked: Linked) -> Result<(), Refusal> {
+    /// Looks at a file that is given by a link, and remembers to look again. Gives what it looks like.
+    fn watch(&mut self, linked: Linked) -> Result<Look, Refusal> {
         if !holds(&linked, self.shelter()) {
             return Err(Refusal::Other);
         }
         let look = Look::at(&linked.path).map_err(|_| Refusal::Other)?;
         self.linked.push((linked, look));
-        Ok(())
+        Ok(look)
     }
 
     fn link(&mut self, linked: Linked, at: &Path) -> Result<(), Refusal> {
@@ -436,19 +465,12 @@ impl<'a> Giving<'a> {
     fn link_in_folder(&mut self, linked: Linked, at: &Path) -> Result<(), Refusal> {
         let path = linked.path.clone();
         if self.allowance.mounts {
-            self.watch(linked)?;
-            let stand_in = OpenOptions::new().write(true).create_new(true).open(at);
-            let inode = stand_in
-                .and_then(|file| file.metadata())
-                .map(|file| file.ino());
-            let inode = inode.map_err(|error| said("cannot write", at, &error))?;
-            self.stand_ins.insert(inode, path.clone());
-            self.mounts.over.push((path, at.to_path_buf()));
-            return Ok(());
+            let look = self.watch(linked)?;
+            return self.stand_in(&path, look, at.to_path_buf());
         }
         if fs::hard_link(&path, at).is_ok() {
             // After the link, which changes the time of change.
-            return self.watch(linked);
+            return self.watch(linked).map(drop);
         }
         self.link(linked, at)
     }

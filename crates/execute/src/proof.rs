@@ -58,6 +58,11 @@ impl Look {
         })
     }
 
+    /// Its device and inode.
+    pub(crate) fn identity(&self) -> (u64, u64) {
+        (self.mark.device, self.mark.inode)
+    }
+
     /// Whether it was written to or replaced since, or made a program, whatever its bytes are now: they may have been
     /// others in between.
     pub(crate) fn was_changed(&self, path: &Path) -> bool {

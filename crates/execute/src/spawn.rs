@@ -114,8 +114,19 @@ pub struct Request {
 pub struct Namespace {
     /// Files and folders that are read-only; one that is not there is passed over.
     pub read_only: Vec<PathBuf>,
-    /// (file, at): what is found at the second path, where a file has to be, is the first one, read-only.
-    pub over: Vec<(PathBuf, PathBuf)>,
+    /// Files that are found at another place too, read-only.
+    pub over: Vec<Over>,
+}
+
+/// A file that a program finds at another place, whatever somebody puts under its own name meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Over {
+    /// Where the file is.
+    pub file: PathBuf,
+    /// Where the program finds it; a file has to be there.
+    pub at: PathBuf,
+    /// Its device and inode: if another file has its name by then, the program is not started (`ESTALE`).
+    pub identity: (u64, u64),
 }
 
 impl Namespace {
@@ -126,7 +137,7 @@ impl Namespace {
     }
 
     fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        let over = self.over.iter().flat_map(|(file, at)| [file, at]);
+        let over = self.over.iter().flat_map(|over| [&over.file, &over.at]);
         self.read_only.iter().chain(over)
     }
 }
@@ -176,7 +187,13 @@ impl Request {
                     .map(|path| file(path))
                     .collect::<Result<_, _>>()?,
                 over: (self.namespace.over.iter())
-                    .map(|(path, at)| Ok((file(path)?, file(at)?)))
+                    .map(|over| {
+                        Ok(Over {
+                            file: file(&over.file)?,
+                            at: file(&over.at)?,
+                            identity: over.identity,
+                        })
+                    })
                     .collect::<Result<_, SpawnError>>()?,
             },
             ..self.clone()

@@ -10,10 +10,11 @@ use std::sync::Arc;
 use headwater_engine::runs::find_run;
 use headwater_engine::{Error, logs, notes};
 use headwater_graph::{
-    Digest, Objects, ProductRecord, Recipe, Records, Scalar, StoredOutput, Value, decode,
+    Digest, Objects, ProductRecord, Recipe, Records, Scalar, StoreError, StoredOutput, Value,
+    decode,
 };
 pub use headwater_remember::Verified;
-use headwater_remember::{FoundProduct, ProductFilter, Store};
+use headwater_remember::{FoundProduct, Mode, ProductFilter, Store};
 
 use crate::explain::{Made, Named, OwnRecords, Source, made, task_anywhere};
 
@@ -333,6 +334,10 @@ pub struct Collected {
 /// what is cheap to make again for its size, and seldom used, and of logs the oldest. Logs go before objects if they are
 /// more than an eighth of `max`, else after them. Records stay. With `dry_run` it only says what would go.
 pub fn collect(store: &Store, max: u64, dry_run: bool) -> Result<Collected, Error> {
+    // Before anything goes, and not when the objects are come to.
+    if store.mode() == Mode::ReadOnly && !dry_run {
+        return Err(StoreError::ReadOnly.into());
+    }
     let share = logs::shrink(store, max / logs::SHARE, None, dry_run);
     let objects = store.collect(max.saturating_sub(share.left), dry_run)?;
     let rest = if objects.left + share.left > max {

@@ -10,6 +10,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -202,6 +203,11 @@ impl Journal {
     pub(crate) fn append(&self, batch: &Batch) -> Result<u64, StoreError> {
         let write = || -> io::Result<u64> {
             let mut file = self.root.file(JOURNAL, Access::Append)?;
+            if file.metadata()?.nlink() > 1 {
+                // It has another name, outside perhaps, where nothing may be written.
+                self.take_apart()?;
+                file = self.root.file(JOURNAL, Access::Append)?;
+            }
             let before = file.metadata()?.len();
             let written = file.write_all(&batch.bytes).and_then(|()| file.sync_data());
             if let Err(error) = written {
@@ -212,6 +218,21 @@ impl Journal {
             Ok(before + batch.bytes.len() as u64)
         };
         write().map_err(cannot("write", &self.path))
+    }
+
+    /// Puts a file with the same bytes and no other name in its place.
+    fn take_apart(&self) -> io::Result<()> {
+        const FRESH: &str = "records.journal.new";
+        let copied = self.root.fresh_file(FRESH).and_then(|mut fresh| {
+            io::copy(&mut self.root.file(JOURNAL, Access::Read)?, &mut fresh)?;
+            fresh.sync_all()?;
+            self.root.rename(FRESH, JOURNAL)?;
+            self.root.sync_folder("")
+        });
+        if copied.is_err() {
+            let _ = self.root.remove_file(FRESH);
+        }
+        copied
     }
 
     /// The format that the first entry was written in; `None` where that cannot be told.

@@ -894,3 +894,63 @@ operations:
         }
     }
 }
+
+/// Somebody renames the folder of a file while a task reads it, puts another one in its place, and undoes that: what
+/// the task reads is the file that it was given. Where files are only looked at afterwards this cannot be seen
+/// (`docs/programs.md`).
+#[test]
+fn a_task_reads_the_file_that_it_was_given_whatever_gets_its_name() {
+    let swap = [
+        r#"cd "$TMPDIR/..""#,
+        "mv raw kept",
+        "mkdir raw",
+        "head -c 3145728 /dev/zero | tr '\\0' b > raw/x",
+        "cd - > /dev/null",
+        "head -c 1 {in.item}NAME > {out.made}",
+        r#"cd "$TMPDIR/..""#,
+        "rm -r raw",
+        "mv kept raw",
+    ];
+    for user in users() {
+        for way in ["", "mount", "copy"] {
+            for (kind, name, data) in [("file", "", "raw/x"), ("directory", "/x", "raw")] {
+                let case = format!("{user:?}, {kind}, `{way}`");
+                let script = swap.map(|line| line.replace("NAME", name));
+                let script: Vec<&str> = script.iter().map(String::as_str).collect();
+                let place = one_task(kind, &script, "");
+                place.write("data.yaml", &format!("inputs: {{item: {data}}}\n"));
+                place.write("raw/x", &"a".repeat(LARGE));
+                let (code, report) = run(&place, user, way, &["--inputs", "data.yaml"]);
+                assert_eq!(code, Some(0), "{case}: {:?}", report.failures());
+                assert_eq!(report.texts("made"), ["a"], "{case}");
+            }
+        }
+    }
+}
+
+/// What is in the place of the folder of a task is not taken for its folder: a file of the user there stays.
+#[test]
+fn nothing_is_taken_from_what_a_task_puts_in_the_place_of_its_folder() {
+    for (ends, replaced) in [
+        ("exit 0", "made.txt"),
+        ("exit 3", ".stderr"),
+        ("exit 3", ".again.sh"),
+    ] {
+        let script = [
+            "here=$PWD",
+            r#"mv "$here" "$here.moved""#,
+            r#"ln -s "$(realpath "$TMPDIR/../precious")" "$here""#,
+            "echo said >&2",
+            ends,
+        ];
+        let place = one_task("file", &script, "");
+        place.write("raw", "a");
+        let precious = place.write(&format!("precious/{replaced}"), "the user's own");
+        let (code, report) = run(&place, User::Own, "", &["--inputs", "data.yaml"]);
+        assert_eq!(code, Some(1), "{replaced}");
+        let said = report.message("only.append");
+        assert!(said.contains("in the place of the folder"), "{said}");
+        assert_eq!(read(&precious), "the user's own", "{replaced}");
+        assert_eq!(contents(&place.path("precious")).len(), 1, "{replaced}");
+    }
+}

@@ -1,8 +1,9 @@
 //! What is kept of intermediates, and what that means for the next run.
 
 use std::fs;
+use std::path::PathBuf;
 
-use crate::place::{Place, read};
+use crate::place::{Place, contents, read};
 
 /// A large intermediate, and a small result that depends on a parameter.
 const FLOW: &str = r#"
@@ -174,4 +175,38 @@ fn what_was_asked_for_and_does_not_fit_fails_the_run() {
     assert!(object_bytes(&place) <= 100_000);
     let report = place.run(&["--inputs", "data.yaml", "--disk", "1MB"], 0);
     assert_eq!(read(&report.files("large")[""]).lines().count(), 60_000);
+}
+
+/// What may not be written to keeps its logs as well.
+#[test]
+fn nothing_is_collected_from_a_store_that_is_read_only() {
+    let place = Place::with_flow(
+        r#"
+headwater: 1
+workflow: loud
+stages:
+  only:
+    tasks: [{op: speak, out: {made: made}}]
+outputs: {made: made}
+operations:
+  speak:
+    shell: "echo loud; echo made > {out.made}"
+    outputs: {made: {type: file, path: made.txt}}
+"#,
+    );
+    place.run(&[], 0);
+    let left = || {
+        let mut found = contents(&place.path(".headwater"));
+        // What SQLite puts beside its files when it reads them.
+        found.retain(|name, _| {
+            !name.starts_with("records.sqlite-shm") && !name.starts_with("records.sqlite-wal")
+        });
+        found
+    };
+    let before = left();
+    let is_log = |name: &PathBuf| name.components().any(|part| part.as_os_str() == "logs");
+    assert!(before.keys().any(is_log), "{before:?}");
+    let collect = ["products", "gc", "--max", "0", "--read-only"];
+    place.headwater(&collect).ended(2);
+    assert_eq!(left(), before);
 }

@@ -184,3 +184,19 @@ fn pipes_and_links_among_what_runs_have_left_hold_nobody_up() {
     }
     assert!(secret.exists());
 }
+
+/// The journal of a store that somebody copied by hard links is the other store's, too.
+#[test]
+fn a_journal_with_another_name_is_not_written_to() {
+    let place = made();
+    let journal = place.path(".headwater/records.journal");
+    let outside = place.path("backup.journal");
+    fs::hard_link(&journal, &outside).expect("a link");
+    let before = fs::read(&outside).expect("a file");
+    place.write("data.yaml", "inputs: {item: [1, 2, 3]}\n");
+    place.run(&["--inputs", "data.yaml"], 0).counts(6, 2, 4, 0);
+    assert_eq!(fs::read(&outside).expect("a file"), before);
+    let now = fs::read(&journal).expect("a file");
+    assert!(now.len() > before.len() && now.starts_with(&before));
+    place.headwater(&["products", "verify"]).ended(0);
+}

@@ -51,10 +51,19 @@ const READ_ONLY: MountAttributes = MountAttributes {
 pub(super) struct Prepared {
     /// How the own user and group are called in a user namespace; `None` for root, who needs none.
     own: Option<(CString, CString)>,
-    /// What is mounted, where, and whether it may be missing.
-    steps: Vec<(CString, CString, bool)>,
+    /// What is mounted where.
+    steps: Vec<Step>,
     /// Opened again inside: by an open file of everybody's mounts the program could write.
     stdin: Option<CString>,
+}
+
+/// Something to be mounted.
+#[derive(Debug)]
+struct Step {
+    path: CString,
+    at: CString,
+    /// Its device and inode, where they have to be these; otherwise it may be missing.
+    identity: Option<(u64, u64)>,
 }
 
 /// Whether a program was not started because it has not got its namespace.
@@ -89,8 +98,16 @@ impl Prepared {
         Prepared {
             own,
             steps: read_only
-                .map(|path| (name(path), name(path), true))
-                .chain(over.map(|(path, at)| (name(path), name(at), false)))
+                .map(|path| Step {
+                    path: name(path),
+                    at: name(path),
+                    identity: None,
+                })
+                .chain(over.map(|over| Step {
+                    path: name(&over.file),
+                    at: name(&over.at),
+                    identity: Some(over.identity),
+                }))
                 .collect(),
             stdin: request.stdin.as_deref().map(name),
         }
@@ -129,9 +146,10 @@ impl Prepared {
             )
         };
         done(private.into())?;
-        for (path, at, may_be_missing) in &self.steps {
-            match mount_read_only(path, at) {
-                Err(error) if *may_be_missing && error.raw_os_error() == Some(libc::ENOENT) => {}
+        for step in &self.steps {
+            match mount_read_only(step) {
+                Err(error)
+                    if step.identity.is_none() && error.raw_os_error() == Some(libc::ENOENT) => {}
                 mounted => mounted?,
             }
         }
@@ -161,15 +179,15 @@ fn write(path: &CStr, text: &CStr) -> io::Result<()> {
     }
 }
 
-/// Shows what is at `path` at the place `at`, read-only.
-fn mount_read_only(path: &CStr, at: &CStr) -> io::Result<()> {
+/// Shows what is at one place at another, read-only.
+fn mount_read_only(step: &Step) -> io::Result<()> {
     // SAFETY: all names end with a zero byte, the attributes are as long as is said, and the descriptor is this
     // function's.
     unsafe {
         let tree = done(libc::syscall(
             libc::SYS_open_tree,
             libc::AT_FDCWD,
-            path.as_ptr(),
+            step.path.as_ptr(),
             OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE,
         ))?;
         let attributes = READ_ONLY;
@@ -181,18 +199,34 @@ fn mount_read_only(path: &CStr, at: &CStr) -> io::Result<()> {
             &raw const attributes,
             size_of::<MountAttributes>(),
         ))
-        .and_then(|_| {
+        .and_then(|_| match step.identity {
+            Some(expected) if identity(tree as libc::c_int)? != expected => {
+                Err(io::Error::from_raw_os_error(libc::ESTALE))
+            }
+            _ => Ok(()),
+        })
+        .and_then(|()| {
             done(libc::syscall(
                 libc::SYS_move_mount,
                 tree,
                 EMPTY.as_ptr(),
                 libc::AT_FDCWD,
-                at.as_ptr(),
+                step.at.as_ptr(),
                 MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS,
             ))
         });
         libc::close(tree as libc::c_int);
         mounted.map(drop)
+    }
+}
+
+/// The device and the inode of an open file.
+fn identity(file: libc::c_int) -> io::Result<(u64, u64)> {
+    // SAFETY: all zeros are a value of this type, which the call fills in.
+    unsafe {
+        let mut found: libc::stat = std::mem::zeroed();
+        done(libc::fstat(file, &raw mut found).into())?;
+        Ok((found.st_dev, found.st_ino))
     }
 }
 

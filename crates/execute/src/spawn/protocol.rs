@@ -17,7 +17,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Exit, ExitStatusKind, Namespace, Request, SpawnError};
+use super::{Exit, ExitStatusKind, Namespace, Over, Request, SpawnError};
 
 /// Above this a length can only be a sign of a broken stream: the kernel itself refuses arguments
 /// and environments of more than a few megabytes.
@@ -150,9 +150,11 @@ impl Message {
             writer.text(path.as_os_str());
         }
         writer.integer(namespace.over.len() as u64);
-        for (path, at) in &namespace.over {
-            writer.text(path.as_os_str());
-            writer.text(at.as_os_str());
+        for over in &namespace.over {
+            writer.text(over.file.as_os_str());
+            writer.text(over.at.as_os_str());
+            writer.integer(over.identity.0);
+            writer.integer(over.identity.1);
         }
         writer.finish().ok_or_else(|| SpawnError::Start {
             program: request.program.clone(),
@@ -247,7 +249,13 @@ pub(super) fn read_order(message: &[u8]) -> io::Result<Order> {
             grace: reader.duration()?,
             namespace: Namespace {
                 read_only: reader.list(Reader::path)?,
-                over: reader.list(|reader| Ok((reader.path()?, reader.path()?)))?,
+                over: reader.list(|reader| {
+                    Ok(Over {
+                        file: reader.path()?,
+                        at: reader.path()?,
+                        identity: (reader.integer()?, reader.integer()?),
+                    })
+                })?,
             },
         }))),
         CANCEL => Ok(Order::Cancel),
