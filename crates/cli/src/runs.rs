@@ -5,7 +5,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use headwater::runs::{Outcome, RunOverview, RunRecord, RunStatus, RunTask, StageOverview};
+use headwater::runs::{
+    FailedTask, FailureLines, Outcome, RunOverview, RunRecord, RunStatus, RunTask, StageOverview,
+};
 use headwater::{Error, StorePlace};
 use serde_json::json;
 
@@ -216,7 +218,8 @@ fn as_json(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> serde_jso
     object["stages"] = found.stages.iter().map(stage).collect();
     let slowest = found.slowest.iter().map(|place| task(&tasks[*place]));
     object["slowest"] = slowest.collect();
-    object["failures"] = json!(found.failures);
+    let failures = found.failures.iter().map(FailedTask::description);
+    object["failures"] = failures.collect();
     object["files"] = json!(files);
     object["task_list"] = tasks.iter().map(task).collect();
     object
@@ -438,7 +441,7 @@ fn failures(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> Vec<Stri
         return Vec::new();
     }
     for failure in found.failures.iter().take(FAILURES) {
-        let shown = brief(failure);
+        let shown = brief(failure.lines());
         lines.extend(shown.iter().map(|line| show::shortened(line, 400)));
     }
     if found.failures.is_empty() {
@@ -461,7 +464,7 @@ fn failures(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> Vec<Stri
     let told = found
         .failures
         .iter()
-        .any(|failure| failure.contains("\n  folder:  "));
+        .any(|failed| failed.failure.folder.is_some());
     if told && !found.files.iter().any(|(what, _)| *what == "work") {
         lines.push(
             "the folders of these tasks are gone: those of the last runs are kept".to_owned(),
@@ -472,43 +475,33 @@ fn failures(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> Vec<Stri
 
 /// A failure in about [`FAILURE_LINES`]. The command is shortened first, then the beginning of what the task said; its
 /// last lines, and where it lies and how to run it again, are there in any case.
-fn brief(failure: &str) -> Vec<String> {
-    let mut lines = failure.lines();
-    let head = format!("failed: {}", lines.next().unwrap_or_default());
-    let mut rest: Vec<&str> = lines.collect();
-    let from = rest.first().filter(|line| line.starts_with("  from:    "));
-    let from: Vec<String> = from.map(|line| (*line).to_owned()).into_iter().collect();
-    rest.drain(..from.len());
-    // What comes last begins like this, and nothing that a task says does: that is set in further.
-    let is_last = |line: &&str| {
-        let begins = |what: &str| line.starts_with(what);
-        let blocked = begins("  ") && line.ends_with(" could not run because of it");
-        begins("  folder:  ") || begins("  again:   ") || (blocked && !begins("   "))
-    };
-    let count = rest.iter().rev().take(3).take_while(|line| is_last(line));
-    let last = rest.split_off(rest.len() - count.count());
-    let said = rest.iter().rposition(|line| *line == "  it said:");
-    let mut said = said.map_or(Vec::new(), |place| rest.split_off(place));
+fn brief(failure: FailureLines) -> Vec<String> {
+    let FailureLines {
+        head,
+        from,
+        command,
+        mut said,
+        last,
+    } = failure;
     let fixed = 1 + from.len() + last.len() + said.len().min(1);
-    let room = FAILURE_LINES.saturating_sub(fixed + rest.len().min(1));
-    let mut out = vec![head];
+    let room = FAILURE_LINES.saturating_sub(fixed + command.len().min(1));
+    let mut out = vec![format!("failed: {head}")];
     out.extend(from);
     let told = said.len().saturating_sub(1).min(room);
-    let before = (room - told + 1).min(rest.len());
-    out.extend(rest[..before].iter().map(|line| (*line).to_owned()));
-    if before < rest.len() {
+    let before = (room - told + 1).min(command.len());
+    out.extend_from_slice(&command[..before]);
+    if before < command.len() {
         out.push("    …".to_owned());
     }
     if !said.is_empty() {
         let lines = said.split_off(1);
-        out.push(said[0].to_owned());
+        out.append(&mut said);
         if told < lines.len() {
             out.push("    …".to_owned());
         }
-        let kept = lines[lines.len() - told..].iter();
-        out.extend(kept.map(|line| (*line).to_owned()));
+        out.extend_from_slice(&lines[lines.len() - told..]);
     }
-    out.extend(last.iter().map(|line| (*line).to_owned()));
+    out.extend(last);
     out
 }
 
@@ -541,16 +534,34 @@ fn list_tasks(tasks: &[RunTask]) {
 
 #[cfg(test)]
 mod tests {
+    use headwater::runs::{Failure, FailureKind};
+
     use super::*;
 
     #[test]
     fn of_a_long_failure_the_end_is_shown() {
-        let command: String = (0..30).map(|line| format!("\nstep {line}")).collect();
-        let said: String = (0..12).map(|line| format!("\n    word {line}")).collect();
-        let last = "\n  folder:  work/a\n  again:   sh work/a/.again.sh\n  3 tasks could not run because of it";
-        let head = "task `a.b[0]`: ended with exit code 7";
-        let whole = format!("{head}\n  command: sh -c 'one{command}\n  it said:{said}{last}");
-        let shown = brief(&whole);
+        let failed = FailedTask {
+            address: "a.b[0]".to_owned(),
+            failure: Failure {
+                command: Some(vec!["sh".to_owned(), "-c".to_owned(), "one".to_owned()]),
+                folder: Some("work/a".into()),
+                stderr: "two".to_owned(),
+                ..Failure::new(FailureKind::Exit(7), "ended with exit code 7".to_owned())
+            },
+            attempts: 1,
+            blocked: 3,
+            from: Vec::new(),
+        };
+        let steps: String = (0..30).map(|line| format!("\nstep {line}")).collect();
+        let words: String = (0..12).map(|line| format!("word {line}\n")).collect();
+        let mut long = failed.clone();
+        long.failure.command = Some(vec![
+            "sh".to_owned(),
+            "-c".to_owned(),
+            format!("one{steps}"),
+        ]);
+        long.failure.stderr = words;
+        let shown = brief(long.lines());
         assert_eq!(
             shown,
             [
@@ -571,11 +582,16 @@ mod tests {
             ]
         );
         // What fits is shown whole.
-        let short = format!("{head}\n  command: one\n  it said:\n    two{last}");
-        assert_eq!(brief(&short).join("\n"), format!("failed: {short}"));
+        let whole = brief(failed.lines()).join("\n");
+        assert_eq!(whole, format!("failed: {}", failed.description()));
         // Of a task that said nothing there is more of the command.
-        let silent = brief(&format!("{head}\n  command: sh -c 'one{command}{last}"));
+        long.failure.stderr.clear();
+        let silent = brief(long.lines());
         assert_eq!((silent.len(), &*silent[8]), (13, "step 6"));
-        assert_eq!(brief(head), [format!("failed: {head}")]);
+        let head = FailureLines {
+            head: "no more".to_owned(),
+            ..FailureLines::default()
+        };
+        assert_eq!(brief(head), ["failed: no more"]);
     }
 }

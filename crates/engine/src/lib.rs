@@ -20,9 +20,9 @@
 //! | `lost` | products that are remembered, and whose bytes are gone |
 //! | `listener` | hears of tasks, and passes it on to the next two rows |
 //! | `ledger` | tasks as they end, for those who ask meanwhile |
-//! | `progress`, `trace`, `failed` | how far a run is, what it did, and what failed |
+//! | `progress`, `trace` | how far a run is, and what it did |
 //! | `deliver`, `results_folder`, `whole` | writes outputs where the user finds them, and over nothing |
-//! | `notes`, `details`, `diagram`, `logs` | what a run leaves for those who ask later |
+//! | `notes`, `failures`, `details`, `diagram`, `logs` | what a run leaves for those who ask later |
 //! | `native` | a graph of tasks, run without files |
 //! | `runs` | which run somebody means |
 //! | `identifier`, `lock`, `error` | names of runs, locks, and the one error that reaches the edge |
@@ -37,7 +37,7 @@ pub mod deliver;
 pub mod details;
 pub mod diagram;
 mod error;
-pub mod failed;
+pub mod failures;
 pub mod fetch;
 pub mod given;
 pub mod identifier;

@@ -4,11 +4,12 @@
 //! the ledger, and what ran and failed.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use headwater_enact::{Enactment, Start, State, nanoseconds};
-use headwater_execute::{Execution, Failure, FailureKind, Finished, Observer};
-use headwater_graph::{Attempt, Outcome, TaskId};
+use headwater_execute::{Execution, Finished, Observer};
+use headwater_graph::{Attempt, FailedTask, Failure, FailureKind, Outcome, TaskId};
 
 use crate::Progress;
 use crate::ledger::Ledger;
@@ -101,6 +102,29 @@ pub struct Ran {
     pub cpu: u64,
     /// Bytes; 0 where they are not known.
     pub peak: u64,
+}
+
+/// What failed, for those who report it; `from` says what people call a task by.
+pub fn failed_tasks(
+    enactment: &Enactment,
+    naming: &dyn Naming,
+    seen: &[SeenFailure],
+    from: &dyn Fn(TaskId) -> Vec<(Arc<str>, String)>,
+) -> Vec<FailedTask> {
+    let mut blocked: BTreeMap<TaskId, usize> = BTreeMap::new();
+    for (task, cause) in enactment.blocked() {
+        if !enactment.graph().operation_at(*task).signature.implicit {
+            *blocked.entry(*cause).or_default() += 1;
+        }
+    }
+    let failed = |seen: &SeenFailure| FailedTask {
+        address: naming.address(enactment, seen.task),
+        failure: seen.failure.clone(),
+        attempts: seen.attempts,
+        blocked: blocked.get(&seen.task).copied().unwrap_or(0),
+        from: from(seen.task),
+    };
+    seen.iter().map(failed).collect()
 }
 
 /// What was heard.

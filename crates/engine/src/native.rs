@@ -56,8 +56,8 @@ use crate::temporary::Temporary;
 use crate::{Error, Run, budget};
 pub use headwater_enact::{Backoff, Capacity, Options, Parallelism};
 use headwater_enact::{Enactment, NothingRemembered};
-use headwater_execute::{Execution, Failure, Finished, Observer, Stop, Threads};
-use headwater_graph::{Operation, Outputs, Tally, TaskGraph, TaskId};
+use headwater_execute::{Execution, Finished, Observer, Stop, Threads};
+use headwater_graph::{Failure, Operation, Outputs, Tally, TaskGraph, TaskId};
 use headwater_remember::Store;
 
 /// More threads than this help nobody.

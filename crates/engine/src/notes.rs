@@ -38,8 +38,6 @@ const MOST_OUTPUTS: usize = 100_000;
 const RESTORED: &str = "restored.tsv";
 /// The name of the study that a run is of.
 const STUDY: &str = "study.txt";
-/// What failed, in words, of a run whose outputs have no folder.
-pub const FAILURES: &str = "failures.txt";
 /// Longer values are cut.
 const LONGEST: usize = 100;
 

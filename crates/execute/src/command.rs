@@ -20,11 +20,12 @@ use std::time::Duration;
 
 use headwater_graph::text::shell_quote;
 use headwater_graph::{
-    Collect, CommandTemplate, Outputs, Placeholder, Scalar, Signature, Text, Threads, Value,
+    Collect, CommandTemplate, Failure, FailureKind, Outputs, Placeholder, Scalar, Signature, Text,
+    Threads, Value,
 };
 
 use crate::allowance::{inherited_threads, thread_allowance};
-use crate::ended::{Failure, FailureKind, Usage};
+use crate::ended::Usage;
 use crate::folder::{FolderError, below, collect, hold_links};
 use crate::give::Giving;
 use crate::held::speaks_of_files;

@@ -1,60 +1,9 @@
 //! How tasks end, and who hears of it.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use headwater_enact::{Enactment, Start};
-use headwater_graph::{Outputs, TaskId};
-
-/// Why a task failed, in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailureKind {
-    /// A program ended with another code than 0.
-    Exit(i32),
-    /// A program was ended by a signal.
-    Signal(i32),
-    /// It took longer than it may.
-    TimedOut,
-    /// It was stopped on demand.
-    Cancelled,
-    /// A native operation panicked.
-    Panicked,
-    /// A native operation said no.
-    Operation,
-    /// It could not be started.
-    NotStarted,
-    /// An output is missing or not what it should be.
-    Output,
-    /// An input is no longer what it was.
-    Input,
-}
-
-/// Why a task failed, for people.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// In one word.
-    pub kind: FailureKind,
-    /// In one line.
-    pub message: String,
-    /// The program and its arguments.
-    pub command: Option<Vec<String>>,
-    /// Where its files are.
-    pub folder: Option<PathBuf>,
-    /// The end of what it wrote to standard error.
-    pub stderr: String,
-}
-
-impl Failure {
-    pub(crate) fn new(kind: FailureKind, message: String) -> Failure {
-        Failure {
-            kind,
-            message,
-            command: None,
-            folder: None,
-            stderr: String::new(),
-        }
-    }
-}
+use headwater_graph::{Failure, Outputs, TaskId};
 
 /// What a task used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

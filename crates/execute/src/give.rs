@@ -13,9 +13,10 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use headwater_graph::{ContentHasher, Digest, DirectoryValue, FileValue, Handle, UsedFile, Value};
+use headwater_graph::{
+    ContentHasher, Digest, DirectoryValue, Failure, FailureKind, FileValue, Handle, UsedFile, Value,
+};
 
-use crate::ended::{Failure, FailureKind};
 use crate::folder::{FolderError, below, make_folder, said, sealed, set_mode};
 use crate::proof::{Look, Proven, Shelter, mark_of, shows_writes};
 use crate::protect::Allowance;

@@ -56,7 +56,7 @@ mod watch;
 
 pub use allowance::thread_allowance;
 pub use command::inherited_environment;
-pub use ended::{Execution, Failure, FailureKind, Finished, Observer, Usage};
+pub use ended::{Execution, Finished, Observer, Usage};
 pub use executor::{Executor, Folders, Round, Threads, machine_cores};
 pub use files::PlainFiles;
 pub use folder::copy_value;

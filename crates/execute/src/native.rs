@@ -8,9 +8,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use headwater_graph::{Cancel, Context, OperationError, Outputs, Run, Scalar, Value};
+use headwater_graph::{
+    Cancel, Context, Failure, FailureKind, OperationError, Outputs, Run, Scalar, Value,
+};
 
-use crate::ended::{Failure, FailureKind};
 use crate::processor::{thread_time, time_of};
 
 /// Runs a body. `elsewhere` is set to the processor time that other threads than this one have used for it.

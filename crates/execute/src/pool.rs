@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 
 use headwater_enact::{Action, Enactment, Ending, OpenError, Start, Time};
 use headwater_graph::{
-    Cancel, Context, Digest, Identity, Kind, Operation, Outputs, ReadFile, Recipe, Scalar,
-    Signature, TaskId, Value,
+    Cancel, Context, Digest, Failure, FailureKind, Identity, Kind, Operation, Outputs, ReadFile,
+    Recipe, Scalar, Signature, TaskId, Value,
 };
 
 use crate::command::{Attempt, CommandRunner, CommandSettings};
-use crate::ended::{Execution, Failure, FailureKind, Finished, Observer, Usage};
+use crate::ended::{Execution, Finished, Observer, Usage};
 use crate::files::Scratch;
 use crate::folder::{FolderError, known_by_contents};
 use crate::held::{Held, speaks_of_files, spill, unspill, written_out};

@@ -9,9 +9,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use headwater_graph::{Digest, FileValue, Handle, Mark, Signature, Value};
+use headwater_graph::{Digest, Failure, FailureKind, FileValue, Handle, Mark, Signature, Value};
 
-use crate::ended::{Failure, FailureKind};
 use crate::proof::{Look, Proven, Shelter, mark_at, mark_of, read_digest, shows_writes};
 
 /// A product whose bytes are not those that were made.

@@ -29,6 +29,7 @@ mod diagnostic;
 mod digest;
 mod element;
 mod encode;
+mod failure;
 mod graph;
 mod mark;
 mod operation;
@@ -59,6 +60,7 @@ pub use encode::{
     DecodeError, decode, encode, encode_into, encode_to, encoded_length, manifest_digest,
     value_digest,
 };
+pub use failure::{FailedTask, Failure, FailureKind, FailureLines, alike, named};
 pub use graph::{External, GraphError, NewTask, Source, Task, TaskGraph, TaskId};
 pub use mark::Mark;
 pub use operation::{

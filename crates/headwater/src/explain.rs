@@ -27,8 +27,8 @@ use std::sync::Arc;
 
 pub use headwater_engine::notes::Lost;
 use headwater_engine::runs::{find_run, runs_before};
-use headwater_engine::{Error, notes};
-use headwater_graph::{Outcome, ProductRecord, Recipe, Records, StoreError};
+use headwater_engine::{Error, failures, notes};
+use headwater_graph::{FailedTask, Outcome, ProductRecord, Recipe, Records, StoreError};
 use headwater_remember::{FoundRun, RunRecord, RunStatus, RunTask, Store, VersionParts};
 
 pub use causes::Cause;
@@ -769,41 +769,23 @@ impl Question<'_> {
     /// What was said about a failed task, and where to look.
     fn failure(&self, address: &str) -> (Option<String>, Vec<PathBuf>) {
         // Sequences of calls have no folder of outputs.
-        let (all, text) = if self.run.outputs.as_os_str().is_empty() {
-            (
-                self.store.run_folder(&self.run.id).join(notes::FAILURES),
-                self.store.run_file(&self.run.id, notes::FAILURES),
-            )
+        let folder = if self.run.outputs.as_os_str().is_empty() {
+            self.store.run_folder(&self.run.id)
         } else {
-            let all = self.run.outputs.join(notes::FAILURES);
-            let text = headwater_engine::given::read_noted(&all);
-            (all, Ok(text))
+            self.run.outputs.clone()
         };
-        let text = text.unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
+        let all = folder.join(failures::FAILURES);
         let mut look: Vec<PathBuf> = vec![all, self.store.work_folder(&self.run.id)];
         look.retain(|path| path.exists());
-        (description(&text, address), look)
+        let noted = failures::noted(self.store, &self.run.id);
+        let failed = noted.iter().find(|failed| failed.address == address);
+        (failed.map(FailedTask::description), look)
     }
 }
 
 /// The stage and the name of a task, without its index.
 fn definition(address: &str) -> &str {
     address.split_once('[').map_or(address, |(name, _)| name)
-}
-
-/// What `failures.txt` says about a task.
-fn description(text: &str, address: &str) -> Option<String> {
-    let start = format!("task `{address}`: ");
-    let at = if text.starts_with(&start) {
-        0
-    } else {
-        text.find(&format!("\n\n{start}"))? + 2
-    };
-    let rest = &text[at..];
-    // What a program said is indented, also its empty lines.
-    let end = rest.find("\n\ntask `").unwrap_or(rest.len());
-    Some(rest[..end].trim_end().to_owned())
 }
 
 #[cfg(test)]
@@ -893,19 +875,5 @@ mod tests {
         assert_eq!(names("scaled/3-1/0.dat")[1], "scaled[3-1]");
         assert!(names("sum.txt").contains(&"sum".to_owned()));
         assert!(names("report/report.txt").contains(&"report".to_owned()));
-    }
-
-    #[test]
-    fn descriptions_of_failures() {
-        let text =
-            "task `a.b[0]`: exit code 1\n  it said:\n    x\n    \n    y\n\ntask `a.b[1]`: gone\n";
-        let first = "task `a.b[0]`: exit code 1\n  it said:\n    x\n    \n    y";
-        assert_eq!(description(text, "a.b[0]").as_deref(), Some(first));
-        assert_eq!(
-            description(text, "a.b[1]").as_deref(),
-            Some("task `a.b[1]`: gone")
-        );
-        assert_eq!(description(text, "a.b"), None);
-        assert_eq!(description("", "a.b"), None);
     }
 }

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use headwater_enact::Parallelism;
 use headwater_engine::deliver::OutputItem;
-use headwater_engine::failed::FailedTask;
 use headwater_engine::{Limits, StorePlace};
-use headwater_graph::{Diagnostic, Tally};
+use headwater_graph::{Diagnostic, FailedTask, Tally};
 use headwater_remember::RunStatus;
 
 /// What to run, and how.

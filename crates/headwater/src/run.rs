@@ -9,19 +9,18 @@ use std::sync::{Arc, Mutex};
 
 use headwater_enact::Enactment;
 use headwater_engine::deliver::{DeliveredAll, deliver, link_last, table, values};
-use headwater_engine::failed::FailedTask;
 use headwater_engine::fetch::StoreFetcher;
 use headwater_engine::limits::check_environment;
-use headwater_engine::listener::{Heard, InWorkflow, Listener, address_of, fate};
+use headwater_engine::listener::{Heard, InWorkflow, Listener, address_of, failed_tasks, fate};
 use headwater_engine::lock::locked;
 use headwater_engine::lost::{recompute_lost, recompute_lost_inputs};
 use headwater_engine::places::take_damage;
 use headwater_engine::results_folder::ResultsFolder;
 use headwater_engine::run::About;
 use headwater_engine::trace::{Trace, TraceRow};
-use headwater_engine::{Error, Progress, Run, budget, diagram, notes};
+use headwater_engine::{Error, Progress, Run, budget, diagram, failures, notes};
 use headwater_execute::{Stop, Threads};
-use headwater_graph::{Attempt, Index, Registry, TaskId};
+use headwater_graph::{Attempt, FailedTask, Index, Registry, TaskId};
 use headwater_remember::RunTask;
 use headwater_report::page;
 use headwater_report::run::run_report_html;
@@ -228,7 +227,7 @@ impl WorkflowJob<'_> {
             request, results, ..
         } = *self;
         let folder = results.path().to_owned();
-        let failures = failures(prepared, heard);
+        let failed = failed(prepared, heard);
         let DeliveredAll {
             outputs,
             missing,
@@ -241,10 +240,12 @@ impl WorkflowJob<'_> {
             results,
         )?;
         results.write("outputs.csv", table(&outputs, &folder).as_bytes())?;
-        if !failures.is_empty() {
-            let all: Vec<String> = failures.iter().map(FailedTask::description).collect();
-            let all = all.join("\n\n") + "\n";
-            results.write("failures.txt", all.as_bytes())?;
+        if !failed.is_empty() {
+            let all = failures::in_words(&failed);
+            results.write(failures::FAILURES, all.as_bytes())?;
+        }
+        if let Some(store) = run.writable_store() {
+            let _ = failures::note(store, run.name(), &failed);
         }
         if request.outputs.is_none() {
             link_last(&folder);
@@ -256,7 +257,7 @@ impl WorkflowJob<'_> {
         let mut counts = enactment.counts();
         let left = counts.left();
         // A helper that failed, such as the reading of an image, is not counted among the tasks, but it failed.
-        counts.failed = counts.failed.max(failures.len());
+        counts.failed = counts.failed.max(failed.len());
         Ok(RunReport {
             run: run.name().to_owned(),
             workflow: Arc::clone(&prepared.loaded.workflow.name),
@@ -264,7 +265,7 @@ impl WorkflowJob<'_> {
             left,
             seconds: 0.0,
             outputs,
-            failures,
+            failures: failed,
             errors,
             notes: damage
                 .chain(fetcher.take_notes())
@@ -322,24 +323,10 @@ fn note(prepared: &Prepared, run: &Run) {
     );
 }
 
-fn failures(prepared: &Prepared, heard: &Heard) -> Vec<FailedTask> {
-    let mut blocked: BTreeMap<TaskId, usize> = BTreeMap::new();
+fn failed(prepared: &Prepared, heard: &Heard) -> Vec<FailedTask> {
     let enactment = &prepared.enactment;
-    for (task, cause) in enactment.blocked() {
-        if enactment.graph().operation_at(*task).signature.implicit {
-            continue;
-        }
-        *blocked.entry(*cause).or_default() += 1;
-    }
-    (heard.failures.iter())
-        .map(|seen| FailedTask {
-            address: address_of(enactment, seen.task),
-            failure: seen.failure.clone(),
-            attempts: seen.attempts,
-            blocked: blocked.get(&seen.task).copied().unwrap_or(0),
-            from: values(enactment, &origin(enactment, seen.task), &prepared.current),
-        })
-        .collect()
+    let from = |task| values(enactment, &origin(enactment, task), &prepared.current);
+    failed_tasks(enactment, &InWorkflow, &heard.failures, &from)
 }
 
 /// The inputs behind a task; those of its first reader for one that the engine added.

@@ -23,15 +23,13 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub use headwater_enact::Parallelism;
 pub use headwater_engine::deliver::{Delivered, OutputItem};
-pub use headwater_engine::failed::{FailedTask, alike};
 pub use headwater_engine::notes::study_of_run;
 pub use headwater_engine::runs::find_run;
-pub use headwater_execute::{Failure, FailureKind};
-pub use headwater_graph::{Outcome, Tally};
+pub use headwater_graph::{FailedTask, Failure, FailureKind, FailureLines, Outcome, Tally, alike};
 use headwater_remember::Store;
 pub use headwater_remember::{RunRecord, RunStatus, RunTask};
 use headwater_report::page;
@@ -67,8 +65,8 @@ pub struct RunOverview {
     pub seconds: Option<f64>,
     /// When the last task ended, in nanoseconds since the start of the run; `None` where none ran.
     pub last_end: Option<u64>,
-    /// The failures in words, several lines each, as far as they were written down.
-    pub failures: Vec<String>,
+    /// What failed, as far as it was noted.
+    pub failures: Vec<FailedTask>,
     /// Files that the run left and that are still there: what each is, and where.
     pub files: Vec<(&'static str, PathBuf)>,
 }
@@ -90,6 +88,7 @@ pub fn overview(store: &Store, run: &RunRecord, tasks: &[RunTask], slowest: usiz
         found.add(&figures);
     }
     found.study = study_of_run(store, &run.id);
+    found.failures = headwater_engine::failures::noted(store, &run.id);
     if let Some((seconds, tasks)) = study_figures(store, &run.id) {
         found.seconds = Some(seconds);
         found.stages = of_facts(&tasks);
@@ -101,7 +100,6 @@ pub fn overview(store: &Store, run: &RunRecord, tasks: &[RunTask], slowest: usiz
                 .map(|(what, name)| (*what, run.outputs.join(name)))
                 .filter(|(_, path)| path.is_file()),
         );
-        found.failures = failures(&run.outputs.join("failures.txt"));
     }
     let kept = [
         ("logs", store.run_folder(&run.id).join("logs")),
@@ -145,27 +143,6 @@ impl RunOverview {
             tally.tasks = tally.tasks.max(all);
         }
     }
-}
-
-/// The parts of `failures.txt`: each begins at the margin, and what belongs to it is set in.
-fn failures(path: &Path) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    let text = headwater_engine::given::read_noted(path);
-    for line in String::from_utf8_lossy(&text).lines() {
-        let begins = line.starts_with("task `");
-        match found.last_mut() {
-            Some(last) if !begins => {
-                last.push('\n');
-                last.push_str(line);
-            }
-            _ => found.push(line.to_owned()),
-        }
-    }
-    found
-        .iter_mut()
-        .for_each(|one| one.truncate(one.trim_end().len()));
-    found.retain(|one| !one.is_empty());
-    found
 }
 
 /// The stage in an address, `stage.task[index]`. In that of a call, `name[number]`, the name stands for it.
@@ -351,16 +328,5 @@ mod tests {
         let counts: Vec<_> = found.stages.iter().map(counts).collect();
         assert_eq!(counts, [("a".to_owned(), 3, 2), ("c".to_owned(), 4, 4)]);
         assert_eq!((found.seconds, found.tally().left()), (Some(1.5), 6));
-    }
-
-    #[test]
-    fn failures_are_read_as_they_were_written() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("failures.txt");
-        assert!(failures(&path).is_empty());
-        let first = "task `a.x[1]`: no luck\n  it said:\n    one\n    \n    two";
-        let second = "task `a.x[2]`: no luck (tried 2 times)";
-        std::fs::write(&path, format!("{first}\n\n{second}\n")).expect("written");
-        assert_eq!(failures(&path), [first, second]);
     }
 }

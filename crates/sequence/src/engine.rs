@@ -18,12 +18,10 @@ use headwater_engine::places::take_damage;
 use headwater_engine::run::About;
 use headwater_engine::temporary::Temporary;
 use headwater_engine::{Error, Run, StorePlace, budget, open_store};
-use headwater_execute::{
-    Execution, Failure, Fetch, Finished, Observer, Ports, Watched, read_written_out,
-};
+use headwater_execute::{Execution, Fetch, Finished, Observer, Ports, Watched, read_written_out};
 use headwater_graph::{
-    DirectoryEntry, DirectoryValue, FileValue, Handle, Operation, Recipe, Source, TaskGraph,
-    TaskId, Value,
+    DirectoryEntry, DirectoryValue, Failure, FileValue, Handle, Operation, Recipe, Source,
+    TaskGraph, TaskId, Value,
 };
 use headwater_remember::{RunStatus, Store};
 

@@ -9,10 +9,8 @@ use std::sync::Arc;
 use headwater_derive::{CallError, CallId};
 use headwater_enact::PlanError;
 use headwater_engine::Error;
-use headwater_engine::failed::FailedTask;
-use headwater_execute::Failure;
 use headwater_graph::text::printable;
-use headwater_graph::{Fault, Type};
+use headwater_graph::{FailedTask, Failure, Fault, Type};
 
 /// A call that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,14 +33,18 @@ impl FailedCall {
     /// Everything a person needs: which call, why, its command, the end of what it said, where its folder is and how to
     /// run it again alone. The first line is the whole in short.
     pub fn description(&self) -> String {
-        let failed = FailedTask {
+        self.task().description()
+    }
+
+    /// The same as a task that failed.
+    pub(crate) fn task(&self) -> FailedTask {
+        FailedTask {
             address: self.address.clone(),
             failure: self.failure.clone(),
             attempts: self.attempts,
             blocked: self.blocked,
             from: Vec::new(),
-        };
-        printable(&failed.description()).into_owned()
+        }
     }
 }
 

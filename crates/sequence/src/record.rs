@@ -5,9 +5,8 @@
 
 use headwater_enact::State;
 use headwater_engine::listener::fate;
-use headwater_engine::notes::FAILURES;
-use headwater_engine::{Run, diagram, notes};
-use headwater_graph::TaskId;
+use headwater_engine::{Run, diagram, failures, notes};
+use headwater_graph::{FailedTask, TaskId};
 use headwater_remember::RunTask;
 
 use crate::drawing::Drawing;
@@ -49,10 +48,11 @@ pub(crate) fn note(run: &Run, drawing: &Drawing<'_>) {
         &[notes::Part::Whole(round)],
         engine.current(),
     );
-    let failures: Vec<String> = engine.failed().map(|failed| failed.description()).collect();
-    if !failures.is_empty() {
-        let text = failures.join("\n\n") + "\n";
-        let _ = store.write_run_file(run.name(), FAILURES, text.as_bytes());
+    let failed: Vec<FailedTask> = engine.failed().map(|failed| failed.task()).collect();
+    if !failed.is_empty() {
+        let text = failures::in_words(&failed);
+        let _ = store.write_run_file(run.name(), failures::FAILURES, text.as_bytes());
+        let _ = failures::note(store, run.name(), &failed);
     }
     let small = drawing.is_small();
     let _ = diagram::note_sequence(

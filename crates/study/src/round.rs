@@ -18,9 +18,9 @@ use headwater_engine::lost::{Found, find_wanted, recompute_lost_inputs};
 use headwater_engine::stash::Stash;
 use headwater_engine::trace::Trace;
 use headwater_engine::{Error, Progress, Run};
-use headwater_execute::{Execution, Failure, Finished, Observer};
+use headwater_execute::{Execution, Finished, Observer};
 use headwater_graph::progress::StudySnapshot;
-use headwater_graph::{Outputs, Recipe, Registry, Source, TaskId, Value};
+use headwater_graph::{Failure, Outputs, Recipe, Registry, Source, TaskId, Value};
 use headwater_remember::Store;
 use headwater_report::study::ForecastFacts;
 

@@ -10,18 +10,22 @@ use std::sync::{Arc, Mutex};
 
 use headwater_enact::{Blueprint, DataSet, Enactment, Options, Requested};
 use headwater_engine::deliver::link_last;
-use headwater_engine::failed::{FailedTask, alike};
 use headwater_engine::limits::check_environment;
+use headwater_engine::listener::failed_tasks;
 use headwater_engine::load::{CheckedFile, Loaded};
 use headwater_engine::lock::locked;
 use headwater_engine::results_folder::ResultsFolder;
 use headwater_engine::run::About;
 use headwater_engine::trace::Trace;
-use headwater_engine::{Error, Limits, Progress, Run, StorePlace, budget, diagram, notes};
+use headwater_engine::{
+    Error, Limits, Progress, Run, StorePlace, budget, diagram, failures, notes,
+};
 use headwater_execute::{Stop, Threads, Watched};
 use headwater_flow::Method;
 use headwater_graph::progress::StudySnapshot;
-use headwater_graph::{OutputBinding, Recipe, Registry, Scalar, Tally, TaskGraph, TaskId, Value};
+use headwater_graph::{
+    FailedTask, OutputBinding, Registry, Scalar, Tally, TaskGraph, TaskId, Value, alike,
+};
 use headwater_remember::{RunStatus, Store};
 use headwater_report::study::{Extremes, StudyExample, StudyFacts, StudyItem, StudySummary};
 
@@ -406,7 +410,7 @@ impl StudyJob<'_> {
         } = evaluated;
         notes.extend(headwater_engine::places::take_damage(self.store));
         let forecast = phases.iter_mut().find_map(|phase| phase.forecast.take());
-        let (mut failures, mut seen) = (Vec::new(), HashSet::new());
+        let (mut failed, mut seen) = (Vec::new(), HashSet::new());
         for ended in phases.iter().flat_map(|phase| &phase.rounds) {
             notes.extend(ended.fetcher.take_notes());
             notes.extend(budget::told(
@@ -415,9 +419,17 @@ impl StudyJob<'_> {
                 "--memory",
             ));
             // A task that several rounds have tried is told once.
-            let mut found = failed_tasks(ended);
-            found.retain(|(recipe, _)| !ended.remembers || seen.insert(*recipe));
-            failures.extend(found.into_iter().map(|(_, failed)| failed));
+            let found = &ended.failures;
+            let found = failed_tasks(&ended.enactment, &ended.names, found, &|_| Vec::new());
+            for (seen_failure, found) in ended.failures.iter().zip(found) {
+                let recipe = ended.enactment.graph().recipe(seen_failure.task);
+                if !ended.remembers || seen.insert(recipe) {
+                    failed.push(found);
+                }
+            }
+        }
+        if let Some(store) = run.writable_store() {
+            let _ = failures::note(store, run.name(), &failed);
         }
         let (mut files, said) =
             write::delivered(&loaded.registry, delivered, &phases, self.results)?;
@@ -434,8 +446,8 @@ impl StudyJob<'_> {
             recomputed: book.recomputed,
             timeline: book.timeline(),
             forecast,
-            failures: failures.iter().map(FailedTask::description).collect(),
-            causes: by_cause(&failures),
+            failures: failed.iter().map(FailedTask::description).collect(),
+            causes: by_cause(&failed),
             notes,
         };
         let items = items(&open, data_set, &ground.base);
@@ -796,28 +808,6 @@ fn note(
     let others: Vec<&diagram::Census> = recalled.iter().map(|round| round.census()).collect();
     let workflow = &subject.loaded.workflow;
     let _ = diagram::note(store, run, workflow, &varied, &drawn, &others);
-}
-
-/// The tasks that failed in a round, with their recipes.
-fn failed_tasks(ended: &EndedRound) -> Vec<(Recipe, FailedTask)> {
-    let mut blocked: BTreeMap<_, usize> = BTreeMap::new();
-    for (task, cause) in ended.enactment.blocked() {
-        let signature = &ended.enactment.graph().operation_at(*task).signature;
-        if !signature.implicit {
-            *blocked.entry(*cause).or_default() += 1;
-        }
-    }
-    let failed = |seen: &headwater_engine::listener::SeenFailure| {
-        let failed = FailedTask {
-            address: ended.names.address(&ended.enactment, seen.task),
-            failure: seen.failure.clone(),
-            attempts: seen.attempts,
-            blocked: blocked.get(&seen.task).copied().unwrap_or(0),
-            from: Vec::new(),
-        };
-        (ended.enactment.graph().recipe(seen.task), failed)
-    };
-    ended.failures.iter().map(failed).collect()
 }
 
 /// What a value that was given is called.

@@ -8,12 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_enact::{Capacity, DataSet, Options};
-use headwater_engine::failed::FailedTask;
 use headwater_engine::native::run_graph_in;
 use headwater_engine::run::About;
 use headwater_engine::{Error, Progress, Run, StorePlace};
-use headwater_execute::{Failure, Stop, Threads};
-use headwater_graph::{Operation, Registry, Tally, TaskGraph, TaskId};
+use headwater_execute::{Stop, Threads};
+use headwater_graph::{FailedTask, Failure, Operation, Registry, Tally, TaskGraph, TaskId};
 use headwater_merge::Compact;
 use headwater_remember::{RunStatus, Store};
 

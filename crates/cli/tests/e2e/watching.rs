@@ -711,10 +711,8 @@ fn a_run_at_a_glance() {
     fs::remove_dir_all(place.path(".headwater/work")).expect("removed");
     let shown = place.headwater(&["runs", "show"]).ended(0).stdout;
     assert!(shown.contains(" (gone)\n"), "{shown}");
-    assert!(
-        shown.contains("\nfailed: task `first.tool[2]`\n"),
-        "{shown}"
-    );
+    let failed = "\nfailed: task `first.tool[2]`: ended with exit code 7";
+    assert!(shown.contains(failed), "{shown}");
 }
 
 #[test]

@@ -11,11 +11,9 @@ use std::sync::Arc;
 use headwater_draw::{Diagram, NodeKind, workflow_diagram};
 use headwater_enact::Enactment;
 use headwater_engine::deliver::{Delivered, OutputItem};
-use headwater_engine::failed::{FailedTask, named};
 use headwater_engine::listener::{Heard, Ran, address_of, fate};
 use headwater_graph::text::cut;
-use headwater_graph::text::shell_quote;
-use headwater_graph::{Outcome, Recipe, TaskId, Workflow};
+use headwater_graph::{Outcome, Recipe, TaskId, Workflow, named};
 use headwater_report::run::lanes::{self, Span};
 use headwater_report::run::{
     RunBar, RunEnd, RunExecution, RunFailure, RunOutput, RunOutputItem, RunSummary, RunTaskRow,
@@ -33,8 +31,6 @@ const SLOWEST: usize = 15;
 const OUTPUTS: usize = 50;
 /// Longer values are cut.
 const LONGEST: usize = 200;
-/// So many lines, and letters, of what a failed task said.
-const TAIL: (usize, usize) = (20, 4000);
 /// So many notes, and errors.
 const NOTES: usize = 100;
 
@@ -71,7 +67,12 @@ pub(crate) fn summary(
         graph: rows.graph(&prepared.loaded.workflow),
         timeline: rows.timeline(enactment, ran),
         slowest: slowest(enactment, ran),
-        failures: report.failures.iter().take(FAILURES).map(failure).collect(),
+        failures: report
+            .failures
+            .iter()
+            .take(FAILURES)
+            .map(RunFailure::of)
+            .collect(),
         failed: report.failures.len(),
         errors: bounded(&report.errors),
         notes: bounded(&report.notes),
@@ -256,41 +257,6 @@ fn slowest(enactment: &Enactment, ran: &[Ran]) -> Vec<RunExecution> {
     longest.iter().map(execution).collect()
 }
 
-fn failure(failed: &FailedTask) -> RunFailure {
-    let told = &failed.failure;
-    let words = told.command.as_ref().map(|command| {
-        let words: Vec<String> = command.iter().map(|word| shell_quote(word)).collect();
-        words.join(" ")
-    });
-    RunFailure {
-        address: failed.address.clone(),
-        message: told.message.clone(),
-        command: words.map(|words| cut(&words, TAIL.1)),
-        attempts: failed.attempts,
-        blocked: failed.blocked,
-        stderr: tail(&told.stderr),
-        folder: told
-            .folder
-            .as_ref()
-            .map(|folder| folder.display().to_string()),
-        again: failed.again(),
-        from: failed.made_from(),
-    }
-}
-
-/// The end of a text.
-fn tail(text: &str) -> String {
-    let (lines, letters) = TAIL;
-    let text = text.trim_end();
-    let line = text.rmatch_indices('\n').nth(lines - 1);
-    let text = line.map_or(text, |(place, _)| &text[place + 1..]);
-    let letter = text.char_indices().rev().nth(letters - 1);
-    match letter {
-        Some((place, _)) if place > 0 => format!("…{}", &text[place..]),
-        _ => text.to_owned(),
-    }
-}
-
 fn output(name: &str, items: &[OutputItem], folder: &Path) -> RunOutput {
     let shown = |item: &OutputItem| {
         let index = item.index.to_string();
@@ -351,17 +317,5 @@ mod tests {
             link(Path::new("javascript:alert(1)#?<é>")),
             "javascript%3Aalert%281%29%23%3F%3C%C3%A9%3E"
         );
-    }
-
-    #[test]
-    fn the_end_of_a_text_is_bounded_in_lines_and_letters() {
-        assert_eq!(tail("one\ntwo\n"), "one\ntwo");
-        assert_eq!(tail(""), "");
-        let many: String = (0..100).map(|line| format!("{line}\n")).collect();
-        assert_eq!(tail(&many).lines().count(), 20);
-        assert!(tail(&many).starts_with("80\n"));
-        let long = "é".repeat(5000);
-        assert_eq!(tail(&long).chars().count(), 4001);
-        assert_eq!(tail(&"é".repeat(4000)).chars().count(), 4000);
     }
 }

@@ -4,7 +4,8 @@
 //! with its number. It is written and read as JSON, and the page is a function of it.
 
 use headwater_draw::Diagram;
-use headwater_graph::Tally;
+use headwater_graph::text::cut;
+use headwater_graph::{FailedTask, Tally};
 use serde::{Deserialize, Serialize};
 
 use crate::counted::OfRun;
@@ -141,6 +142,43 @@ pub struct RunFailure {
     pub from: Option<String>,
 }
 
+/// At most this many lines, and letters, of what a failed task said are shown.
+const TAIL: (usize, usize) = (20, 4000);
+
+impl RunFailure {
+    /// What a page shows of a task that failed.
+    pub fn of(failed: &FailedTask) -> RunFailure {
+        let told = &failed.failure;
+        RunFailure {
+            address: failed.address.clone(),
+            message: told.message.clone(),
+            command: told.command_line().map(|words| cut(&words, TAIL.1)),
+            attempts: failed.attempts,
+            blocked: failed.blocked,
+            stderr: tail(&told.stderr),
+            folder: told
+                .folder
+                .as_ref()
+                .map(|folder| folder.display().to_string()),
+            again: failed.again(),
+            from: failed.made_from(),
+        }
+    }
+}
+
+/// The end of a text.
+fn tail(text: &str) -> String {
+    let (lines, letters) = TAIL;
+    let text = text.trim_end();
+    let line = text.rmatch_indices('\n').nth(lines - 1);
+    let text = line.map_or(text, |(place, _)| &text[place + 1..]);
+    let letter = text.char_indices().rev().nth(letters - 1);
+    match letter {
+        Some((place, _)) if place > 0 => format!("…{}", &text[place..]),
+        _ => text.to_owned(),
+    }
+}
+
 /// An item of an output.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunOutputItem {
@@ -239,4 +277,21 @@ pub struct RunSummary {
     pub parameters: Vec<RunParameter>,
     /// What links to outputs begin with, as seen from the page; `None`: there are no links.
     pub links: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_text_is_bounded_in_lines_and_letters() {
+        assert_eq!(tail("one\ntwo\n"), "one\ntwo");
+        assert_eq!(tail(""), "");
+        let many: String = (0..100).map(|line| format!("{line}\n")).collect();
+        assert_eq!(tail(&many).lines().count(), 20);
+        assert!(tail(&many).starts_with("80\n"));
+        let long = "é".repeat(5000);
+        assert_eq!(tail(&long).chars().count(), 4001);
+        assert_eq!(tail(&"é".repeat(4000)).chars().count(), 4000);
+    }
 }
