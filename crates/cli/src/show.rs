@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use headwater::Error;
 use headwater::graph::{Diagnostic, Fault};
+use serde::Serialize;
 use serde_json::{Value, json};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -87,6 +88,14 @@ pub(crate) fn settled(code: u8) -> u8 {
         ));
     }
     code.max(1)
+}
+
+/// Writes an object to stdout, in one line.
+pub(crate) fn object(object: &impl Serialize) {
+    match serde_json::to_string(object) {
+        Ok(text) => line(&text),
+        Err(error) => trouble(&format!("this cannot be written as JSON: {error}")),
+    }
 }
 
 /// Writes a line to stderr.

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod cases;
+#[cfg(test)]
 mod json;
 mod live;
 mod plan;

@@ -121,17 +121,18 @@ pub mod files {
 /// Studies: what parameters do, planned, run and answered.
 pub mod study {
     pub use headwater_report::study::{
-        CoursePoint, EFFECT, EffectStep, ExampleImage, Extreme, Extremes, FailedEvaluation,
-        FixedValue, ForecastFacts, Indices, ItemAnswer, LeftOut, MoatRow, NOMINAL_EFFECT,
-        PhaseKind, PhaseSummary, PrefixSummary, StopRule, StudyExample, StudyFacts, StudyItem,
-        StudyParameter, StudySummary, TaskFacts, Timeline, UNORDERED_EFFECT, VbdPair, VbdRow,
-        VbdRows, study_report_html, study_results_json,
+        CoursePoint, EFFECT, EffectStep, Evaluations, ExampleImage, Extreme, Extremes,
+        FailedEvaluation, FixedValue, ForecastFacts, Indices, ItemAnswer, LeftOut, MoatRow,
+        NOMINAL_EFFECT, PhaseKind, PhaseSummary, PrefixSummary, StopRule, StudyExample, StudyFacts,
+        StudyFilesJson, StudyItem, StudyJson, StudyParameter, StudyRunJson, StudySummary,
+        TaskFacts, Timeline, UNORDERED_EFFECT, VbdPair, VbdRow, VbdRows, study_report_html,
+        study_results_json,
     };
     pub use headwater_study::{
         AlgorithmPlan, Bucketing, CostSource, Forecast, LaterPhase, ReferencePlan, Reuse,
         ReusePlan, StudyPlan, StudyPlanRequest, StudyReportRequest, StudyReuse, StudyRun,
         StudyRunRequest, StudyStagePlan, TuneReport, TuneRequest, TunedOperation, plan_study,
-        report_study, run_study, tune_study,
+        report_study, run_study, study_files, tune_study,
     };
 }
 

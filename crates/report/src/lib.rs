@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | `page` | what all pages have in common: frame, style, tables, charts, numbers, and that everything is escaped |
 //! | `events`, `metrics` | how far a run is: JSON for programs, text for Prometheus |
+//! | `json` | what `--json` prints, as types; of a study in `study/json.rs` |
 //! | `run` | a run: its summary and its page |
 //! | `study` | a study: its summary, its results as JSON, and its page |
 //!
@@ -14,6 +15,7 @@
 
 mod counted;
 pub mod events;
+pub mod json;
 mod metrics;
 pub mod page;
 pub mod run;

@@ -6,6 +6,8 @@
 //! | `effect` | what an effect is, in words |
 //! | `remark` | what there is to say about indices before somebody relies on them |
 //! | `ranks`, `items` | what comes first, in all and in each item |
+//! | `evaluations` | how many evaluations were to be made, and how many have a value |
+//! | `json` | what `--json` prints of a study |
 //! | `results` | `results.json` |
 //! | `head` | what was asked, the answer, what it took |
 //! | `say` | the answer in sentences |
@@ -26,10 +28,12 @@ mod charts;
 mod convergence;
 mod course;
 mod effect;
+mod evaluations;
 mod examples;
 mod head;
 mod indices;
 mod items;
+mod json;
 mod ranks;
 mod reading;
 mod remark;
@@ -45,7 +49,13 @@ use maud::html;
 use crate::page;
 
 pub use effect::{EFFECT, NOMINAL_EFFECT, UNORDERED_EFFECT};
+pub use evaluations::Evaluations;
 pub use items::{ItemAnswer, LeftOut};
+pub use json::{
+    EvaluationsJson, ExtremeJson, FailedEvaluationJson, ForecastFactJson, ForecastFactsJson,
+    IndexColumnsJson, IndexCountsJson, IndicesJson, LeftOutJson, PairSquaresJson, PhaseJson,
+    RangeJson, StudyCountsJson, StudyFilesJson, StudyItemJson, StudyJson, StudyRunJson,
+};
 pub use results::study_results_json;
 pub use summary::{
     CoursePoint, EffectStep, ExampleImage, Extreme, Extremes, FailedEvaluation, FixedValue,

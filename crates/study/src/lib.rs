@@ -39,6 +39,7 @@
 //! | `examples` | the best, the worst and the default, as images |
 //! | `write`, `again` | the files that a study leaves, and its report made again |
 //! | `tune` | runs one instance, so that costs are known |
+//! | `json` | what `--json` prints of plans and runs |
 //!
 //! Law: planning executes nothing and writes to no store.
 
@@ -57,6 +58,7 @@ mod extremes;
 mod facts;
 mod file;
 mod instances;
+mod json;
 mod live;
 mod load;
 mod names;
@@ -89,4 +91,4 @@ pub use plan::{
 };
 pub use run::{StudyRun, StudyRunRequest, run_study};
 pub use tune::{TuneReport, TuneRequest, TunedOperation, tune_study};
-pub use write::{SUMMARY, study_figures};
+pub use write::{SUMMARY, study_figures, study_files};

@@ -4,7 +4,7 @@
 //! tells how the run went, and so does `study.json`, from which the report can be made again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_engine::Error;
@@ -12,8 +12,11 @@ use headwater_engine::deliver::{Delivered, Deliverer};
 use headwater_engine::results_folder::ResultsFolder;
 use headwater_graph::{Index, OutputBinding, Registry};
 use headwater_remember::Store;
+use headwater_report::json::path_text;
 use headwater_report::page;
-use headwater_report::study::{StudySummary, TaskFacts, study_report_html, study_results_json};
+use headwater_report::study::{
+    StudyFilesJson, StudySummary, TaskFacts, study_report_html, study_results_json,
+};
 
 use crate::design;
 use crate::phase::EndedPhase;
@@ -66,6 +69,20 @@ pub(crate) fn results(
         put("failures.txt".to_owned(), all.as_bytes())?;
     }
     Ok(files)
+}
+
+/// Which files of results are in a folder.
+pub fn study_files(folder: &Path) -> StudyFilesJson {
+    let there = |name: &str| {
+        let path = folder.join(name);
+        path.is_file().then(|| path_text(&path))
+    };
+    StudyFilesJson {
+        report: there(page::REPORT),
+        results: there("results.json"),
+        samples: there("samples.parquet"),
+        screen: there("screen-samples.parquet"),
+    }
 }
 
 /// The sets of a phase with the values of the objective: a row for each set.

@@ -14,7 +14,7 @@ use crate::arguments::Common;
 use crate::arguments::study::{self, BucketKind, RunReuse, StudyReport};
 use crate::run::{current_folder, place, tell_new_store};
 use crate::show;
-use crate::study::{json as study_json, live, show as study_show};
+use crate::study::{live, show as study_show};
 use crate::watching::watched;
 
 pub(crate) fn run(
@@ -39,11 +39,7 @@ pub(crate) fn run(
         }
     }
     if common.json {
-        let mut object = study_json::summary_json(&done.summary, &done.folder);
-        object["status"] = json!(status.name());
-        object["errors"] = json!(done.errors);
-        object["diagnostics"] = json!(super::plan::said(&done.said));
-        show::line(&object.to_string());
+        show::object(&done.json());
     } else {
         let folder = done.folder.strip_prefix(&current).unwrap_or(&done.folder);
         study_show::show_summary(&done.summary, folder);

@@ -4,11 +4,11 @@
 //! Law: the lines are a function of the summary, the files that are there, and the width of the terminal. Nothing is
 //! claimed that the intervals do not carry: where they overlap, a parameter has several places and not one.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use headwater::study::{
     EffectStep, Extreme, Extremes, FixedValue, Indices, MoatRow, PhaseKind, PhaseSummary, StopRule,
-    StudyFacts, StudyItem, StudySummary, TaskFacts, UNORDERED_EFFECT, VbdRow, VbdRows,
+    StudyFacts, StudyItem, StudySummary, TaskFacts, UNORDERED_EFFECT, VbdRow, VbdRows, study_files,
 };
 
 use crate::figures::{self, UNKNOWN};
@@ -33,74 +33,6 @@ pub(crate) fn show_summary(summary: &StudySummary, folder: &Path) {
     }
 }
 
-/// The files that a study writes: what each is, and its path if it is there. `screen` are the samples of a first phase.
-pub(crate) fn files(folder: &Path) -> [(&'static str, Option<PathBuf>); 4] {
-    [
-        ("report", "report.html"),
-        ("results", "results.json"),
-        ("samples", "samples.parquet"),
-        ("screen", "screen-samples.parquet"),
-    ]
-    .map(|(what, name)| {
-        let path = folder.join(name);
-        (what, path.is_file().then_some(path))
-    })
-}
-
-/// How many evaluations there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Evaluations {
-    /// Those that were to be made: the whole design, or what a stop rule needed of it.
-    pub(crate) wanted: usize,
-    /// Those that have a value.
-    pub(crate) evaluated: usize,
-    /// Those that failed.
-    pub(crate) failed: usize,
-}
-
-impl Evaluations {
-    /// Those that were made, with or without success.
-    pub(crate) fn made(self) -> usize {
-        self.evaluated + self.failed
-    }
-}
-
-/// The evaluations of a phase, over so many items.
-pub(crate) fn evaluations(phase: &PhaseSummary, items: usize) -> Evaluations {
-    let sets = match phase.rule {
-        Some(StopRule { held: true, .. }) => phase.sets,
-        _ => phase.sets_planned,
-    };
-    Evaluations {
-        wanted: sets * items,
-        evaluated: phase.values.iter().flatten().flatten().count(),
-        failed: phase.failed.len(),
-    }
-}
-
-/// The evaluations of all phases.
-pub(crate) fn all_evaluations(summary: &StudySummary) -> Evaluations {
-    let phases = summary.phases.iter();
-    let counts = phases.map(|phase| evaluations(phase, summary.items.len()));
-    let nothing = Evaluations {
-        wanted: 0,
-        evaluated: 0,
-        failed: 0,
-    };
-    counts.fold(nothing, |sum, count| Evaluations {
-        wanted: sum.wanted + count.wanted,
-        evaluated: sum.evaluated + count.evaluated,
-        failed: sum.failed + count.failed,
-    })
-}
-
-/// The least, the mean and the largest value of the objective in a phase.
-pub(crate) fn objective(phase: &PhaseSummary) -> Option<(f64, f64, f64)> {
-    let values = || phase.values.iter().flatten().flatten().copied();
-    let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
-    Some((least, values().sum::<f64>() / values().count() as f64, most))
-}
-
 /// Everything that is said on stdout.
 fn lines(summary: &StudySummary, folder: &Path, width: Option<usize>) -> Vec<String> {
     let mut lines = vec![headline(summary)];
@@ -121,7 +53,7 @@ fn lines(summary: &StudySummary, folder: &Path, width: Option<usize>) -> Vec<Str
     }
     lines.push(String::new());
     lines.extend(work(&summary.facts, summary.phases_planned));
-    let all = all_evaluations(summary);
+    let all = summary.evaluations();
     if summary.facts.stopped {
         lines.push("stopped before it was done: the same command continues it".to_owned());
     } else if all.made() < all.wanted {
@@ -130,11 +62,15 @@ fn lines(summary: &StudySummary, folder: &Path, width: Option<usize>) -> Vec<Str
             "{left} not made: the same command continues with them"
         ));
     }
-    let there = files(folder);
-    let there = there
-        .into_iter()
-        .filter_map(|(what, path)| Some((what, path?)));
-    lines.extend(there.map(|(what, path)| format!("{what:<7}  {}", show::path(&path))));
+    let there = study_files(folder);
+    for (what, path) in [
+        ("report", there.report),
+        ("results", there.results),
+        ("samples", there.samples),
+        ("screen", there.screen),
+    ] {
+        lines.extend(path.map(|path| format!("{what:<7}  {}", show::path(Path::new(&path)))));
+    }
     lines
 }
 
@@ -182,7 +118,7 @@ fn in_short(value: &FixedValue) -> String {
 }
 
 fn headline(summary: &StudySummary) -> String {
-    let all = all_evaluations(summary);
+    let all = summary.evaluations();
     let made = if all.made() < all.wanted {
         format!("{} of ", show::grouped(all.made()))
     } else {
@@ -231,7 +167,7 @@ fn phase_lines(
             .collect();
         lines.push(format!("fixed: {}", fixed.join(", ")));
     }
-    if let Some((least, mean, most)) = objective(phase) {
+    if let Some((least, mean, most)) = phase.range() {
         let number = |value| figures::significant(value, DIGITS);
         lines.push(format!(
             "{}: from {} to {}, {} on average",
@@ -241,7 +177,7 @@ fn phase_lines(
             number(mean)
         ));
     }
-    let count = evaluations(phase, summary.items.len());
+    let count = phase.evaluations(summary.items.len());
     if count.made() < count.wanted {
         lines.push(format!(
             "not all: {} of {}",
@@ -604,7 +540,7 @@ fn failures(
             format!("; a base point counts if all its rows have a value{count}")
         }
     };
-    let count = evaluations(phase, summary.items.len());
+    let count = phase.evaluations(summary.items.len());
     let mut lines = vec![format!(
         "failed: {} of {}{rule}",
         show::grouped(count.failed),
@@ -672,13 +608,6 @@ fn stop_rule(phase: &PhaseSummary, rule: &StopRule) -> String {
     format!("until ci {}: {outcome}; {widest}", rule.ci)
 }
 
-/// The seconds that tasks took that ran, and those that were saved, where it is known what all of these take.
-pub(crate) fn seconds(facts: &StudyFacts) -> (f64, Option<f64>) {
-    let spent = facts.tasks.iter().map(|task| task.cpu_seconds).sum();
-    let saved = facts.tasks.iter().map(TaskFacts::seconds_saved);
-    (spent, saved.sum())
-}
-
 /// What was to be done, what was done, and what was foreseen.
 fn work(facts: &StudyFacts, phases: usize) -> Vec<String> {
     let tally = facts.tally();
@@ -740,7 +669,7 @@ fn saving(facts: &StudyFacts) -> String {
         0 => "sharing",
         _ => "sharing and remembering",
     };
-    match seconds(facts) {
+    match facts.processor_seconds() {
         (spent, Some(saved)) if saved > 0.0 => format!(
             "; {by} saved {} of the processor time (about {})",
             percent(saved, saved + spent),

@@ -3,232 +3,213 @@
 //! Law: the text is a function of the phases. It carries no times, machines or names of runs, so that equal answers are
 //! equal byte by byte. A number that is not known is null.
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::summary::{
-    Extreme, Indices, MoatRow, PhaseKind, PhaseSummary, StudyItem, StudyParameter, StudySummary,
-    VbdRow, VbdRows,
+use super::json::{
+    EvaluationsJson, ExtremeJson, IndexColumnsJson, IndexCountsJson, LeftOutJson, PairSquaresJson,
+    StudyItemJson, left_out, ranking,
 };
+use super::summary::{
+    FailedEvaluation, FixedValue, Indices, PhaseKind, PhaseSummary, StopRule, StudyItem,
+    StudySummary,
+};
+use crate::json::Entries;
 
 /// The results of a study as JSON: the answer, and under `screen` that of a screening that comes before it. `complete` says
 /// whether every evaluation has a value.
 pub fn study_results_json(summary: &StudySummary) -> String {
-    let mut results = Map::new();
-    put(&mut results, "headwater", json!(1));
-    put(&mut results, "study", json!(summary.study));
-    put(&mut results, "workflow", json!(summary.workflow));
-    put(&mut results, "objective", json!(summary.objective));
-    put(&mut results, "complete", json!(summary.is_complete()));
-    if let Some(extremes) = &summary.extremes {
-        put(&mut results, "best", extreme(&extremes.best));
-        put(&mut results, "worst", extreme(&extremes.worst));
-    }
+    let extremes = summary.extremes.as_ref();
     // A screening whose second phase is missing is no answer.
     let (screen, answer) = summary.split();
-    if let Some(answer) = answer {
-        phase(&mut results, answer, summary);
-    }
-    if let Some(screen) = screen {
-        let mut found = Map::new();
-        phase(&mut found, screen, summary);
-        put(&mut results, "screen", Value::Object(found));
-    }
+    let results = ResultsJson {
+        headwater: 1,
+        study: &summary.study,
+        workflow: &summary.workflow,
+        objective: &summary.objective,
+        complete: summary.is_complete(),
+        best: extremes.map(|extremes| ExtremeJson::of(&extremes.best)),
+        worst: extremes.map(|extremes| ExtremeJson::of(&extremes.worst)),
+        answer: answer.map(|phase| PhaseResultsJson::of(phase, summary)),
+        screen: screen.map(|phase| PhaseResultsJson::of(phase, summary)),
+    };
     let mut text = String::new();
-    print(&Value::Object(results), 0, &mut text);
+    print(&json!(results), 0, &mut text);
     text.push('\n');
     text
 }
 
-fn put(object: &mut Map<String, Value>, key: &str, value: Value) {
-    object.insert(key.to_owned(), value);
+/// The file.
+#[derive(Serialize)]
+struct ResultsJson<'a> {
+    /// The version of the format.
+    headwater: u32,
+    study: &'a str,
+    workflow: &'a str,
+    objective: &'a str,
+    complete: bool,
+    /// Absent where nothing has a value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    best: Option<ExtremeJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worst: Option<ExtremeJson>,
+    /// Absent where its phase was not reached.
+    #[serde(flatten)]
+    answer: Option<PhaseResultsJson<'a>>,
+    /// Absent where there is no screening.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    screen: Option<PhaseResultsJson<'a>>,
 }
 
-fn phase(results: &mut Map<String, Value>, phase: &PhaseSummary, summary: &StudySummary) {
-    let kind = match phase.kind {
-        PhaseKind::Moat => "moat",
-        PhaseKind::Vbd => "vbd",
-        PhaseKind::Table => "table",
-    };
-    put(results, "method", json!(kind));
-    put(results, "method_in_words", json!(phase.method));
-    if let Some(effect) = phase.effect_in_words() {
-        put(results, "step", json!(phase.step.name()));
-        put(results, "effect", json!(effect));
-        put(results, "unordered", json!(phase.unordered()));
-    }
-    put(results, "seed", json!(summary.seed));
-    let name = |parameter: &StudyParameter| json!(parameter.name);
-    put(
-        results,
-        "names",
-        phase.parameters.iter().map(name).collect(),
-    );
-    indices(results, &phase.pooled);
-    // Where there are too few for ranks no order is claimed.
-    let ranking = if phase.pooled.has_ranks() {
-        phase.pooled.ranking()
-    } else {
-        Vec::new()
-    };
-    let ranked = ranking
-        .iter()
-        .filter_map(|position| phase.parameters.get(*position));
-    put(results, "ranking", ranked.map(name).collect());
-    let places = phase.pooled.places();
-    let ranks = places.iter().map(|place| json!(place));
-    put(results, "ranks", ranks.collect());
-    put(results, "remarks", json!(phase.remarks()));
-    put(results, "confidence", json!(phase.confidence));
-    put(results, "groups", json!(phase.groups));
-    put(results, "sets", json!(phase.sets));
-    let done = phase.values.iter().flatten().flatten().count();
-    let evaluations = json!({
-        "planned": phase.sets_planned * summary.items.len().max(1),
-        "done": done,
-        "failed": phase.failed.len(),
-    });
-    put(results, "evaluations", evaluations);
-    let failed = phase.failed.iter();
-    let failed =
-        failed.map(|failed| json!({"set": failed.set, "item": failed.item, "why": failed.why}));
-    put(results, "failed", failed.collect());
-    let left_out = phase.left_out();
-    let left_out = left_out.iter().map(|left| {
-        let mut object = Map::new();
-        name_of(&mut object, summary.items.get(left.item));
-        put(&mut object, "item", json!(left.item));
-        put(&mut object, "done", json!(left.evaluated));
-        put(&mut object, "failed", json!(left.failed));
-        put(&mut object, "why", json!(left.why()));
-        Value::Object(object)
-    });
-    put(results, "left_out", left_out.collect());
-    if let Some(rule) = phase.rule {
-        let rule = json!({"ci": rule.ci, "reached": rule.reached, "held": rule.held});
-        put(results, "stop_rule", rule);
-    }
-    let mut fixed = Map::new();
-    for (name, value) in &phase.fixed {
-        put(&mut fixed, name, json!(value));
-    }
-    put(results, "fixed", Value::Object(fixed));
-    counts(results, &phase.pooled);
-    if !phase.each.is_empty() {
+/// What a phase found. What it has in common with `--json` has the same name there.
+#[derive(Serialize)]
+struct PhaseResultsJson<'a> {
+    method: PhaseKind,
+    method_in_words: &'a str,
+    /// Absent where there are no effects.
+    #[serde(flatten)]
+    effect: Option<EffectJson<'a>>,
+    seed: u64,
+    names: Vec<&'a str>,
+    #[serde(flatten)]
+    indices: IndexResultsJson,
+    ranking: Vec<String>,
+    ranks: Vec<Option<(usize, usize)>>,
+    remarks: Vec<String>,
+    confidence: Option<f64>,
+    groups: usize,
+    sets: usize,
+    evaluations: EvaluationsJson,
+    failed: &'a [FailedEvaluation],
+    left_out: Vec<LeftOutItemJson>,
+    /// Absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_rule: Option<StopRule>,
+    fixed: Entries<&'a FixedValue>,
+    #[serde(flatten)]
+    counts: Option<IndexCountsJson>,
+    /// Absent where there is but one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    items: Vec<ItemResultsJson>,
+    convergence: Vec<PrefixJson>,
+}
+
+/// What an effect is.
+#[derive(Serialize)]
+struct EffectJson<'a> {
+    step: &'static str,
+    effect: &'static str,
+    /// The parameters whose effects have no sign.
+    unordered: Vec<&'a str>,
+}
+
+/// The arrays that the analyses of SALib give, one entry per parameter.
+#[derive(Serialize)]
+struct IndexResultsJson {
+    #[serde(flatten)]
+    columns: Option<IndexColumnsJson>,
+    #[serde(flatten)]
+    pairs: Option<PairSquaresJson>,
+}
+
+/// An item of which nothing is known.
+#[derive(Serialize)]
+struct LeftOutItemJson {
+    #[serde(flatten)]
+    called: StudyItemJson,
+    #[serde(flatten)]
+    left_out: LeftOutJson,
+}
+
+/// The indices of an item.
+#[derive(Serialize)]
+struct ItemResultsJson {
+    #[serde(flatten)]
+    called: StudyItemJson,
+    #[serde(flatten)]
+    indices: IndexResultsJson,
+    #[serde(flatten)]
+    counts: Option<IndexCountsJson>,
+}
+
+/// What the first groups of a design say.
+#[derive(Serialize)]
+struct PrefixJson {
+    groups: usize,
+    sets: usize,
+    #[serde(flatten)]
+    indices: IndexResultsJson,
+}
+
+impl PhaseResultsJson<'_> {
+    fn of<'a>(phase: &'a PhaseSummary, summary: &StudySummary) -> PhaseResultsJson<'a> {
+        let names = phase.parameters.iter();
+        let count = phase.evaluations(summary.items.len());
+        let fixed = phase.fixed.iter();
         let items = phase.each.iter().enumerate();
-        let items = items.map(|(position, found)| item(summary.items.get(position), found));
-        put(results, "items", items.collect());
-    }
-    let prefixes = phase.convergence.iter().map(|prefix| {
-        let mut found = Map::new();
-        put(&mut found, "groups", json!(prefix.groups));
-        put(&mut found, "sets", json!(prefix.sets));
-        indices(&mut found, &prefix.indices);
-        Value::Object(found)
-    });
-    put(results, "convergence", prefixes.collect());
-}
-
-fn extreme(extreme: &Extreme) -> Value {
-    let mut parameters = Map::new();
-    for (name, value) in &extreme.parameters {
-        put(&mut parameters, name, json!(value));
-    }
-    json!({
-        "set": extreme.set,
-        "value": extreme.value,
-        "items": extreme.items,
-        "parameters": parameters,
-    })
-}
-
-/// Which item it is, and from what.
-fn name_of(object: &mut Map<String, Value>, item: Option<&StudyItem>) {
-    let mut inputs = Map::new();
-    for (name, called) in item.iter().flat_map(|item| &item.inputs) {
-        put(&mut inputs, name, json!(called));
-    }
-    put(object, "index", json!(item.map(|item| &item.index)));
-    put(object, "inputs", Value::Object(inputs));
-}
-
-fn item(item: Option<&StudyItem>, found: &Indices) -> Value {
-    let mut object = Map::new();
-    name_of(&mut object, item);
-    indices(&mut object, found);
-    counts(&mut object, found);
-    Value::Object(object)
-}
-
-/// The arrays that SALib's analyses give, one entry per parameter.
-fn indices(object: &mut Map<String, Value>, found: &Indices) {
-    match found {
-        Indices::None => {}
-        Indices::Moat(rows) => {
-            let array = |part: fn(&MoatRow) -> Option<f64>| {
-                rows.iter().map(|row| json!(part(row))).collect()
-            };
-            put(object, "mu", array(|row| row.mu));
-            put(object, "mu_star", array(|row| row.mu_star));
-            put(object, "sigma", array(|row| row.sigma));
-            put(object, "mu_star_conf", array(|row| row.mu_star_conf));
-        }
-        Indices::Vbd(found) => {
-            let array = |part: fn(&VbdRow) -> Option<f64>| {
-                found.rows.iter().map(|row| json!(part(row))).collect()
-            };
-            put(object, "S1", array(|row| row.s1));
-            put(object, "S1_conf", array(|row| row.s1_conf));
-            put(object, "ST", array(|row| row.st));
-            put(object, "ST_conf", array(|row| row.st_conf));
-            if !found.pairs.is_empty() {
-                let (shares, halves) = squares(found);
-                put(object, "S2", shares);
-                put(object, "S2_conf", halves);
-            }
+        let prefixes = phase.convergence.iter();
+        PhaseResultsJson {
+            method: phase.kind,
+            method_in_words: &phase.method,
+            effect: phase.effect_in_words().map(|effect| EffectJson {
+                step: phase.step.name(),
+                effect,
+                unordered: phase.unordered(),
+            }),
+            seed: summary.seed,
+            names: names.map(|parameter| &*parameter.name).collect(),
+            indices: IndexResultsJson::of(&phase.pooled),
+            ranking: ranking(phase),
+            ranks: phase.pooled.places(),
+            remarks: phase.remarks(),
+            confidence: phase.confidence,
+            groups: phase.groups,
+            sets: phase.sets,
+            evaluations: EvaluationsJson {
+                planned: phase.sets_planned * summary.items.len().max(1),
+                done: count.evaluated,
+                failed: count.failed,
+            },
+            failed: &phase.failed,
+            left_out: left_out(phase)
+                .into_iter()
+                .map(|left_out| LeftOutItemJson {
+                    called: StudyItemJson::of(summary.items.get(left_out.item)),
+                    left_out,
+                })
+                .collect(),
+            stop_rule: phase.rule,
+            fixed: fixed.map(|(name, value)| (name.clone(), value)).collect(),
+            counts: IndexCountsJson::of(&phase.pooled),
+            items: items
+                .map(|(position, found)| ItemResultsJson::of(summary.items.get(position), found))
+                .collect(),
+            convergence: prefixes
+                .map(|prefix| PrefixJson {
+                    groups: prefix.groups,
+                    sets: prefix.sets,
+                    indices: IndexResultsJson::of(&prefix.indices),
+                })
+                .collect(),
         }
     }
 }
 
-/// Shares of pairs in squares: where SALib has no number, on the diagonal and below it, there is null.
-fn squares(found: &VbdRows) -> (Value, Value) {
-    let many = found.rows.len();
-    let mut shares = vec![vec![Value::Null; many]; many];
-    let mut halves = shares.clone();
-    for pair in &found.pairs {
-        let (one, other) = pair.parameters;
-        if one < many && other < many {
-            shares[one][other] = json!(pair.s2);
-            halves[one][other] = json!(pair.s2_conf);
+impl IndexResultsJson {
+    fn of(found: &Indices) -> IndexResultsJson {
+        IndexResultsJson {
+            columns: IndexColumnsJson::of(found),
+            pairs: PairSquaresJson::of(found),
         }
     }
-    (json!(shares), json!(halves))
 }
 
-/// How much counts, how much was lost for want of values, and how many steps had no length.
-fn counts(object: &mut Map<String, Value>, found: &Indices) {
-    match found {
-        Indices::None => {}
-        Indices::Moat(rows) => {
-            put(
-                object,
-                "used",
-                rows.iter().map(|row| json!(row.used)).collect(),
-            );
-            put(
-                object,
-                "lost",
-                rows.iter().map(|row| json!(row.lost)).collect(),
-            );
-            put(
-                object,
-                "no_step",
-                rows.iter().map(|row| json!(row.no_step)).collect(),
-            );
-        }
-        Indices::Vbd(found) => {
-            put(object, "used", json!(found.used));
-            put(object, "lost", json!(found.lost));
-            put(object, "constant", json!(found.constant));
+impl ItemResultsJson {
+    fn of(item: Option<&StudyItem>, found: &Indices) -> ItemResultsJson {
+        ItemResultsJson {
+            called: StudyItemJson::of(item),
+            indices: IndexResultsJson::of(found),
+            counts: IndexCountsJson::of(found),
         }
     }
 }

@@ -459,6 +459,14 @@ impl StudyFacts {
     pub fn tally(&self) -> Tally {
         self.tasks.iter().map(|task| task.tally).sum()
     }
+
+    /// The seconds of processor time that tasks took that ran, and those that were saved, where it is known what all of
+    /// these take.
+    pub fn processor_seconds(&self) -> (f64, Option<f64>) {
+        let spent = self.tasks.iter().map(|task| task.cpu_seconds).sum();
+        let saved = self.tasks.iter().map(TaskFacts::seconds_saved);
+        (spent, saved.sum())
+    }
 }
 
 impl TaskFacts {

@@ -227,7 +227,7 @@ fn what_is_in_doubt_is_in_the_notes_of_the_json() {
     let mut summary = cases::moat();
     summary.doubts = vec!["input `reference` is blank".to_owned()];
     summary.facts.notes = vec!["another".to_owned()];
-    let object = crate::study::json::summary_json(&summary, Path::new("nowhere"));
+    let object = crate::study::json::object(&summary);
     let expected = serde_json::json!(["input `reference` is blank", "another"]);
     assert_eq!(object["notes"], expected);
 }
@@ -506,7 +506,7 @@ fn the_best_and_the_worst_set_are_told() {
             "worst  dice 0.500, set 7: G1 = 40, T1 = 4.35311, mode = fast",
         ]
     );
-    let object = crate::study::json::summary_json(&summary, Path::new("nowhere"));
+    let object = crate::study::json::object(&summary);
     assert_eq!(
         object["best"],
         serde_json::json!({

@@ -1,0 +1,30 @@
+//! What `--json` prints, as types: the contract with the programs of users.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `entries` | names with values, as one object |
+//! | `check` | mistakes in files, and what checking a file has shown |
+//!
+//! What a study came to is in `study/json.rs`, beside the summary that it is made of.
+//!
+//! Law: the fields of a type are the fields of the object, in this order. Fields may be added, and none changes its name or
+//! its meaning. What is not known is null, unless a field says that it is absent then. Paths are text: bytes that are no
+//! text are replaced, so that there is always something to print.
+
+mod check;
+mod entries;
+
+use std::path::Path;
+
+pub use check::{CheckJson, CheckedFileJson, DiagnosticJson};
+pub use entries::Entries;
+
+/// A path as text.
+pub fn path_text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// Seconds, to the microsecond: a clock gives no more.
+pub fn rounded_seconds(seconds: f64) -> f64 {
+    (seconds * 1e6).round() / 1e6
+}
