@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use headwater::Error;
 use headwater::files::CheckedFile;
 use headwater::graph::Registry;
-use serde_json::json;
+use headwater::json::check_json;
 
 use crate::arguments::Common;
 use crate::show;
@@ -19,24 +19,7 @@ pub(crate) fn check(file: &Path, common: &Common, libraries: &Registry) -> Resul
     };
     let errors: usize = checked.files.iter().map(errors_of).sum();
     if common.json {
-        let list = |found: &CheckedFile| show::describe_all(&found.file, &found.diagnostics);
-        // The first file is the one that was asked about, the others are those that it names.
-        let (own, named) = match checked.files.split_first() {
-            Some((own, named)) => (list(own), named),
-            None => (Vec::new(), &[][..]),
-        };
-        let named = named.iter().map(|found| {
-            let (errors, list) = (errors_of(found), list(found));
-            json!({"file": found.file, "errors": errors, "diagnostics": list})
-        });
-        let object = json!({
-            "file": file,
-            "summary": checked.summary,
-            "errors": errors,
-            "diagnostics": own,
-            "files": named.collect::<Vec<_>>(),
-        });
-        show::line(&object.to_string());
+        show::object(&check_json(file, &checked));
     } else {
         for found in &checked.files {
             show::diagnostics(&found.file, &found.text, &found.diagnostics);

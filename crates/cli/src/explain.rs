@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use headwater::explain::{Cause, Change, Lost, Made, Named, Stale, Why};
+use headwater::explain::{Cause, Lost, Made, Named, Stale, Why};
 use headwater::{Error, Explanation, RunDifference, StorePlace};
-use serde_json::{Value, json};
 
 use crate::arguments::Common;
 use crate::{run, show};
@@ -26,7 +25,7 @@ pub(crate) fn explain(run: &str, task: Option<&str>, common: &Common) -> Result<
     };
     let explanation = headwater::explain(&store, run, task)?;
     if common.json {
-        show::line(&as_json(&explanation).to_string());
+        show::object(&explanation.json());
     } else {
         as_text(&explanation)
             .iter()
@@ -41,56 +40,6 @@ fn seconds(nanoseconds: u64) -> f64 {
 
 fn took(nanoseconds: u64) -> String {
     show::duration(seconds(nanoseconds))
-}
-
-pub(crate) fn made(made: &Made) -> Value {
-    json!({
-        "recipe": made.recipe.hex(),
-        "run": made.run,
-        "task": made.task,
-        "time": made.time,
-        "seconds": seconds(made.wall),
-    })
-}
-
-pub(crate) fn named(named: &Named) -> Value {
-    json!({"identity": named.identity, "name": named.name})
-}
-
-fn cause(cause: &Cause) -> Value {
-    let (name, old, new) = match &cause.change {
-        Change::Parameter { name, old, new } => (Some(name.clone()), json!(old), json!(new)),
-        Change::Version { part, old, new } => (Some(part.clone()), json!(old), json!(new)),
-        Change::Input { port, old, new } => {
-            let side = |side: &Option<Named>| side.as_ref().map_or(Value::Null, named);
-            (Some(port.clone()), side(old), side(new))
-        }
-        Change::Items { port, old, new, .. } => (Some(port.clone()), json!(old), json!(new)),
-        Change::Order { port, .. } => (Some(port.clone()), Value::Null, Value::Null),
-        Change::Link { port, old, new } => (Some(port.clone()), json!(old), json!(new)),
-        Change::Operation { old, new } => (None, json!(old), json!(new)),
-        Change::Unknown => (None, Value::Null, Value::Null),
-    };
-    json!({
-        "kind": cause.change.kind(),
-        "name": name,
-        "old": old,
-        "new": new,
-        "operation": &*cause.operation,
-        "tasks": cause.tasks,
-        "count": cause.count,
-        "text": cause.change.to_string(),
-        "lines": cause.change.lines(),
-    })
-}
-
-fn stale(stale: &Stale) -> Value {
-    let input = |(task, product): &(String, Made)| json!({"task": task, "made": made(product)});
-    json!({
-        "task": stale.task,
-        "recipe": stale.recipe.hex(),
-        "inputs": stale.inputs.iter().map(input).collect::<Vec<_>>(),
-    })
 }
 
 /// What to know of products that do not fit what they were made from.
@@ -120,100 +69,6 @@ fn stale_lines(found: &[Stale]) -> Vec<String> {
             .to_owned(),
     );
     lines
-}
-
-fn as_json(explanation: &Explanation) -> Value {
-    let task = &explanation.task;
-    let mut object = json!({
-        "run": explanation.run,
-        "task": task.address,
-        "other_address": explanation.other_address,
-        "state": task.state.to_string(),
-        "recipe": task.recipe.hex(),
-        "operation": explanation.operation.as_deref(),
-        "seconds": seconds(task.wall),
-    });
-    let (why, more) = reason(&explanation.why);
-    object["stale"] = explanation.stale.iter().map(stale).collect();
-    object["why"] = json!(why);
-    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
-        object.extend(more);
-    }
-    object
-}
-
-/// A reason within another.
-fn nested(why: &Why) -> Value {
-    let (why, mut more) = reason(why);
-    more["why"] = json!(why);
-    more
-}
-
-/// The word for a reason, and what belongs to it.
-fn reason(why: &Why) -> (&'static str, Value) {
-    let causes = |list: &[Cause]| -> Value { list.iter().map(cause).collect() };
-    match why {
-        Why::Changed {
-            compared,
-            since,
-            never_read,
-            causes: list,
-            incomplete,
-        } => (
-            "changed",
-            json!({
-                "compared": made(compared), "same_address": since.is_some(), "since": since,
-                "never_read": never_read.iter().map(named).collect::<Vec<_>>(), "causes": causes(list),
-                "incomplete": incomplete,
-            }),
-        ),
-        Why::First => ("first", json!({})),
-        Why::Impure => ("impure", json!({})),
-        Why::AtOnce { made: other } => ("at-once", json!({"made": made(other)})),
-        Why::Reused { made: product } => (
-            "reused",
-            json!({"made": made(product), "saved_seconds": seconds(product.cpu)}),
-        ),
-        Why::NotNeeded => ("not-needed", json!({})),
-        Why::CutOff {
-            made: product,
-            causes: list,
-            incomplete,
-        } => (
-            "cut-off",
-            json!({
-                "made": made(product), "saved_seconds": seconds(product.cpu), "causes": causes(list),
-                "incomplete": incomplete,
-            }),
-        ),
-        Why::Restored {
-            lost,
-            made: product,
-            because,
-        } => (
-            "restored",
-            json!({
-                "lost": lost.map(Lost::name), "made": product.as_ref().map(made), "because": because.as_deref().map(nested),
-            }),
-        ),
-        Why::Failed {
-            because,
-            description,
-            look,
-        } => (
-            "failed",
-            json!({"because": because.as_deref().map(nested), "description": description, "look": look}),
-        ),
-        Why::Blocked {
-            by,
-            description,
-            look,
-        } => (
-            "blocked",
-            json!({"blocked_by": by, "description": description, "look": look}),
-        ),
-        Why::NoRecord => ("no-record", json!({})),
-    }
 }
 
 /// `run R (task T), DATE, which took 1.2 s`.
@@ -509,29 +364,7 @@ fn cut_off(
 /// Shows how two runs differ.
 pub(crate) fn difference(difference: &RunDifference, as_json: bool) {
     if as_json {
-        let group = |group: &headwater::explain::Group| {
-            let mut object = cause(&group.cause);
-            object["changed_at"] = object["tasks"].take();
-            object["changed_count"] = object["count"].take();
-            object["tasks"] = json!(group.tasks);
-            object["count"] = json!(group.tasks.len());
-            object
-        };
-        let groups: Vec<Value> = difference.groups.iter().map(group).collect();
-        let object = json!({
-            "runs": [difference.runs.0, difference.runs.1],
-            "workflows": [difference.workflows.0, difference.workflows.1],
-            "only_first": difference.only_first,
-            "only_second": difference.only_second,
-            "same": difference.same,
-            "equal": difference.equal,
-            "different": difference.different,
-            "causes": groups,
-            "unexplained": difference.unexplained,
-            "stale": difference.stale.iter().map(stale).collect::<Vec<_>>(),
-            "incomplete": difference.incomplete,
-        });
-        show::line(&object.to_string());
+        show::object(&difference.json());
         return;
     }
     let (first, second) = &difference.runs;

@@ -4,14 +4,14 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use headwater::graph::{Digest, ProductRecord, Scalar};
+use headwater::json::{product_list_json, verified_json};
 use headwater::products::{Affected, Collected, Held, Origin, Product, ProductRequest, Verified};
 use headwater::{Error, Store, StorePlace};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Value, json};
 
 use crate::arguments::Common;
 use crate::arguments::products::ProductsCommand;
-use crate::{explain, run, show};
+use crate::{run, show};
 
 pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<ExitCode, Error> {
     let only_looks = match command {
@@ -48,7 +48,7 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
         ProductsCommand::Show { recipe } => {
             let product = headwater::products::show(&store, recipe)?;
             if common.json {
-                show::line(&as_json(&product).to_string());
+                show::object(&product.json());
             } else {
                 one(&product);
             }
@@ -80,34 +80,6 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-fn scalar(value: &Scalar) -> Value {
-    match value {
-        Scalar::Bool(value) => json!(value),
-        Scalar::Int(value) => json!(value),
-        Scalar::Float(value) => json!(value),
-        Scalar::Text(value) => json!(&**value),
-    }
-}
-
-fn describe(record: &ProductRecord, held: Held) -> Value {
-    let parameters: serde_json::Map<String, Value> = record
-        .parameters
-        .iter()
-        .map(|(name, value)| (name.to_string(), scalar(value)))
-        .collect();
-    json!({
-        "recipe": record.recipe.hex(),
-        "operation": &*record.operation,
-        "version": &*record.version,
-        "parameters": parameters,
-        "bytes": size(record),
-        "seconds": record.wall as f64 / 1e9,
-        "time": record.time,
-        "run": &*record.run,
-        "held": held.name(),
-    })
-}
-
 fn size(record: &ProductRecord) -> u64 {
     record.outputs.iter().map(|(_, output)| output.size).sum()
 }
@@ -120,11 +92,7 @@ fn parameters(record: &ProductRecord) -> String {
 
 fn list(products: &[(ProductRecord, Held)], all: u64, as_json: bool) {
     if as_json {
-        let list: Vec<Value> = products
-            .iter()
-            .map(|(record, held)| describe(record, *held))
-            .collect();
-        show::line(&json!({ "products": list, "count": all }).to_string());
+        show::object(&product_list_json(products, all));
         return;
     }
     if products.is_empty() {
@@ -163,72 +131,6 @@ fn list(products: &[(ProductRecord, Held)], all: u64, as_json: bool) {
             show::grouped(more as usize)
         ));
     }
-}
-
-fn as_json(product: &Product) -> Value {
-    let mut object = describe(&product.record, product.held());
-    let origin = |origin: &Origin| match origin {
-        Origin::Product {
-            recipe,
-            port,
-            operation,
-        } => json!({
-            "kind": "product", "recipe": recipe.hex(), "port": port, "operation": operation.as_deref(),
-        }),
-        Origin::External(named) => {
-            json!({"kind": "external", "identity": named.identity, "name": named.name})
-        }
-        Origin::Other(text) => json!({"kind": "other", "text": text}),
-    };
-    let inputs: Vec<Value> = product
-        .inputs
-        .iter()
-        .map(|input| {
-            let sources: Vec<Value> = input
-                .sources
-                .iter()
-                .map(|source| {
-                    let mut object = origin(&source.origin);
-                    object["position"] = json!(source.position);
-                    object
-                })
-                .collect();
-            json!({"port": &*input.port, "count": input.count, "sources": sources})
-        })
-        .collect();
-    let outputs: Vec<Value> = product
-        .outputs
-        .iter()
-        .map(|output| {
-            let files: Vec<Value> = output
-                .files
-                .iter()
-                .map(|file| json!({"digest": file.digest.hex(), "bytes": file.size, "path": file.path}))
-                .collect();
-            json!({
-                "port": &*output.port,
-                "digest": output.digest.hex(),
-                "bytes": output.size,
-                "type": output.kind,
-                "value": output.value.as_ref().map(scalar),
-                "held": output.held.name(),
-                "files": files,
-            })
-        })
-        .collect();
-    let parts: Option<Vec<Value>> = product.version.as_ref().map(|parts| {
-        let part = |(label, text): &(String, String)| json!({"part": label, "text": text});
-        parts.iter().map(part).collect()
-    });
-    object["equal_to"] = json!(product.equal_to.map(|recipe| recipe.hex()));
-    object["content"] = json!(product.record.content.map(|content| content.hex()));
-    object["made"] = explain::made(&product.made);
-    object["cpu_seconds"] = json!(product.record.cpu as f64 / 1e9);
-    object["peak_bytes"] = json!(product.record.peak_memory);
-    object["version_parts"] = json!(parts);
-    object["inputs"] = json!(inputs);
-    object["outputs"] = json!(outputs);
-    object
 }
 
 fn one(product: &Product) {
@@ -406,25 +308,11 @@ fn show_verified(
     read_only: bool,
     as_json: bool,
 ) -> ExitCode {
-    let sound = verified.damaged.is_empty()
-        && verified.missing.is_empty()
-        && verified.damaged_records == 0
-        && database.is_empty();
+    let found = verified_json(verified, affected, database);
+    let sound = found.sound;
     let code = ExitCode::from(u8::from(!sound));
-    let hex = |digests: &[Digest]| digests.iter().map(Digest::hex).collect::<Vec<_>>();
     if as_json {
-        let object = json!({
-            "objects": verified.objects,
-            "bytes": verified.bytes,
-            "records": verified.records,
-            "damaged": hex(&verified.damaged),
-            "missing": hex(&verified.missing),
-            "products": affected.iter().map(affected_as_json).collect::<Vec<_>>(),
-            "damaged_records": verified.damaged_records,
-            "database": database,
-            "sound": sound,
-        });
-        show::line(&object.to_string());
+        show::object(&found);
         return code;
     }
     let count = |number: u64, noun: &str| show::count(number as usize, noun);
@@ -479,26 +367,9 @@ fn show_verified(
     code
 }
 
-fn affected_as_json(affected: &Affected) -> Value {
-    json!({
-        "object": affected.digest.hex(),
-        "port": &*affected.port,
-        "operation": &*affected.operation,
-        "made": explain::made(&affected.made),
-    })
-}
-
 fn show_collected(collected: &Collected, max: u64, dry_run: bool, as_json: bool) {
     if as_json {
-        let object = json!({
-            "objects": collected.objects,
-            "bytes": collected.bytes,
-            "log_bytes": collected.log_bytes,
-            "left_bytes": collected.left,
-            "protected_bytes": collected.protected,
-            "dry_run": dry_run,
-        });
-        show::line(&object.to_string());
+        show::object(&collected.json(dry_run));
         return;
     }
     let objects = show::count(collected.objects as usize, "object");

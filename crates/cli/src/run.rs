@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use headwater::graph::{Diagnostic, Recipe, Registry, Value};
-use headwater::runs::{Delivered, FailedTask, OutputItem, Parallelism, RunStatus, alike};
+use headwater::graph::Registry;
+use headwater::json::output_value;
+use headwater::runs::{Delivered, FailedTask, OutputItem, Parallelism, alike};
 use headwater::{DryRun, Error, RunReport, RunRequest, StorePlace};
-use serde_json::{Map, json};
+use serde_json::json;
 
 use crate::arguments::Common;
 use crate::arguments::run::Run;
@@ -31,7 +31,7 @@ pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Resul
         return Ok(ExitCode::from(code));
     }
     tell_new_store(&options.flow, common, &current);
-    let (report, status) = watched(
+    let (report, _) = watched(
         &options.watching,
         common.json,
         progress::show,
@@ -43,13 +43,13 @@ pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Resul
         tell_report(&report);
     }
     if common.json {
-        show::line(&as_json(&report).to_string());
+        show::object(&report.json());
     } else {
         show_report(&report);
     }
     let code = show::settled(code);
     if show::events() {
-        tell_end(&report, status, code);
+        tell_end(&report, code);
     }
     Ok(ExitCode::from(code))
 }
@@ -115,29 +115,7 @@ fn request(options: &Run, common: &Common) -> RunRequest {
 
 fn show_plan(plan: &DryRun, as_json: bool) {
     if as_json {
-        let stages: Vec<serde_json::Value> = plan
-            .stages
-            .iter()
-            .map(|stage| json!({"stage": &*stage.name, "tasks": stage.tasks, "to_execute": stage.execute}))
-            .collect();
-        let task =
-            |(address, recipe): &(String, Recipe)| json!({"task": address, "recipe": recipe.hex()});
-        let to_run: Vec<serde_json::Value> = plan.to_run.iter().map(task).collect();
-        let open: Vec<&str> = plan.open.iter().map(|stage| &**stage).collect();
-        let object = json!({
-            "workflow": &*plan.workflow,
-            "tasks": plan.tasks,
-            "to_execute": plan.execute,
-            "reused": plan.tasks - plan.execute - plan.cut_off,
-            "cut_off": plan.cut_off,
-            "restore": {"products": plan.restore, "bytes": plan.restore_bytes},
-            "stages": stages,
-            "open": open,
-            "to_run": to_run,
-            "notes": plan.notes,
-            "diagnostics": told(&plan.diagnostics),
-        });
-        show::line(&object.to_string());
+        show::object(&plan.json());
         return;
     }
     for (file, text, diagnostics) in &plan.diagnostics {
@@ -188,110 +166,14 @@ fn show_plan(plan: &DryRun, as_json: bool) {
     show::talk("nothing was executed (--dry-run)");
 }
 
-fn value(value: &Value) -> serde_json::Value {
-    match value {
-        Value::Bool(value) => json!(value),
-        Value::Int(value) => json!(value),
-        Value::Float(value) => json!(value),
-        Value::Text(value) => json!(&**value),
-        _ => serde_json::Value::Null,
-    }
-}
-
-/// Values by the name of their input.
-fn named(values: &[(Arc<str>, String)]) -> serde_json::Value {
-    let pairs = values
-        .iter()
-        .map(|(input, value)| (input.to_string(), json!(value)));
-    serde_json::Value::Object(pairs.collect())
-}
-
-fn as_json(report: &RunReport) -> serde_json::Value {
-    let item = |item: &OutputItem| {
-        let mut object = Map::new();
-        object.insert("index".to_owned(), json!(item.index.to_string()));
-        match &item.what {
-            Delivered::Path(path) => object.insert("path".to_owned(), json!(path)),
-            Delivered::Value(given) => object.insert("value".to_owned(), value(given)),
-        };
-        object.insert("from".to_owned(), named(&item.values));
-        object.insert("missing".to_owned(), json!(item.missing));
-        serde_json::Value::Object(object)
-    };
-    let outputs: Map<String, serde_json::Value> = report
-        .outputs
-        .iter()
-        .map(|(name, items)| (name.to_string(), items.iter().map(item).collect()))
-        .collect();
-    let failures: Vec<serde_json::Value> = report.failures.iter().map(failure).collect();
-    json!({
-        "run": report.run,
-        "workflow": &*report.workflow,
-        "status": report.status().name(),
-        "tasks": report.counts.tasks,
-        "executed": report.counts.executed,
-        "reused": report.counts.reused,
-        "cut_off": report.counts.cut_off,
-        "failed": report.counts.failed,
-        "blocked": report.counts.blocked,
-        "left": report.left,
-        "recomputed": report.counts.recomputed,
-        "seconds": (report.seconds * 1e6).round() / 1e6,
-        "stopped": report.stopped,
-        "folder": report.folder,
-        "report": report.report,
-        "outputs": outputs,
-        "failures": failures,
-        "errors": report.errors,
-        "notes": report.notes,
-        "diagnostics": told(&report.diagnostics),
-    })
-}
-
-/// A task that failed, for programs.
-pub(crate) fn failure(failed: &FailedTask) -> serde_json::Value {
-    json!({
-        "task": failed.address,
-        "message": failed.failure.message,
-        "command": failed.failure.command,
-        "folder": failed.failure.folder,
-        "stderr": failed.failure.stderr,
-        "attempts": failed.attempts,
-        "blocked": failed.blocked,
-        "from": named(&failed.from),
-    })
-}
-
-/// What the readers of files said, for programs.
-fn told(files: &[(PathBuf, String, Vec<Diagnostic>)]) -> Vec<serde_json::Value> {
-    let all = files.iter();
-    all.flat_map(|(file, _, found)| show::describe_all(file, found))
-        .collect()
-}
-
 /// The last events of a run. Failures have been told, and all of them are in `failures.txt`.
-fn tell_end(report: &RunReport, status: RunStatus, code: u8) {
+fn tell_end(report: &RunReport, code: u8) {
     for (file, text, diagnostics) in &report.diagnostics {
         show::diagnostics(file, text, diagnostics);
     }
     report.notes.iter().for_each(|note| show::note(note));
     report.errors.iter().for_each(|error| show::trouble(error));
-    let counts = &report.counts;
-    show::event(&json!({
-        "event": "end",
-        "status": status.name(),
-        "exit": code,
-        "run": report.run,
-        "folder": report.folder,
-        "seconds": (report.seconds * 1e6).round() / 1e6,
-        "tasks": counts.tasks,
-        "executed": counts.executed,
-        "reused": counts.reused,
-        "cut_off": counts.cut_off,
-        "failed": counts.failed,
-        "blocked": counts.blocked,
-        "left": report.left,
-    }));
+    show::event(&report.end_json(code));
 }
 
 /// What a person is told on stderr.
@@ -388,7 +270,7 @@ fn output_line(name: &str, items: &[OutputItem], report: &RunReport) -> String {
                 what: Delivered::Value(given),
                 ..
             },
-        ] => format!("{name} = {}", cut(&value(given).to_string(), 200)),
+        ] => format!("{name} = {}", cut(&output_value(given).to_string(), 200)),
         [
             OutputItem {
                 what: Delivered::Path(path),

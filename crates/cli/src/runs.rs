@@ -5,11 +5,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use headwater::runs::{
-    FailedTask, FailureLines, Outcome, RunOverview, RunRecord, RunStatus, RunTask, StageOverview,
-};
+use headwater::json::{RunListJson, RunPageJson, path_text, run_record_json};
+use headwater::runs::{FailureLines, Outcome, RunOverview, RunRecord, RunStatus, RunTask, counted};
 use headwater::{Error, StorePlace};
-use serde_json::json;
 
 use crate::arguments::Common;
 use crate::arguments::runs::RunsCommand;
@@ -41,7 +39,7 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
             let tasks = store.run_tasks(&run.id)?;
             let found = headwater::runs::overview(&store, &run, &tasks, SLOWEST);
             if common.json {
-                show::line(&as_json(&run, &tasks, &found).to_string());
+                show::object(&found.json(&run, &tasks));
             } else if *all {
                 tell(&head(&run, &found));
                 tell(&untold(&run, &tasks));
@@ -55,7 +53,10 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
             let current = run::current_folder()?;
             let path = headwater::runs::report_run(&store, &found, output.as_deref(), &current)?;
             if common.json {
-                show::line(&json!({"run": found.id, "report": path}).to_string());
+                show::object(&RunPageJson {
+                    run: found.id,
+                    report: path_text(&path),
+                });
             } else {
                 let path = path.strip_prefix(&current).unwrap_or(&path);
                 let (id, path) = (&found.id, path.display());
@@ -80,40 +81,14 @@ fn tell(lines: &[String]) {
         .for_each(|line| show::prose(&headwater::text::printable(line)));
 }
 
-/// What a run has counted; nothing before it has ended of itself.
-fn counted(run: &RunRecord, number: u64) -> Option<u64> {
-    let is_known = !matches!(run.status, RunStatus::Running | RunStatus::Interrupted);
-    is_known.then_some(number)
-}
-
-fn describe(run: &RunRecord, study: Option<&str>) -> serde_json::Value {
-    json!({
-        "run": run.id,
-        "workflow": run.workflow,
-        "study": study,
-        "file": (!run.file.as_os_str().is_empty()).then_some(&run.file),
-        "status": run.status.to_string(),
-        "started": run.started,
-        "ended": run.ended,
-        "tasks": run.tasks,
-        "executed": counted(run, run.executed),
-        "reused": counted(run, run.reused),
-        "failed": counted(run, run.failed),
-        "folder": (!run.outputs.as_os_str().is_empty()).then_some(&run.outputs),
-        "command": run.command,
-        "host": (!run.host.is_empty()).then_some(&run.host),
-        "user": (!run.user.is_empty()).then_some(&run.user),
-        "reason": (!run.reason.is_empty()).then_some(&run.reason),
-    })
-}
-
 fn list(runs: &[(RunRecord, Option<String>)], as_json: bool) {
     if as_json {
-        let list: Vec<serde_json::Value> = runs
-            .iter()
-            .map(|(run, study)| describe(run, study.as_deref()))
-            .collect();
-        show::line(&json!({ "runs": list }).to_string());
+        let runs = runs.iter();
+        show::object(&RunListJson {
+            runs: runs
+                .map(|(run, study)| run_record_json(run, study.as_deref()))
+                .collect(),
+        });
         return;
     }
     if runs.is_empty() {
@@ -169,60 +144,6 @@ const FAILURE_LINES: usize = 12;
 
 fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e9
-}
-
-fn as_json(run: &RunRecord, tasks: &[RunTask], found: &RunOverview) -> serde_json::Value {
-    let task = |task: &RunTask| {
-        json!({
-            "task": task.address,
-            "state": task.state.to_string(),
-            "recipe": task.recipe.hex(),
-            "start_seconds": seconds(task.started),
-            "seconds": seconds(task.wall),
-        })
-    };
-    let stage = |stage: &StageOverview| {
-        json!({
-            "stage": stage.name,
-            "tasks": stage.tally.tasks,
-            "executed": stage.tally.executed,
-            "reused": stage.tally.reused,
-            "cut_off": stage.tally.cut_off,
-            "failed": stage.tally.failed,
-            "blocked": stage.tally.blocked,
-            "left": found.seconds.map(|_| stage.tally.left()),
-            "task_seconds": seconds(stage.spent),
-        })
-    };
-    let files: serde_json::Map<String, serde_json::Value> = found
-        .files
-        .iter()
-        .map(|(what, path)| ((*what).to_owned(), json!(path)))
-        .collect();
-    let mut object = describe(run, found.study.as_deref());
-    let tally = found.tally();
-    let ended = |number: usize| counted(run, number as u64);
-    if run.ended.is_none() {
-        // Of what has not ended the tasks are counted that have.
-        object["tasks"] = json!(run.tasks.max(tally.tasks as u64));
-        object["executed"] = json!(tally.executed);
-        object["failed"] = json!(tally.failed);
-    }
-    object["cut_off"] = json!(ended(tally.cut_off));
-    object["blocked"] = json!(ended(tally.blocked));
-    // Known where the run has noted its figures; sequences do not.
-    object["left"] = json!(found.seconds.and(ended(tally.left())));
-    // As the run itself has said it.
-    let took = found.seconds.map(|took| (took * 1e6).round() / 1e6);
-    object["seconds"] = json!(took.or(found.last_end.map(seconds)));
-    object["stages"] = found.stages.iter().map(stage).collect();
-    let slowest = found.slowest.iter().map(|place| task(&tasks[*place]));
-    object["slowest"] = slowest.collect();
-    let failures = found.failures.iter().map(FailedTask::description);
-    object["failures"] = failures.collect();
-    object["files"] = json!(files);
-    object["task_list"] = tasks.iter().map(task).collect();
-    object
 }
 
 /// A run at a glance.
@@ -534,7 +455,7 @@ fn list_tasks(tasks: &[RunTask]) {
 
 #[cfg(test)]
 mod tests {
-    use headwater::runs::{Failure, FailureKind};
+    use headwater::runs::{FailedTask, Failure, FailureKind};
 
     use super::*;
 

@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use headwater::Error;
 use headwater::graph::{Diagnostic, Fault};
+use headwater::json::{DiagnosticJson, path_text};
 use serde::Serialize;
 use serde_json::{Value, json};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
@@ -129,8 +130,10 @@ pub(crate) fn events() -> bool {
 }
 
 /// Writes an event, in one piece.
-pub(crate) fn event(event: &Value) {
-    let _ = std::io::stderr().write_all(format!("{event}\n").as_bytes());
+pub(crate) fn event(event: &impl Serialize) {
+    if let Ok(text) = serde_json::to_string(event) {
+        let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
+    }
 }
 
 /// Tells an error that is not the last word.
@@ -172,7 +175,7 @@ pub(crate) fn paint(text: &str, code: &str) -> String {
 pub(crate) fn diagnostics(file: &Path, text: &str, diagnostics: &[Diagnostic]) {
     if events() {
         for diagnostic in diagnostics {
-            let mut object = describe(file, diagnostic);
+            let mut object = json!(DiagnosticJson::of(file, diagnostic));
             object["event"] = json!("diagnostic");
             event(&object);
         }
@@ -182,34 +185,17 @@ pub(crate) fn diagnostics(file: &Path, text: &str, diagnostics: &[Diagnostic]) {
     }
 }
 
-/// What the reader of a file said, for programs.
-pub(crate) fn describe_all(file: &Path, diagnostics: &[Diagnostic]) -> Vec<Value> {
-    let all = diagnostics.iter();
-    all.map(|diagnostic| describe(file, diagnostic)).collect()
-}
-
-fn describe(file: &Path, diagnostic: &Diagnostic) -> Value {
-    json!({
-        "file": file,
-        "severity": diagnostic.severity.to_string(),
-        "line": diagnostic.span.map(|span| span.line),
-        "column": diagnostic.span.map(|span| span.column),
-        "message": diagnostic.message,
-        "hint": diagnostic.hint,
-    })
-}
-
 /// An error for programs: what it is, what would help, and where it is in a file.
 pub(crate) fn error_object(
     message: &str,
     hint: Option<String>,
     found: Option<(&Path, &[Diagnostic])>,
 ) -> Value {
-    let all = found.map(|(file, diagnostics)| describe_all(file, diagnostics));
+    let all = found.map(|(file, diagnostics)| DiagnosticJson::of_all(file, diagnostics));
     json!({
         "error": message,
         "hint": hint,
-        "file": found.map(|(file, _)| file),
+        "file": found.map(|(file, _)| path_text(file)),
         "diagnostics": all.unwrap_or_default(),
     })
 }

@@ -95,6 +95,7 @@
 mod check;
 pub mod dag;
 pub mod explain;
+pub mod json;
 mod plan;
 pub mod products;
 mod report;

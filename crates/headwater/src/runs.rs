@@ -145,6 +145,12 @@ impl RunOverview {
     }
 }
 
+/// What a run has counted; nothing before it has ended of itself.
+pub fn counted(run: &RunRecord, number: u64) -> Option<u64> {
+    let is_known = !matches!(run.status, RunStatus::Running | RunStatus::Interrupted);
+    is_known.then_some(number)
+}
+
 /// The stage in an address, `stage.task[index]`. In that of a call, `name[number]`, the name stands for it.
 fn stage(address: &str) -> &str {
     let name = address.split_once('[').map_or(address, |(name, _)| name);

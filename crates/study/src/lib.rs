@@ -83,6 +83,7 @@ pub use again::{StudyReportRequest, report_study};
 pub use buckets::AlgorithmPlan;
 pub use costs::CostSource;
 pub use design::LaterPhase;
+pub use json::failed_task_json;
 pub use load::{Studied, check_study, studied};
 pub use phase::{Bucketing, StudyReuse};
 pub use plan::{

@@ -4,12 +4,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater::files::CheckedFile;
 use headwater::graph::{Operation, Registry};
 use headwater::runs::RunStatus;
-use headwater::study::{AlgorithmPlan, CostSource, Reuse, ReusePlan};
+use headwater::study::{CostSource, Reuse, ReusePlan};
 use headwater::{Error, Progress, Stop, StudyPlan, StudyPlanRequest, TuneReport, TuneRequest};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::arguments::Common;
 use crate::arguments::study::{self as arguments, ReuseKind, StudyCommand};
@@ -29,7 +28,7 @@ pub(crate) fn study(
     };
     let plan = headwater::plan_study(&request(options, common), libraries, &current_folder()?)?;
     if common.json {
-        show::line(&as_json(&plan).to_string());
+        show::object(&plan.json());
     } else {
         show_plan(&plan);
     }
@@ -57,159 +56,13 @@ fn request(options: &arguments::StudyPlan, common: &Common) -> StudyPlanRequest 
     }
 }
 
-fn reuse_name(reuse: Reuse) -> &'static str {
-    match reuse {
-        Reuse::Stage => "stage",
-        Reuse::Chain => "chain",
-        Reuse::Graph => "graph",
-    }
-}
-
-/// Whether costs are times.
-fn measured(plan: &StudyPlan) -> bool {
-    plan.costs != CostSource::Counts
-}
-
-/// A cost: seconds where costs are times, else a number of tasks.
-fn cost(plan: &StudyPlan, cost: u64) -> Value {
-    if measured(plan) {
-        json!(cost as f64 / 1e9)
-    } else {
-        json!(cost)
-    }
-}
-
-fn algorithm(plan: &StudyPlan, found: &AlgorithmPlan) -> Value {
-    json!({
-        "tasks": found.tasks,
-        "reuse_percent": found.reuse_percent,
-        "reuse_percent_of_time": found.reuse_percent_of_time,
-        "buckets": found.buckets,
-        "largest_bucket": found.largest_bucket,
-        "largest_bucket_cost": cost(plan, found.largest_cost),
-        "largest_bucket_bytes": found.largest_bytes,
-        "makespan_estimate": cost(plan, found.makespan),
-        "lower_bound": cost(plan, found.lower_bound),
-    })
-}
-
-fn as_json(plan: &StudyPlan) -> Value {
-    let chosen = &plan.chosen;
-    let reuse = |found: &ReusePlan| {
-        let figures = json!({
-            "tasks": found.tasks,
-            "percent": found.percent,
-            "percent_of_time": found.percent_of_time,
-            "percent_of_all_sets": found.percent_of_all,
-        });
-        (reuse_name(found.reuse).to_owned(), figures)
-    };
-    let stages: Vec<Value> = plan
-        .stages
-        .iter()
-        .map(|stage| {
-            json!({
-                "stage": *stage.name,
-                "tasks_per_instance": stage.tasks_per_instance,
-                "instances": stage.instances,
-                "instances_merged": stage.distinct,
-                "tasks": stage.tasks,
-                "tasks_merged": stage.tasks_merged,
-            })
-        })
-        .collect();
-    let key = |name: &str| name.to_lowercase().replace(' ', "-");
-    let algorithms = plan.algorithms.iter();
-    let algorithms = algorithms.map(|found| (key(found.name), algorithm(plan, found)));
-    let algorithms: Map<String, Value> = algorithms.collect();
-    let mut object = json!({
-        "study": *plan.study,
-        "workflow": *plan.workflow,
-        "method": plan.method,
-        "objective": *plan.objective,
-        "parameters": texts(&plan.parameters),
-        "sets": plan.sets,
-        "items": plan.items,
-        "instances": plan.instances,
-        "stage_instances": plan.stage_instances,
-        "stage_instances_merged": plan.stage_instances_merged,
-        "tasks": plan.tasks,
-        "tasks_merged": plan.tasks_merged,
-        "reuse": reuse_name(plan.reuse),
-        "reuse_percent": plan.reuse_percent,
-        "sharing": plan.reuses.iter().map(reuse).collect::<Map<String, Value>>(),
-        "saved_percent": plan.saved_percent,
-        "saved_percent_of_time": plan.saved_percent_of_time,
-        "reused": plan.remembered,
-        "to_execute": plan.to_execute,
-        "equal_when_cut": plan.equal_when_cut,
-        "references": {"items": plan.reference.items, "tasks": plan.reference.tasks},
-        "stages": stages,
-        "costs": costs_json(&plan.costs),
-        "cost_unit": if measured(plan) { "seconds" } else { "tasks" },
-        "workers": plan.workers,
-        "algorithm": chosen.name,
-        "buckets": chosen.buckets,
-        "largest_bucket": chosen.largest_bucket,
-        "largest_bucket_cost": cost(plan, chosen.largest_cost),
-        "largest_bucket_bytes": chosen.largest_bytes,
-        "makespan_estimate": cost(plan, chosen.makespan),
-        "lower_bound": cost(plan, chosen.lower_bound),
-        "forecast": plan.forecast.map(|forecast| json!({
-            "seconds": forecast.seconds,
-            "work_seconds": forecast.work_seconds,
-            "memory_bytes": forecast.memory,
-            "disk_bytes": forecast.disk,
-        })),
-        "open": texts(&plan.open),
-        "written": plan.written,
-        "notes": plan.notes,
-        "diagnostics": said(&plan.said),
-    });
-    object["later"] = json!(plan.later.as_ref().map(|later| json!({
-        "method": later.method,
-        "parameters": later.parameters,
-        "sets": later.sets,
-        "tasks_at_most": later.tasks_at_most,
-    })));
-    object["algorithms"] = json!((!algorithms.is_empty()).then_some(algorithms));
-    object["algorithms_left_out"] = json!(plan.left_out);
-    object
-}
-
-/// What the readers of files said.
-pub(crate) fn said(files: &[CheckedFile]) -> Vec<Value> {
-    let all = files.iter();
-    all.flat_map(|file| show::describe_all(&file.file, &file.diagnostics))
-        .collect()
-}
-
-fn texts(names: &[Arc<str>]) -> Vec<&str> {
-    names.iter().map(|name| &**name).collect()
-}
-
-fn costs_json(costs: &CostSource) -> Value {
-    match costs {
-        CostSource::Counts => json!({"from": "counts"}),
-        CostSource::Remembered {
-            executions,
-            run,
-            tuning,
-            unknown,
-        } => json!({
-            "from": if *tuning { "tuning" } else { "products" },
-            "executions": executions, "run": run.as_deref(), "unknown": texts(unknown),
-        }),
-    }
-}
-
 fn percent(value: f64) -> String {
     format!("{value:.1} %")
 }
 
 /// A cost for people.
 fn shown(plan: &StudyPlan, cost: u64) -> String {
-    if measured(plan) {
+    if plan.is_measured() {
         show::duration(cost as f64 / 1e9)
     } else {
         show::count(cost as usize, "task")
@@ -242,7 +95,7 @@ fn show_plan(plan: &StudyPlan) {
         show::count(plan.parameters.len(), "parameter"),
         show::count(plan.sets, "parameter set"),
     ));
-    show::prose(&format!("  varied: {}", texts(&plan.parameters).join(", ")));
+    show::prose(&format!("  varied: {}", plan.parameters.join(", ")));
     if !plan.fixed.is_empty() {
         let fixed: Vec<String> = plan
             .fixed
@@ -305,7 +158,7 @@ fn show_stages(plan: &StudyPlan) {
     for line in show::columns(&rows, &[1, 2, 3, 4]) {
         show::prose(&format!("  {line}"));
     }
-    let time = if measured(plan) {
+    let time = if plan.is_measured() {
         format!(" and {} of the time", percent(plan.saved_percent_of_time))
     } else {
         String::new()
@@ -332,7 +185,7 @@ fn show_reuse(plan: &StudyPlan) {
         names.join(", ")
     ));
     let time = |found: &ReusePlan| {
-        if measured(plan) {
+        if plan.is_measured() {
             format!(", {} of their time", percent(found.percent_of_time))
         } else {
             String::new()
@@ -389,7 +242,7 @@ fn show_work(plan: &StudyPlan) {
             "on {workers}: no stage has several tasks, so each task is a unit of its own"
         ));
     } else {
-        let cost = if measured(plan) {
+        let cost = if plan.is_measured() {
             format!(", {}", shown(plan, chosen.largest_cost))
         } else {
             String::new()
@@ -478,7 +331,7 @@ fn show_algorithms(plan: &StudyPlan) {
             },
         ]);
     }
-    if !measured(plan) {
+    if !plan.is_measured() {
         // Without times it would say the same twice.
         rows.iter_mut().for_each(|row| drop(row.remove(4)));
     }
@@ -526,19 +379,13 @@ pub(crate) fn tune(
         }
     }
     if common.json {
-        show::line(&tuned_json(&report).to_string());
+        show::object(&report.json());
     } else {
         show_tuned(&report);
     }
     let code = show::settled(u8::from(status != RunStatus::Done));
     if show::events() {
-        let mut object = tuned_json(&report);
-        for name in ["operations", "failures", "stopped"] {
-            object.as_object_mut().map(|object| object.remove(name));
-        }
-        object["event"] = json!("end");
-        object["exit"] = json!(code);
-        show::event(&object);
+        show::event(&report.end_json(code));
     }
     Ok(ExitCode::from(code))
 }
@@ -549,45 +396,6 @@ fn tune_request(options: &arguments::Tune, common: &Common) -> TuneRequest {
         settings: options.study.set.clone(),
         store: place(common),
     }
-}
-
-fn tuned_json(report: &TuneReport) -> Value {
-    let operations: Vec<Value> = report
-        .operations
-        .iter()
-        .map(|tuned| {
-            json!({
-                "operation": *tuned.operation,
-                "executions": tuned.executions,
-                "seconds": tuned.seconds,
-                "bytes": tuned.bytes,
-            })
-        })
-        .collect();
-    let failures: Vec<Value> = report.failures.iter().map(run::failure).collect();
-    let counts = &report.counts;
-    json!({
-        "run": report.run,
-        "status": report.status().name(),
-        "tasks": counts.tasks,
-        "executed": counts.executed,
-        "reused": counts.reused,
-        "cut_off": counts.cut_off,
-        "failed": counts.failed,
-        "blocked": counts.blocked,
-        "left": left(report),
-        "operations": operations,
-        "failures": failures,
-        "stopped": report.stopped,
-    })
-}
-
-/// Tasks that it did not come to.
-fn left(report: &TuneReport) -> usize {
-    let counts = &report.counts;
-    let done = counts.executed + counts.reused + counts.cut_off;
-    let others = counts.failed + counts.blocked;
-    counts.tasks.saturating_sub(done + others)
 }
 
 fn show_tuned(report: &TuneReport) {
@@ -613,7 +421,7 @@ fn show_tuned(report: &TuneReport) {
         (counts.cut_off, "cut off (same contents as before)"),
         (counts.failed, "failed"),
         (counts.blocked, "not run because of that"),
-        (left(report), "not come to"),
+        (counts.left(), "not come to"),
     ] {
         if count > 0 {
             parts.push(format!("{} {words}", show::grouped(count)));

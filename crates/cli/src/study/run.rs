@@ -5,10 +5,9 @@
 use std::process::ExitCode;
 
 use headwater::graph::Registry;
-use headwater::runs::RunStatus;
+use headwater::json::{StudyPageJson, path_text};
 use headwater::study::{Bucketing, StudyReuse};
 use headwater::{Error, StudyReportRequest, StudyRun, StudyRunRequest};
-use serde_json::json;
 
 use crate::arguments::Common;
 use crate::arguments::study::{self, BucketKind, RunReuse, StudyReport};
@@ -25,7 +24,7 @@ pub(crate) fn run(
     let current = current_folder()?;
     tell_new_store(&options.study.file, common, &current);
     let request = request(options, common);
-    let (done, status) = watched(
+    let (done, _) = watched(
         &options.watching,
         common.json,
         live::show,
@@ -54,29 +53,9 @@ pub(crate) fn run(
     }
     let code = show::settled(code);
     if show::events() {
-        tell_end(&done, status, code);
+        show::event(&done.end_json(code));
     }
     Ok(ExitCode::from(code))
-}
-
-/// The last event of a study.
-fn tell_end(done: &StudyRun, status: RunStatus, code: u8) {
-    let (facts, counts) = (&done.summary.facts, &done.counts);
-    show::event(&json!({
-        "event": "end",
-        "status": status.name(),
-        "exit": code,
-        "run": facts.run,
-        "folder": done.folder,
-        "seconds": (facts.seconds * 1e6).round() / 1e6,
-        "tasks": counts.tasks,
-        "executed": counts.executed,
-        "reused": counts.reused,
-        "cut_off": counts.cut_off,
-        "failed": counts.failed,
-        "blocked": counts.blocked,
-        "left": counts.left(),
-    }));
 }
 
 fn request(options: &study::StudyRun, common: &Common) -> StudyRunRequest {
@@ -116,8 +95,11 @@ pub(crate) fn report(options: &StudyReport, common: &Common) -> Result<ExitCode,
     };
     let (summary, path) = headwater::report_study(&request, &current)?;
     if common.json {
-        let object = json!({"study": summary.study, "run": summary.facts.run, "report": path});
-        show::line(&object.to_string());
+        show::object(&StudyPageJson {
+            study: summary.study,
+            run: summary.facts.run,
+            report: path_text(&path),
+        });
     } else {
         let path = path.strip_prefix(&current).unwrap_or(&path);
         show::line(&format!(

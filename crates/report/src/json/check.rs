@@ -14,7 +14,7 @@ use super::path_text;
 pub struct DiagnosticJson {
     /// The file.
     pub file: String,
-    /// `error` or `warning`.
+    /// `error`, `warning` or `note`.
     pub severity: String,
     /// Where, from 1; null for the file as a whole.
     pub line: Option<usize>,
