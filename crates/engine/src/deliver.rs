@@ -24,7 +24,6 @@ use crate::Error;
 use crate::fetch::StoreFetcher;
 use crate::load::Loaded;
 use crate::results_folder::{Claim, ResultsFolder};
-use crate::whole;
 
 /// An output as it was delivered.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,88 +49,20 @@ pub struct OutputItem {
     pub missing: usize,
 }
 
-/// Writes outputs below a folder.
-pub struct Deliverer<'a> {
-    folder: &'a Path,
-    /// Whoever has to know beforehand what is written.
-    results: Option<&'a ResultsFolder>,
-    registry: &'a Registry,
+/// Gives the values of outputs, and writes nothing.
+pub struct ValueReader<'a> {
     fetcher: &'a StoreFetcher,
     /// The task whose outputs were fetched last, and those outputs.
     last: Option<(TaskId, Option<Fetched>)>,
-    /// Products that were written in the format of a library, and where: each is encoded once.
-    encoded: HashMap<(Recipe, u16), PathBuf>,
-    /// By output, how many values its library could not write, and the first reason.
-    refused: BTreeMap<Arc<str>, (usize, String)>,
 }
 
-impl<'a> Deliverer<'a> {
-    /// Writes into the folder of results, with the formats of `registry`.
-    pub fn to(
-        results: &'a ResultsFolder,
-        registry: &'a Registry,
-        fetcher: &'a StoreFetcher,
-    ) -> Deliverer<'a> {
-        Deliverer {
-            results: Some(results),
-            folder: results.path(),
-            ..Deliverer::new(registry, fetcher)
-        }
-    }
-
-    /// Gives values, and writes nothing.
-    pub fn new(registry: &'a Registry, fetcher: &'a StoreFetcher) -> Deliverer<'a> {
-        Deliverer {
-            folder: Path::new(""),
-            results: None,
-            registry,
+impl<'a> ValueReader<'a> {
+    /// Reads what was made from there.
+    pub fn new(fetcher: &'a StoreFetcher) -> ValueReader<'a> {
+        ValueReader {
             fetcher,
             last: None,
-            encoded: HashMap::new(),
-            refused: BTreeMap::new(),
         }
-    }
-
-    /// Writes one output; `None` if its value is not there (it failed, or was not made).
-    pub fn deliver(
-        &mut self,
-        enactment: &Enactment,
-        requested: &Requested,
-        data: &str,
-    ) -> Result<Option<OutputItem>, Error> {
-        if let Some(path) = self.copied(enactment, requested)? {
-            let what = Delivered::Path(path);
-            return Ok(Some(item(enactment, requested, data, what)));
-        }
-        let Some(value) = self.value(enactment, &requested.source) else {
-            return Ok(None);
-        };
-        let what = match &value {
-            Value::Null => Delivered::Value(Value::Null),
-            scalar if scalar.as_scalar().is_some() => Delivered::Value(value),
-            _ => {
-                let extension = extension(enactment, &requested.source, &value);
-                let stem = stem(&requested.output, &requested.index);
-                let written = self.write_at(&requested.output, &stem, &value, extension.as_deref());
-                let path = match written {
-                    Err(error) if is_changed(&error) => {
-                        // Somebody wrote to it; whoever asks for it next makes it again.
-                        let mut digests = Vec::new();
-                        value.for_each_file(&mut |file| digests.push(file.digest));
-                        self.fetcher.spoiled(&digests);
-                        return Ok(None);
-                    }
-                    written => written?,
-                };
-                if let Some(product) = product(enactment, &requested.source)
-                    && self.registry.codec(&value.value_type()).is_some()
-                {
-                    self.encoded.insert(product, path.clone());
-                }
-                Delivered::Path(path)
-            }
-        };
-        Ok(Some(item(enactment, requested, data, what)))
     }
 
     /// The value of a source; `None` if it is not there.
@@ -186,15 +117,6 @@ impl<'a> Deliverer<'a> {
             .collect()
     }
 
-    /// Things worth telling.
-    pub fn into_notes(self) -> Vec<String> {
-        let told = |(output, (count, reason)): (Arc<str>, (usize, String))| {
-            let values = if count == 1 { "value" } else { "values" };
-            format!("output `{output}`: {count} {values} written as `.hwv`, since: {reason}")
-        };
-        self.refused.into_iter().map(told).collect()
-    }
-
     /// The outputs of a helper task, which are not kept, from what it read.
     fn made_again(&mut self, enactment: &Enactment, task: TaskId) -> Option<Outputs> {
         let graph = enactment.graph();
@@ -218,6 +140,85 @@ impl<'a> Deliverer<'a> {
             .ok()
             .filter(|outputs| outputs.len() == operation.signature.outputs.len())
     }
+}
+
+/// Writes outputs below a folder.
+pub struct Deliverer<'a> {
+    results: &'a ResultsFolder,
+    registry: &'a Registry,
+    values: ValueReader<'a>,
+    /// Products that were written in the format of a library, and where: each is encoded once.
+    encoded: HashMap<(Recipe, u16), PathBuf>,
+    /// By output, how many values its library could not write, and the first reason.
+    refused: BTreeMap<Arc<str>, (usize, String)>,
+}
+
+impl<'a> Deliverer<'a> {
+    /// Writes into the folder of results, with the formats of `registry`.
+    pub fn new(
+        results: &'a ResultsFolder,
+        registry: &'a Registry,
+        fetcher: &'a StoreFetcher,
+    ) -> Deliverer<'a> {
+        Deliverer {
+            results,
+            registry,
+            values: ValueReader::new(fetcher),
+            encoded: HashMap::new(),
+            refused: BTreeMap::new(),
+        }
+    }
+
+    /// Writes one output; `None` if its value is not there (it failed, or was not made).
+    pub fn deliver(
+        &mut self,
+        enactment: &Enactment,
+        requested: &Requested,
+        data: &str,
+    ) -> Result<Option<OutputItem>, Error> {
+        if let Some(path) = self.copied(enactment, requested)? {
+            let what = Delivered::Path(path);
+            return Ok(Some(item(enactment, requested, data, what)));
+        }
+        let Some(value) = self.values.value(enactment, &requested.source) else {
+            return Ok(None);
+        };
+        let what = match &value {
+            Value::Null => Delivered::Value(Value::Null),
+            scalar if scalar.as_scalar().is_some() => Delivered::Value(value),
+            _ => {
+                let extension = extension(enactment, &requested.source, &value);
+                let stem = stem(&requested.output, &requested.index);
+                let written = self.write_at(&requested.output, &stem, &value, extension.as_deref());
+                let path = match written {
+                    Err(error) if is_changed(&error) => {
+                        // Somebody wrote to it; whoever asks for it next makes it again.
+                        let mut digests = Vec::new();
+                        value.for_each_file(&mut |file| digests.push(file.digest));
+                        self.values.fetcher.spoiled(&digests);
+                        return Ok(None);
+                    }
+                    written => written?,
+                };
+                if let Some(product) = product(enactment, &requested.source)
+                    && self.registry.codec(&value.value_type()).is_some()
+                {
+                    self.encoded.insert(product, path.clone());
+                }
+                Delivered::Path(path)
+            }
+        };
+        Ok(Some(item(enactment, requested, data, what)))
+    }
+
+    /// Things worth telling.
+    pub fn into_notes(self) -> Vec<String> {
+        let told = |(output, (count, reason)): (Arc<str>, (usize, String))| {
+            let values = if count == 1 { "value" } else { "values" };
+            format!("output `{output}`: {count} {values} written as `.hwv`, since: {reason}")
+        };
+        self.refused.into_iter().map(told).collect()
+    }
 
     /// Whether an item of a list becomes a file that others can read.
     fn is_written(&self, item: &Value) -> bool {
@@ -238,7 +239,10 @@ impl<'a> Deliverer<'a> {
         let Some(before) = product.and_then(|product| self.encoded.get(&product)) else {
             return Ok(None);
         };
-        let mut path = self.folder.join(stem(&requested.output, &requested.index));
+        let mut path = self
+            .results
+            .path()
+            .join(stem(&requested.output, &requested.index));
         if let Some(extension) = before.extension() {
             path.as_mut_os_string().push(".");
             path.as_mut_os_string().push(extension);
@@ -250,29 +254,13 @@ impl<'a> Deliverer<'a> {
 
     /// Where a file is, from the folder of results.
     fn name(&self, path: &Path) -> PathBuf {
-        path.strip_prefix(self.folder).unwrap_or(path).to_owned()
-    }
-
-    /// Says what is going to be written.
-    fn claim(&self, claims: impl IntoIterator<Item = Claim>) -> Result<(), Error> {
-        match self.results {
-            Some(results) => results.claim(claims),
-            None => Ok(()),
-        }
-    }
-
-    /// Says what has been written.
-    fn made<'p>(&self, names: impl IntoIterator<Item = &'p Path>) {
-        if let Some(results) = self.results {
-            results.made(names);
-        }
+        path.strip_prefix(self.results.path())
+            .unwrap_or(path)
+            .to_owned()
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
-        match self.results {
-            Some(results) => results.write(self.name(path), bytes).map(drop),
-            None => whole::write(path, bytes),
-        }
+        self.results.write(self.name(path), bytes).map(drop)
     }
 
     fn write_at(
@@ -282,7 +270,7 @@ impl<'a> Deliverer<'a> {
         value: &Value,
         extension: Option<&str>,
     ) -> Result<PathBuf, Error> {
-        let folder = self.folder;
+        let folder = self.results.path();
         let named = |extension: Option<&str>| match extension {
             Some(extension) => folder.join(format!("{stem}.{extension}")),
             None => folder.join(stem),
@@ -290,11 +278,11 @@ impl<'a> Deliverer<'a> {
         match value {
             Value::File(_) => {
                 let path = named(extension);
-                self.claim([Claim::File(self.name(&path))])?;
+                self.results.claim([Claim::File(self.name(&path))])?;
                 make_parent(&path)?;
                 copy_value(value, &path)
                     .map_err(|source| Error::io("cannot write", &path, source))?;
-                self.made([&*self.name(&path)]);
+                self.results.made([&*self.name(&path)]);
                 Ok(path)
             }
             Value::Directory(directory) => {
@@ -302,12 +290,13 @@ impl<'a> Deliverer<'a> {
                 let name = self.name(&path);
                 let files = directory.entries.iter();
                 let files = files.map(|entry| Claim::File(name.join(&*entry.path)));
-                self.claim(files.chain([Claim::Folder(name.clone())]))?;
+                self.results
+                    .claim(files.chain([Claim::Folder(name.clone())]))?;
                 copy_value(value, &path)
                     .map_err(|source| Error::io("cannot write", &path, source))?;
                 let files = directory.entries.iter();
                 let files: Vec<PathBuf> = files.map(|entry| name.join(&*entry.path)).collect();
-                self.made(files.iter().map(PathBuf::as_path));
+                self.results.made(files.iter().map(PathBuf::as_path));
                 Ok(path)
             }
             Value::List(items)
@@ -317,7 +306,7 @@ impl<'a> Deliverer<'a> {
                     self.write_at(output, &format!("{stem}/{position}"), item, extension)?;
                 }
                 let path = named(None);
-                self.claim([Claim::Folder(self.name(&path))])?;
+                self.results.claim([Claim::Folder(self.name(&path))])?;
                 fs::create_dir_all(&path)
                     .map_err(|source| Error::io("cannot make folder", &path, source))?;
                 Ok(path)
@@ -484,7 +473,7 @@ pub fn deliver(
     results: &ResultsFolder,
 ) -> Result<DeliveredAll, Error> {
     let mut missing = Vec::new();
-    let mut deliverer = Deliverer::to(results, &loaded.registry, fetcher);
+    let mut deliverer = Deliverer::new(results, &loaded.registry, fetcher);
     let wanted = loaded.workflow.wanted();
     let mut outputs: BTreeMap<Arc<str>, Vec<OutputItem>> = wanted
         .iter()

@@ -42,6 +42,7 @@ struct Linked {
     path: PathBuf,
     digest: Digest,
     size: u64,
+    executable: bool,
     is_product: bool,
 }
 
@@ -195,6 +196,7 @@ impl<'a> Giving<'a> {
                     path: file.path.to_path_buf(),
                     digest: file.digest,
                     size,
+                    executable: file.executable,
                     is_product: false,
                 };
                 self.link(linked, &at)
@@ -392,6 +394,7 @@ impl<'a> Giving<'a> {
             path: path.to_path_buf(),
             digest: file.digest,
             size: file.size,
+            executable,
             is_product: true,
         };
         if self.allowance.shares && file.size >= WORTH_SHARING {
@@ -449,6 +452,10 @@ impl<'a> Giving<'a> {
             return Err(Refusal::Other);
         }
         let look = Look::at(&linked.path).map_err(|_| Refusal::Other)?;
+        // Somebody may have made it a program since it was looked at whether it is one.
+        if look.is_program() != linked.executable {
+            return Err(Refusal::Other);
+        }
         self.linked.push((linked, look));
         Ok(look)
     }

@@ -58,6 +58,11 @@ impl Look {
         })
     }
 
+    /// Whether it may be executed.
+    pub(crate) fn is_program(&self) -> bool {
+        self.executable != 0
+    }
+
     /// Its device and inode.
     pub(crate) fn identity(&self) -> (u64, u64) {
         (self.mark.device, self.mark.inode)

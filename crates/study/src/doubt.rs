@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use headwater_enact::Requested;
-use headwater_engine::deliver::Deliverer;
+use headwater_engine::deliver::ValueReader;
 use headwater_flow::Method;
-use headwater_graph::{Array, Index, Registry, Source, Value};
+use headwater_graph::{Array, Index, Source, Value};
 use headwater_report::study::{PhaseSummary, StudyItem};
 
 use crate::assemble::Assembled;
@@ -50,8 +50,8 @@ pub(crate) fn references(
 }
 
 /// The references whose values are all equal, as far as their bytes are there; from what the first round has made.
-pub(crate) fn blank(open: &Open, ended: &EndedRound, registry: &Registry) -> Vec<MadeReference> {
-    let mut deliverer = Deliverer::new(registry, &ended.fetcher);
+pub(crate) fn blank(open: &Open, ended: &EndedRound) -> Vec<MadeReference> {
+    let mut reader = ValueReader::new(&ended.fetcher);
     let mut asked: HashMap<(&str, &Index), &Source> = HashMap::new();
     for requested in ended.enactment.requested() {
         if requested.output.starts_with(' ') {
@@ -61,7 +61,7 @@ pub(crate) fn blank(open: &Open, ended: &EndedRound, registry: &Registry) -> Vec
     let mut is_blank = |made: &&MadeReference| {
         let name = asked_as(made);
         let source = asked.get(&(&*name, &made.index));
-        let value = source.and_then(|source| deliverer.value(&ended.enactment, source));
+        let value = source.and_then(|source| reader.value(&ended.enactment, source));
         value.is_some_and(|value| shows_nothing(&value))
     };
     open.made.iter().filter(&mut is_blank).cloned().collect()

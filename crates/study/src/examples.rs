@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headwater_enact::{Blueprint, DataSet, Requested};
-use headwater_engine::deliver::Deliverer;
+use headwater_engine::deliver::ValueReader;
 use headwater_engine::{Error, Run};
 use headwater_graph::{
     Array, ElementType, Image, Index, OutputBinding, Scalar, TaskGraph, Type, Value,
@@ -191,7 +191,7 @@ pub(crate) fn examples(
         )
     });
     let notes = notes.collect();
-    let mut deliverer = Deliverer::new(site.ground.registry, &ended.fetcher);
+    let mut reader = ValueReader::new(&ended.fetcher);
     let mut found: Vec<StudyExample> = chosen
         .iter()
         .zip(&rows)
@@ -217,7 +217,7 @@ pub(crate) fn examples(
         })
         .collect();
     for (set, name, requested) in &picked {
-        let Some(value) = deliverer.value(&ended.enactment, &requested.source) else {
+        let Some(value) = reader.value(&ended.enactment, &requested.source) else {
             continue;
         };
         if *name == objective.name {

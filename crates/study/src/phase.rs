@@ -431,7 +431,7 @@ impl Site<'_> {
                     }
                     if round.is_first {
                         forecast = foreseen;
-                        blank = doubt::blank(self.open, &ended, self.ground.registry);
+                        blank = doubt::blank(self.open, &ended);
                     }
                     let stopped = self.ground.is_over(&ended, run);
                     rounds.push(ended);
@@ -571,7 +571,7 @@ impl Site<'_> {
         values: &mut Values,
         failed: &mut Vec<FailedEvaluation>,
     ) {
-        let found = ended.values(cells, self.ground.registry);
+        let found = ended.values(cells);
         for (cell, found) in cells.iter().zip(found) {
             match found {
                 Evaluation::Number(number) => values[cell.item][cell.set] = Some(number),

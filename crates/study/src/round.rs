@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use headwater_enact::{Enactment, NothingRemembered, Options, Requested, Start, State};
-use headwater_engine::deliver::Deliverer;
+use headwater_engine::deliver::ValueReader;
 use headwater_engine::fetch::StoreFetcher;
 use headwater_engine::ledger::Ledger;
 use headwater_engine::listener::{Heard, Listener, Ran, SeenFailure};
@@ -354,8 +354,8 @@ impl Ground<'_> {
         let known: Vec<&Cell> = cells.iter().filter(is_known).collect();
         let elsewhere = known.iter().map(|cell| &cell.source);
         let elsewhere = elsewhere.filter(|source| record(source).is_none());
-        let mut deliverer = Deliverer::new(self.registry, fetcher);
-        let mut others = deliverer.values(enactment, elsewhere).into_iter();
+        let mut reader = ValueReader::new(fetcher);
+        let mut others = reader.values(enactment, elsewhere).into_iter();
         let mut heard = HashMap::with_capacity(known.len());
         for cell in known {
             let value = match record(&cell.source) {
@@ -413,7 +413,7 @@ pub(crate) enum Evaluation {
 
 impl EndedRound {
     /// What became of each evaluation, in order.
-    pub(crate) fn values(&self, cells: &[Cell], registry: &Registry) -> Vec<Evaluation> {
+    pub(crate) fn values(&self, cells: &[Cell]) -> Vec<Evaluation> {
         let first_failed = self.first_failed();
         let heard = |cell: &Cell| match &cell.source {
             Source::Product { task, port } => self.heard.get(&(*task, *port)),
@@ -428,8 +428,8 @@ impl EndedRound {
             is_there && heard(cell).is_none()
         };
         let fetched = cells.iter().filter(is_there).map(|cell| &cell.source);
-        let mut deliverer = Deliverer::new(registry, &self.fetcher);
-        let mut fetched = deliverer.values(&self.enactment, fetched).into_iter();
+        let mut reader = ValueReader::new(&self.fetcher);
+        let mut fetched = reader.values(&self.enactment, fetched).into_iter();
         let mut value = |cell: &Cell| {
             let fetched = if is_there(&cell) {
                 fetched.next().flatten()

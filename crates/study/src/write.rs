@@ -160,7 +160,7 @@ pub(crate) fn delivered(
     let names: Vec<&Arc<str>> = outputs.iter().map(|output| &output.name).collect();
     let mut values: BTreeMap<&Arc<str>, Vec<(Index, Option<String>)>> = BTreeMap::new();
     for ended in phases.iter().flat_map(|phase| &phase.rounds) {
-        let mut deliverer = Deliverer::to(results, registry, &ended.fetcher);
+        let mut deliverer = Deliverer::new(results, registry, &ended.fetcher);
         for requested in ended.enactment.requested() {
             let Some(name) = names.iter().find(|name| ***name == requested.output) else {
                 continue;
