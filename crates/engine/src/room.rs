@@ -171,6 +171,9 @@ pub struct Room {
     intermediate_bytes: u64,
     /// Objects of this run that are counted.
     counted: HashSet<Digest>,
+    /// Those among them that belong to the product that is being looked at. Nobody has handed it over, so that no
+    /// collection knows of them.
+    arriving: HashMap<Digest, u64>,
     /// Nothing is left that others do not need.
     others_are_gone: bool,
     /// Nothing is left but what was asked for by name.
@@ -194,6 +197,7 @@ impl Room {
             intermediates: HashMap::new(),
             intermediate_bytes: 0,
             counted: HashSet::new(),
+            arriving: HashMap::new(),
             others_are_gone: false,
             all_are_gone: false,
             is_over: false,
@@ -219,6 +223,11 @@ impl Room {
                 self.most
             )
         })
+    }
+
+    /// The next objects belong to another product; those of the one before have been handed over.
+    pub fn next_product(&mut self) {
+        self.arriving.clear();
     }
 
     /// Makes room if there is less than none: logs grow without being asked for.
@@ -253,7 +262,9 @@ impl Room {
                 && (self.fits(bytes) || self.takes_from_others(objects, flush))
         };
         if fits {
-            self.objects += self.more(objects);
+            let news = self.news(objects);
+            self.objects += news.iter().map(|(_, size)| size).sum::<u64>();
+            self.arriving.extend(news);
             self.counted.extend(&digests);
             if !is_wanted {
                 for (digest, size) in objects {
@@ -267,11 +278,16 @@ impl Room {
 
     /// How many bytes come with these objects: those that are there or on their way come with none.
     fn more(&self, objects: &[(Digest, u64)]) -> u64 {
+        self.news(objects).iter().map(|(_, size)| size).sum()
+    }
+
+    /// Those of these objects that are neither there nor on their way, each once.
+    fn news(&self, objects: &[(Digest, u64)]) -> Vec<(Digest, u64)> {
         let uncounted = objects.iter().map(|(digest, _)| *digest);
         let uncounted = uncounted.filter(|digest| !self.counted.contains(digest));
         let uncounted: Vec<Digest> = uncounted.collect();
         if uncounted.is_empty() {
-            return 0;
+            return Vec::new();
         }
         let listed = self.store.listed_among(&uncounted);
         let mut seen = HashSet::new();
@@ -279,7 +295,7 @@ impl Room {
             let is_new = !self.counted.contains(digest) && !listed.contains(digest);
             is_new && seen.insert(*digest)
         });
-        news.map(|(_, size)| size).sum()
+        news.copied().collect()
     }
 
     fn takes_from_others(&mut self, objects: &[(Digest, u64)], flush: &dyn Fn()) -> bool {
@@ -364,7 +380,8 @@ impl Room {
         let share = self.most / logs::SHARE;
         self.bring_logs_to(share, None);
         let target = self.most.saturating_sub(bytes).min(self.most / 10 * 9);
-        let max = target.saturating_sub(self.log_bytes());
+        let arriving: u64 = self.arriving.values().sum();
+        let max = target.saturating_sub(self.log_bytes().saturating_add(arriving));
         let mut needs = locked(&self.needs);
         let needed = |digest: &Digest| {
             needs.wanted.contains(digest) || (reach == Reach::Others && needs.used.contains(digest))
@@ -376,7 +393,7 @@ impl Room {
             needs.used.remove(digest);
         }
         drop(needs);
-        self.objects = collected.left;
+        self.objects = collected.left.saturating_add(arriving);
         for digest in &gone {
             self.counted.remove(digest);
             self.forget(digest);
@@ -395,9 +412,61 @@ impl Room {
 
 #[cfg(test)]
 mod tests {
-    use headwater_graph::FileValue;
+    use headwater_graph::{FileValue, ProductRecord, Recipe};
+    use headwater_remember::{Mode, ObjectSource, Pending, PendingObject, Writer};
 
     use super::*;
+
+    /// An object of so many bytes, of which there is one for each letter.
+    fn object(letter: u8, size: usize) -> (Digest, Vec<u8>) {
+        let bytes = vec![letter; size];
+        (Digest::of(&bytes), bytes)
+    }
+
+    /// Has a store keep an object as the product of a run.
+    fn keep(store: &Arc<Store>, run: &str, letter: u8, size: usize) -> Digest {
+        let (digest, bytes) = object(letter, size);
+        let writer = Writer::start(Arc::clone(store), Box::new(|_| ()));
+        writer.submit(Pending {
+            record: ProductRecord {
+                recipe: Recipe(digest.0),
+                content: None,
+                operation: "test".into(),
+                version: "1".into(),
+                parameters: Vec::new(),
+                inputs: Vec::new(),
+                outputs: Vec::new(),
+                wall: 1,
+                cpu: 1,
+                peak_memory: 0,
+                run: run.into(),
+                time: 0,
+            },
+            objects: vec![PendingObject {
+                digest,
+                source: ObjectSource::Bytes(bytes),
+            }],
+        });
+        writer.close().expect("it is kept");
+        digest
+    }
+
+    /// A product may have an intermediate and an output. If the second makes others go, the first still counts.
+    #[test]
+    fn outputs_of_one_product_count_together() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&folder.path().join("store"), Mode::ReadWrite).expect("a store");
+        let store = Arc::new(store);
+        keep(&store, "dead", b'd', 300);
+        let needs = Arc::new(Mutex::new(Needs::new(folder.path().join("staging"))));
+        let mut room = Room::new(Arc::clone(&store), needs, "run".into(), 1000);
+        room.next_product();
+        assert!(room.admits(&[(object(b'a', 400).0, 400)], false, &|| ()));
+        assert!(room.admits(&[(object(b'b', 350).0, 350)], true, &|| ()));
+        assert_eq!(store.object_bytes().expect("a number"), 0, "it had to go");
+        assert_eq!(room.used(), 750);
+        assert!(!room.admits(&[(object(b'c', 300).0, 300)], false, &|| ()));
+    }
 
     #[test]
     fn what_is_read_stays_until_nobody_has_its_path() {

@@ -89,6 +89,7 @@ impl Thrift {
     ) -> Result<Vec<usize>, String> {
         self.habits.made(&record.operation);
         if let Some(room) = self.room() {
+            room.next_product();
             room.keep_to(flush);
         }
         let mut dropped = Vec::new();
