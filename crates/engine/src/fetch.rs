@@ -91,6 +91,20 @@ impl StoreFetcher {
         receiver.recv().ok()
     }
 
+    /// Whether something may be begun: a run that waits for room begins nothing.
+    pub fn may_go_on(&self) -> bool {
+        if !locked(&self.stash).waits {
+            return true;
+        }
+        let (sender, receiver) = mpsc::channel();
+        let asked = self
+            .sender
+            .as_ref()
+            .map(|orders| orders.send(Order::GoOn(sender)));
+        // Without the thread that keeps products nothing is waited for.
+        !matches!(asked, Some(Ok(()))) || receiver.recv().unwrap_or(true)
+    }
+
     /// What a product gives that is not durable yet, if that is enough.
     fn on_its_way(&self, recipe: &Recipe, ports: &Ports) -> Option<Fetched> {
         let found = locked(&self.stash).on_their_way.get(recipe).cloned()?;
@@ -163,15 +177,16 @@ impl StoreFetcher {
             needs.push((stashed, whole, first..digests.len()));
         }
         let mut records = records.into_iter();
+        // Before anybody looks whether they are there.
+        if let Some(needs) = &self.needs {
+            locked(needs).needs(&digests, by_name);
+        }
         let here: Vec<bool> = self
             .store
             .paths(&digests)
             .iter()
             .map(Option::is_some)
             .collect();
-        if let Some(needs) = &self.needs {
-            locked(needs).needs(&digests, by_name);
-        }
         let presence = |(stashed, whole, objects): (bool, bool, std::ops::Range<usize>)| {
             let record = records.next().flatten();
             match record.filter(|_| whole && here[objects].iter().all(|here| *here)) {
@@ -263,6 +278,9 @@ impl StoreFetcher {
         }
         digests.sort_unstable();
         digests.dedup();
+        if let Some(needs) = &self.needs {
+            locked(needs).needs(&digests, false);
+        }
         let paths: Option<HashMap<Digest, Arc<Path>>> = digests
             .iter()
             .zip(self.store.paths(&digests))
@@ -273,7 +291,6 @@ impl StoreFetcher {
             // Its objects may go while it is read.
             Some(needs) => {
                 let mut needs = locked(needs);
-                needs.needs(&digests, false);
                 let lent = paths?.into_iter().map(|(digest, path)| {
                     let path = needs.lend(&digest, &path)?;
                     Some((digest, path.into()))
@@ -437,6 +454,9 @@ impl Fetch for StoreFetcher {
     }
 
     fn claim(&self, recipe: &Recipe, key: Option<&Recipe>, restoring: bool) -> LeaseAnswer {
+        if !self.may_go_on() {
+            return LeaseAnswer::Busy;
+        }
         let Some(leases) = &self.leases else {
             return LeaseAnswer::Granted(None);
         };
@@ -488,6 +508,9 @@ impl ReadFile for StoreFetcher {
     fn open_file(&self, file: &FileValue) -> Result<Box<dyn ReadSeek>, OperationError> {
         match &file.handle {
             Handle::Stored => {
+                if let Some(needs) = &self.needs {
+                    locked(needs).needs(std::slice::from_ref(&file.digest), false);
+                }
                 let path = self.store.path(&file.digest).ok_or_else(|| {
                     OperationError::Failed(StoreError::Missing(file.digest).to_string())
                 })?;

@@ -7,9 +7,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use headwater_enact::{Recall, nanoseconds};
-use headwater_execute::{Execution, Fetch, Keeper, KeeperError, Lease, Made, Proven};
+use headwater_execute::{Execution, Fetch, Keeper, KeeperError, Lease, Made, Proven, Stop};
 use headwater_graph::{
     Digest, FileValue, Handle, Identity, Outputs, Port, ProductRecord, Recipe, Records,
     StoredOutput, TaskGraph, TaskId, Value, decode, encode, encoded_length, value_digest,
@@ -20,12 +21,15 @@ use crate::details::details;
 use crate::fetch::StoreFetcher;
 use crate::lock::locked;
 use crate::notes::{self, Lost, LostProduct};
+use crate::progress::Progress;
 use crate::room::Needs;
 use crate::stash::{Message, OnItsWay, Order, Stash};
 use crate::thrift::{Habits, Limit, Thrift};
 
 /// Values up to this size live in the record.
 const INLINE: u64 = 16 * 1024;
+/// How long a run that waits for others sleeps.
+const WAIT: Duration = Duration::from_millis(20);
 /// So often a run makes products again that somebody wrote to.
 const MADE_AGAIN: u32 = 2;
 
@@ -100,6 +104,8 @@ pub struct StoreKeeper {
     time: i64,
     /// How often products were made again because somebody wrote to them.
     made_again: u32,
+    /// Ends waiting for other runs.
+    stop: Stop,
 }
 
 impl StoreKeeper {
@@ -124,8 +130,8 @@ impl StoreKeeper {
         let habits = Arc::new(Habits::default());
         let own_habits = Arc::clone(&habits);
         let needs = (disk.is_some() && !read_only).then(|| {
-            let staging = store.staging_folder(run);
-            Arc::new(Mutex::new(Needs::new(staging)))
+            let needs = Needs::new(Arc::clone(&store), run.into());
+            Arc::new(Mutex::new(needs))
         });
         let limit = disk.zip(needs.clone()).map(|(most, needs)| Limit {
             most,
@@ -159,7 +165,18 @@ impl StoreKeeper {
             is_foreseen: false,
             time: crate::identifier::now(),
             made_again: 0,
+            stop: Stop::default(),
         }
+    }
+
+    /// Those who watch are told at once if it waits for other runs.
+    pub fn tells(&self, progress: &Progress) {
+        locked(&self.stash).progress = Some(progress.clone());
+    }
+
+    /// Whoever says stop does not have to wait for other runs.
+    pub fn ends_with(&mut self, stop: &Stop) {
+        self.stop = stop.clone();
     }
 
     /// For each task of a graph, whether it is remembered. The next question is taken to be about the same tasks, before
@@ -220,9 +237,15 @@ impl StoreKeeper {
         if std::mem::take(&mut locked(&self.stash).has_files) {
             let _ = fetcher.flush();
         }
-        let spoiled = std::mem::take(&mut locked(&self.stash).spoiled);
+        // Nothing runs now and nothing is leased, so that nobody waits for this run while it waits for others.
+        while !fetcher.may_go_on() && !self.stop.is_stopping() {
+            std::thread::sleep(WAIT);
+        }
+        let mut stash = locked(&self.stash);
+        let is_put_off = std::mem::take(&mut stash.is_put_off);
+        let spoiled = std::mem::take(&mut stash.spoiled);
         self.made_again += u32::from(spoiled);
-        spoiled && self.made_again <= MADE_AGAIN
+        is_put_off || (spoiled && self.made_again <= MADE_AGAIN)
     }
 
     /// Brings back what is kept or on its way, and gives out leases.
@@ -253,6 +276,9 @@ fn keep_nothing(receiver: &mpsc::Receiver<Order>) -> Result<(), String> {
             }
             Order::Pass(reply) => {
                 let _ = reply.send(());
+            }
+            Order::GoOn(reply) => {
+                let _ = reply.send(true);
             }
             Order::Keep(_) | Order::Alias(_) => {}
         }
@@ -431,6 +457,14 @@ fn keep_all(
                         let products = &mut locked(stash).on_their_way;
                         products.insert(record.recipe, product);
                     }
+                    if let Some(note) = thrift.take_put_off() {
+                        let mut stash = locked(stash);
+                        (stash.is_put_off, stash.waits) = (true, true);
+                        if let (Some(note), Some(progress)) = (&note, &stash.progress) {
+                            progress.tell(note);
+                        }
+                        stash.notes.extend(note);
+                    }
                     let stay = thrift.hand_over(next_ticket, &outputs);
                     match chosen {
                         Ok(dropped) if dropped.is_empty() => {}
@@ -461,6 +495,16 @@ fn keep_all(
             Order::Pass(reply) => {
                 let _ = reply.send(());
             }
+            Order::GoOn(reply) => {
+                let flush = || {
+                    let _ = writer.flush();
+                };
+                let may_go_on = thrift.may_go_on(&flush);
+                if may_go_on {
+                    locked(stash).waits = false;
+                }
+                let _ = reply.send(may_go_on);
+            }
             Order::Flush(reply) => {
                 let flushed = writer.flush().map_err(|error| error.to_string());
                 let _ = reply.send(match &trouble {
@@ -471,6 +515,11 @@ fn keep_all(
         }
     }
     let closed = writer.close().map_err(|error| error.to_string());
+    if locked(stash).is_put_off {
+        // Who was stopped does not wait, and has not made it again.
+        let error = "an output found no room under --disk beside what other runs hold".to_owned();
+        trouble = trouble.or(Some(error));
+    }
     let over = thrift.close();
     match trouble {
         Some(error) => Err(error),

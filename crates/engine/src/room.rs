@@ -6,6 +6,13 @@
 //! takes room from nobody but the first of these. So what a dead run has left behind is no reason to fail: it goes, or
 //! it is what this run would have made itself.
 //!
+//! Other runs on the same store count, and what they hold stays. Where that alone is in the way of something that was
+//! asked for by name, its bytes are left out for now, and the run waits: it begins no task until there is room, and then
+//! makes again what was left out. It never waits with a product in its hands, so that nobody who wants that product
+//! waits for it in turn. While it waits it holds what was asked for by name and nothing else; and not even that while a
+//! run waits that began before, to which it leaves everything until that one has ended. So of those that wait the first
+//! can go on if it could alone, and each of them ends.
+//!
 //! A task that reads a file may hold its path while its object goes. Under a limit a run therefore reads through a name
 //! of its own in its staging folder ([`Needs::lend`]), which goes when nobody reads it any more; so do the names of
 //! files that it has made.
@@ -16,9 +23,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
 
 use headwater_graph::{Digest, Handle, Value};
-use headwater_remember::Store;
+use headwater_remember::{Load, Neighbour, Store};
 
 use crate::lock::locked;
 use crate::logs;
@@ -26,10 +34,16 @@ use crate::logs;
 /// What a run with a limit on disk needs.
 #[derive(Debug)]
 pub struct Needs {
+    store: Arc<Store>,
+    run: Arc<str>,
+    /// What is needed is written down in the store as well.
+    has_share: bool,
     /// Where files lie until they are objects.
     staging: PathBuf,
     /// Asked for by name: it stays until it is delivered.
     wanted: HashSet<Digest>,
+    /// Read under the name of the object itself: it stays to the end.
+    pinned: HashSet<Digest>,
     /// Made or used by this run.
     used: HashSet<Digest>,
     /// Files of this run below `staging`, with those who may read them.
@@ -38,6 +52,13 @@ pub struct Needs {
     patience: usize,
     /// By ticket: values whose files are not objects yet.
     on_their_way: HashMap<u64, Vec<Value>>,
+    /// Objects that were admitted and are not durable yet: their sizes, and how many products have them.
+    arriving: HashMap<Digest, (u64, usize)>,
+    arriving_bytes: u64,
+    /// Those of the product that is being looked at.
+    fresh: Vec<Digest>,
+    /// By ticket: those of products that were handed over.
+    handed_over: HashMap<u64, Vec<Digest>>,
     next: u64,
 }
 
@@ -53,24 +74,68 @@ struct Name {
 const PATIENCE: usize = 64;
 
 impl Needs {
-    /// Those of a run whose files lie in this folder.
-    pub fn new(staging: PathBuf) -> Needs {
+    /// Those of a run, which lives in this store.
+    pub fn new(store: Arc<Store>, run: Arc<str>) -> Needs {
         Needs {
-            staging,
+            staging: store.staging_folder(&run),
+            store,
+            run,
+            has_share: false,
             wanted: HashSet::new(),
+            pinned: HashSet::new(),
             used: HashSet::new(),
             names: Vec::new(),
             patience: PATIENCE,
             on_their_way: HashMap::new(),
+            arriving: HashMap::new(),
+            arriving_bytes: 0,
+            fresh: Vec::new(),
+            handed_over: HashMap::new(),
             next: 0,
         }
     }
 
-    /// These objects are used, and stay to the end if they were asked for by name.
+    /// These objects are used, and stay to the end if they were asked for by name. It is said before anybody looks
+    /// whether they are there.
     pub fn needs(&mut self, digests: &[Digest], by_name: bool) {
-        self.used.extend(digests);
+        let news = digests.iter().filter(|digest| !self.used.contains(*digest));
+        let news: Vec<Digest> = news.copied().collect();
+        if self.has_share && !news.is_empty() {
+            // On a full disk nothing can be written down, and who collects there has to find room for that first.
+            let _ = self.store.hold(&self.run, &news);
+        }
+        self.used.extend(news);
         if by_name {
             self.wanted.extend(digests);
+        }
+    }
+
+    /// Whether an object has to stay, whatever room is needed for.
+    fn is_asked_for(&self, digest: &Digest) -> bool {
+        self.wanted.contains(digest) || self.pinned.contains(digest)
+    }
+
+    /// From now on what is needed is written down in the store.
+    fn take_share(&mut self) {
+        let held: Vec<Digest> = self.used.iter().copied().collect();
+        self.has_share = self.store.take_share(&self.run, &held).is_ok();
+    }
+
+    /// An object was admitted.
+    fn arrives(&mut self, digest: Digest, size: u64) {
+        let (_, products) = self.arriving.entry(digest).or_insert((size, 0));
+        if *products == 0 {
+            self.arriving_bytes = self.arriving_bytes.saturating_add(size);
+        }
+        *products += 1;
+        self.fresh.push(digest);
+    }
+
+    /// The product whose objects were admitted has this ticket.
+    pub fn hand_over(&mut self, ticket: u64) {
+        if !self.fresh.is_empty() {
+            self.handed_over
+                .insert(ticket, std::mem::take(&mut self.fresh));
         }
     }
 
@@ -89,7 +154,7 @@ impl Needs {
             Err(_) if !object.exists() => None,
             Err(_) => {
                 // It has too many names already. Then it has to stay.
-                self.wanted.insert(*digest);
+                self.pinned.insert(*digest);
                 Some(object.to_path_buf())
             }
         }
@@ -124,8 +189,23 @@ impl Needs {
 
     /// The products with these tickets are durable.
     pub fn durable(&mut self, tickets: &[u64]) {
+        let before = self.arriving_bytes;
         for ticket in tickets {
             self.on_their_way.remove(ticket);
+            for digest in self.handed_over.remove(ticket).unwrap_or_default() {
+                let Some((size, products)) = self.arriving.get_mut(&digest) else {
+                    continue;
+                };
+                *products -= 1;
+                if *products == 0 {
+                    self.arriving_bytes = self.arriving_bytes.saturating_sub(*size);
+                    self.arriving.remove(&digest);
+                }
+            }
+        }
+        if self.has_share && self.arriving_bytes != before {
+            // Others would count them twice; and where that cannot be written down, they do until the next time.
+            let _ = self.store.set_arriving(&self.run, self.arriving_bytes);
         }
     }
 
@@ -162,33 +242,46 @@ pub struct Room {
     needs: Arc<Mutex<Needs>>,
     run: Arc<str>,
     most: u64,
-    /// Bytes of objects, those on their way included.
-    objects: u64,
+    /// What takes room, apart from what is about to come from this run, when it was last asked for.
+    load: Load,
+    looked: Option<Instant>,
     /// Bytes of logs when they were counted, and how many this process had written by then.
     logs: (u64, u64),
     /// Objects that this run has had kept without being asked for them by name.
     intermediates: HashMap<Digest, u64>,
     intermediate_bytes: u64,
-    /// Objects of this run that are counted.
-    counted: HashSet<Digest>,
-    /// Those among them that belong to the product that is being looked at. Nobody has handed it over, so that no
-    /// collection knows of them.
-    arriving: HashMap<Digest, u64>,
     /// Nothing is left that others do not need.
     others_are_gone: bool,
     /// Nothing is left but what was asked for by name.
     all_are_gone: bool,
     /// Everything was tried, in vain.
     is_over: bool,
+    /// Bytes that were asked for by name and wait for other runs.
+    waits_for: Option<Wait>,
 }
+
+/// Waiting for other runs to let go of something.
+#[derive(Debug)]
+struct Wait {
+    bytes: u64,
+    /// When it was last looked whether there is room.
+    looked: Instant,
+    /// It has given up everything for a run that began before.
+    gave_way: bool,
+}
+
+/// So long nobody looks again whether there is room.
+const LOOK: Duration = Duration::from_millis(100);
 
 impl Room {
     /// At most `most` bytes for the objects and logs of a store. What processes that were killed have left goes first.
     pub fn new(store: Arc<Store>, needs: Arc<Mutex<Needs>>, run: Arc<str>, most: u64) -> Room {
         // What cannot be removed now is not counted, as before, and goes another time.
         let _ = store.sweep_unlisted();
+        locked(&needs).take_share();
         let mut room = Room {
-            objects: store.object_bytes().unwrap_or(0),
+            load: Load::default(),
+            looked: None,
             store,
             needs,
             run,
@@ -196,11 +289,10 @@ impl Room {
             logs: (0, 0),
             intermediates: HashMap::new(),
             intermediate_bytes: 0,
-            counted: HashSet::new(),
-            arriving: HashMap::new(),
             others_are_gone: false,
             all_are_gone: false,
             is_over: false,
+            waits_for: None,
         };
         room.count_logs();
         room.keep_to(&|| ());
@@ -225,15 +317,15 @@ impl Room {
         })
     }
 
-    /// The next objects belong to another product; those of the one before have been handed over.
-    pub fn next_product(&mut self) {
-        self.arriving.clear();
-    }
-
-    /// Makes room if there is less than none: logs grow without being asked for.
+    /// Makes room if there is less than none: logs grow without being asked for, and others place objects, too.
     pub fn keep_to(&mut self, flush: &dyn Fn()) {
+        // What others have placed is looked at from time to time, and whenever something is admitted.
+        if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK) {
+            self.look();
+        }
         if self.used() > self.most {
             flush();
+            self.look();
             self.collect(0, Reach::Others);
         }
         if self.used() > self.most {
@@ -252,25 +344,15 @@ impl Room {
         if is_wanted {
             // What was an intermediate before is asked for now.
             digests.iter().for_each(|digest| self.forget(digest));
+            return self.takes(objects) || self.finds_room(objects, flush);
         }
-        let bytes = self.more(objects);
-        let fits = if is_wanted {
-            self.fits(bytes) || self.finds_room(objects, flush)
-        } else {
-            self.intermediate_bytes + bytes <= self.most / 2
-                && !self.all_are_gone
-                && (self.fits(bytes) || self.takes_from_others(objects, flush))
-        };
+        let fits = self.intermediate_bytes.saturating_add(self.more(objects)) <= self.most / 2
+            && !self.all_are_gone
+            && (self.takes(objects) || self.takes_from_others(objects, flush));
         if fits {
-            let news = self.news(objects);
-            self.objects += news.iter().map(|(_, size)| size).sum::<u64>();
-            self.arriving.extend(news);
-            self.counted.extend(&digests);
-            if !is_wanted {
-                for (digest, size) in objects {
-                    let before = self.intermediates.insert(*digest, *size);
-                    self.intermediate_bytes += if before.is_none() { *size } else { 0 };
-                }
+            for (digest, size) in objects {
+                let before = self.intermediates.insert(*digest, *size);
+                self.intermediate_bytes += if before.is_none() { *size } else { 0 };
             }
         }
         fits
@@ -283,19 +365,38 @@ impl Room {
 
     /// Those of these objects that are neither there nor on their way, each once.
     fn news(&self, objects: &[(Digest, u64)]) -> Vec<(Digest, u64)> {
-        let uncounted = objects.iter().map(|(digest, _)| *digest);
-        let uncounted = uncounted.filter(|digest| !self.counted.contains(digest));
-        let uncounted: Vec<Digest> = uncounted.collect();
-        if uncounted.is_empty() {
-            return Vec::new();
-        }
-        let listed = self.store.listed_among(&uncounted);
+        let digests: Vec<Digest> = objects.iter().map(|(digest, _)| *digest).collect();
+        let listed = self.store.listed_among(&digests);
+        let needs = locked(&self.needs);
         let mut seen = HashSet::new();
         let news = objects.iter().filter(|(digest, _)| {
-            let is_new = !self.counted.contains(digest) && !listed.contains(digest);
+            let is_new = !needs.arriving.contains_key(digest) && !listed.contains(digest);
             is_new && seen.insert(*digest)
         });
         news.copied().collect()
+    }
+
+    /// Admits objects if there is room for them as it is.
+    fn takes(&mut self, objects: &[(Digest, u64)]) -> bool {
+        let news = self.news(objects);
+        let bytes: u64 = news.iter().map(|(_, size)| size).sum();
+        let arriving = locked(&self.needs).arriving_bytes.saturating_add(bytes);
+        let most = self.most.saturating_sub(self.log_bytes());
+        if bytes > 0 {
+            let Ok((load, fits)) = self.store.admit(&self.run, arriving, most) else {
+                return false;
+            };
+            self.load = load;
+            if !fits {
+                return false;
+            }
+        }
+        // What is there already is placed once more if it goes meanwhile, and then takes the room of what went.
+        let mut needs = locked(&self.needs);
+        for (digest, size) in news {
+            needs.arrives(digest, size);
+        }
+        true
     }
 
     fn takes_from_others(&mut self, objects: &[(Digest, u64)], flush: &dyn Fn()) -> bool {
@@ -303,9 +404,8 @@ impl Room {
             return false;
         }
         flush();
-        let bytes = self.more(objects);
-        self.collect(bytes, Reach::Others);
-        self.fits(bytes)
+        self.collect(self.more(objects), Reach::Others);
+        self.takes(objects)
     }
 
     /// Everything that may go does, until there is room.
@@ -314,10 +414,8 @@ impl Room {
             return false;
         }
         flush();
+        self.sweep_dead();
         let bytes = self.more(objects);
-        if bytes > self.most {
-            return false;
-        }
         // A run that was alive a moment ago may have ended; so before this one fails, all is tried again.
         for is_last in [false, true] {
             if !self.others_are_gone || is_last {
@@ -332,12 +430,115 @@ impl Room {
             if !self.fits(bytes) {
                 self.shrink_logs(bytes, true);
             }
-            if self.fits(bytes) {
+            if self.takes(objects) {
                 return true;
             }
         }
-        self.is_over = true;
+        if self.is_held_up(bytes) {
+            let wait = self.waits_for.get_or_insert_with(|| Wait {
+                bytes: 0,
+                looked: Instant::now(),
+                gave_way: false,
+            });
+            wait.bytes = wait.bytes.max(bytes);
+            let _ = self.store.set_waits(&self.run, true);
+        } else {
+            self.is_over = true;
+        }
         false
+    }
+
+    /// Whether so many bytes would fit if no other run were there.
+    fn is_held_up(&self, bytes: u64) -> bool {
+        let has_neighbours = self.store.neighbours(&self.run);
+        if !has_neighbours.is_ok_and(|found| !found.is_empty()) {
+            return false;
+        }
+        let needs = locked(&self.needs);
+        let stays: Vec<Digest> = needs.wanted.union(&needs.pinned).copied().collect();
+        let arriving = needs.arriving_bytes;
+        drop(needs);
+        let stays = self.store.listed_bytes(&stays).unwrap_or(u64::MAX);
+        stays.saturating_add(arriving).saturating_add(bytes) <= self.most
+    }
+
+    /// Whether something that was asked for by name waits for other runs, and who they are.
+    pub fn waits(&self) -> Option<String> {
+        let bytes = self.waits_for.as_ref()?.bytes;
+        let neighbours = self.store.neighbours(&self.run).unwrap_or_default();
+        let holds = |neighbour: &Neighbour| match neighbour.held {
+            Some(held) => format!("run {} holds {held} bytes", neighbour.run),
+            None => format!(
+                "run {} has no limit, and all that it uses stays",
+                neighbour.run
+            ),
+        };
+        let holders: Vec<String> = neighbours.iter().map(holds).collect();
+        Some(format!(
+            "waiting for room for an output of {bytes} bytes under --disk {}: {}",
+            self.most,
+            holders.join("; ")
+        ))
+    }
+
+    /// Whether a run that waits for others may go on. While it waits it holds no more than what was asked for by name,
+    /// and not even that if another one waits that began before: so of those that wait the first one has whatever the
+    /// others had, and goes on.
+    pub fn may_go_on(&mut self, flush: &dyn Fn()) -> bool {
+        let Some(wait) = &mut self.waits_for else {
+            return true;
+        };
+        if wait.looked.elapsed() < LOOK {
+            return false;
+        }
+        wait.looked = Instant::now();
+        let (bytes, gave_way) = (wait.bytes, wait.gave_way);
+        flush();
+        self.sweep_dead();
+        let arriving = locked(&self.needs).arriving_bytes;
+        let _ = self.store.set_arriving(&self.run, arriving);
+        self.collect(bytes, Reach::Own);
+        self.shrink_logs(bytes, true);
+        let neighbours = self.store.neighbours(&self.run).unwrap_or_default();
+        // Those who gave way do so to the end of the other: what they made now would only have to go again.
+        let is_before = |other: &Neighbour| other.held.is_some() && *other.run < *self.run;
+        let has_turn = !gave_way || !neighbours.iter().any(is_before);
+        if (self.fits(bytes) && has_turn) || neighbours.is_empty() {
+            self.waits_for = None;
+            let _ = self.store.set_waits(&self.run, false);
+            return true;
+        }
+        let gives_way = |other: &Neighbour| other.waits && is_before(other);
+        if neighbours.iter().any(gives_way) {
+            if let Some(wait) = &mut self.waits_for {
+                wait.gave_way = true;
+            }
+            let mut needs = locked(&self.needs);
+            needs.wanted.clear();
+            needs.used = needs.pinned.clone();
+            let pinned = &needs.pinned;
+            let _ = self
+                .store
+                .give_up(&self.run, &|digest| pinned.contains(digest));
+        }
+        false
+    }
+
+    /// What a run has left that died while this one went on is removed, and nothing more is expected of it.
+    fn sweep_dead(&mut self) {
+        self.look();
+        if self.load.has_dead && self.store.sweep_unlisted().is_ok() {
+            let _ = self.store.end_dead_shares();
+            self.look();
+        }
+    }
+
+    /// Asks what takes room.
+    pub fn look(&mut self) {
+        self.looked = Some(Instant::now());
+        if let Ok(load) = self.store.load(&self.run) {
+            self.load = load;
+        }
     }
 
     fn fits(&self, bytes: u64) -> bool {
@@ -345,7 +546,13 @@ impl Room {
     }
 
     fn used(&self) -> u64 {
-        self.objects.saturating_add(self.log_bytes())
+        self.objects().saturating_add(self.log_bytes())
+    }
+
+    /// Bytes of objects, those on their way included.
+    fn objects(&self) -> u64 {
+        let arriving = locked(&self.needs).arriving_bytes;
+        self.load.bytes().saturating_add(arriving)
     }
 
     fn log_bytes(&self) -> u64 {
@@ -361,7 +568,9 @@ impl Room {
 
     /// Removes logs until so many more bytes fit: those of runs that have ended, and if need be those of this one.
     fn shrink_logs(&mut self, bytes: u64, own: bool) {
-        let most = self.most.saturating_sub(self.objects.saturating_add(bytes));
+        let most = self
+            .most
+            .saturating_sub(self.objects().saturating_add(bytes));
         let own = own.then(|| Arc::clone(&self.run));
         self.bring_logs_to(most, own);
     }
@@ -380,22 +589,25 @@ impl Room {
         let share = self.most / logs::SHARE;
         self.bring_logs_to(share, None);
         let target = self.most.saturating_sub(bytes).min(self.most / 10 * 9);
-        let arriving: u64 = self.arriving.values().sum();
-        let max = target.saturating_sub(self.log_bytes().saturating_add(arriving));
         let mut needs = locked(&self.needs);
+        let besides = (self.log_bytes())
+            .saturating_add(needs.arriving_bytes)
+            .saturating_add(self.load.arriving);
+        let max = target.saturating_sub(besides);
         let needed = |digest: &Digest| {
-            needs.wanted.contains(digest) || (reach == Reach::Others && needs.used.contains(digest))
+            needs.is_asked_for(digest) || (reach == Reach::Others && needs.used.contains(digest))
         };
-        let Ok((collected, gone)) = self.store.make_room(max, &needed) else {
+        let Ok((collected, gone)) = self.store.make_room(&self.run, max, &needed) else {
             return;
         };
-        for digest in &gone {
-            needs.used.remove(digest);
+        match reach {
+            Reach::Others => {}
+            // Nothing else is held any more.
+            Reach::Own => needs.used = needs.wanted.union(&needs.pinned).copied().collect(),
         }
         drop(needs);
-        self.objects = collected.left.saturating_add(arriving);
+        self.look();
         for digest in &gone {
-            self.counted.remove(digest);
             self.forget(digest);
         }
         let nothing_left = collected.left > max;
@@ -416,6 +628,17 @@ mod tests {
     use headwater_remember::{Mode, ObjectSource, Pending, PendingObject, Writer};
 
     use super::*;
+
+    fn store(folder: &tempfile::TempDir) -> Arc<Store> {
+        let store = Store::open(&folder.path().join("store"), Mode::ReadWrite);
+        Arc::new(store.expect("a store"))
+    }
+
+    fn room(store: &Arc<Store>, run: &str, most: u64) -> Room {
+        let needs = Needs::new(Arc::clone(store), run.into());
+        let needs = Arc::new(Mutex::new(needs));
+        Room::new(Arc::clone(store), needs, run.into(), most)
+    }
 
     /// An object of so many bytes, of which there is one for each letter.
     fn object(letter: u8, size: usize) -> (Digest, Vec<u8>) {
@@ -455,17 +678,122 @@ mod tests {
     #[test]
     fn outputs_of_one_product_count_together() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = Store::open(&folder.path().join("store"), Mode::ReadWrite).expect("a store");
-        let store = Arc::new(store);
+        let store = store(&folder);
         keep(&store, "dead", b'd', 300);
-        let needs = Arc::new(Mutex::new(Needs::new(folder.path().join("staging"))));
-        let mut room = Room::new(Arc::clone(&store), needs, "run".into(), 1000);
-        room.next_product();
+        let mut room = room(&store, "run", 1000);
         assert!(room.admits(&[(object(b'a', 400).0, 400)], false, &|| ()));
         assert!(room.admits(&[(object(b'b', 350).0, 350)], true, &|| ()));
         assert_eq!(store.object_bytes().expect("a number"), 0, "it had to go");
         assert_eq!(room.used(), 750);
         assert!(!room.admits(&[(object(b'c', 300).0, 300)], false, &|| ()));
+    }
+
+    /// A run of another process, as far as the store can tell.
+    fn begun(folder: &tempfile::TempDir, run: &str) -> Arc<Store> {
+        let store = store(folder);
+        let record = headwater_remember::RunRecord {
+            id: run.to_owned(),
+            ..headwater_remember::RunRecord::default()
+        };
+        store.begin_run(&record).expect("it begins");
+        store
+    }
+
+    /// Admits an object of a run and keeps it.
+    fn place(room: &mut Room, letter: u8, size: usize, is_wanted: bool) -> bool {
+        let digest = object(letter, size).0;
+        let fits = room.admits(&[(digest, size as u64)], is_wanted, &|| ());
+        if fits {
+            locked(&room.needs).hand_over(0);
+            keep(&room.store, &room.run, letter, size);
+            locked(&room.needs).durable(&[0]);
+            room.look();
+        }
+        fits
+    }
+
+    #[test]
+    fn what_others_place_and_are_about_to_place_counts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut first = room(&begun(&folder, "1"), "1", 1000);
+        let mut second = room(&begun(&folder, "2"), "2", 1000);
+        assert!(place(&mut first, b'a', 300, true));
+        // Admitted, and not placed.
+        assert!(first.admits(&[(object(b'b', 300).0, 300)], true, &|| ()));
+        second.look();
+        assert_eq!(second.used(), 600);
+        assert!(!second.admits(&[(object(b'c', 401).0, 401)], false, &|| ()));
+        assert!(second.admits(&[(object(b'd', 400).0, 400)], false, &|| ()));
+        locked(&second.needs).hand_over(1);
+        // The same bytes count once.
+        assert!(place(&mut second, b'a', 300, true));
+        second.look();
+        assert_eq!(second.used(), 1000);
+    }
+
+    #[test]
+    fn intermediates_make_room_though_another_run_is_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut first = room(&begun(&folder, "1"), "1", 1000);
+        let mut second = room(&begun(&folder, "2"), "2", 1000);
+        assert!(place(&mut first, b'a', 300, false));
+        assert!(place(&mut first, b'b', 200, false));
+        // The other one uses one of them.
+        locked(&second.needs).needs(&[object(b'b', 200).0], false);
+        assert!(place(&mut first, b'c', 800, true));
+        assert!(first.store.listed_among(&[object(b'a', 300).0]).is_empty());
+        assert_eq!(first.used(), 1000);
+        // It is nobody else's any more, so that the other one may do without it.
+        assert!(place(&mut second, b'd', 200, true));
+        assert_eq!(second.used(), 1000);
+        assert_eq!(second.waits(), None);
+    }
+
+    #[test]
+    fn who_lacks_room_because_of_another_run_waits_for_its_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let first_store = begun(&folder, "1");
+        let mut first = room(&first_store, "1", 1000);
+        let mut second = room(&begun(&folder, "2"), "2", 1000);
+        assert!(place(&mut first, b'a', 700, true));
+        assert!(!place(&mut second, b'b', 1001, true));
+        assert_eq!(second.waits(), None, "alone it would not fit either");
+        second.is_over = false;
+        assert!(!place(&mut second, b'b', 600, true));
+        let told = second.waits().expect("it waits");
+        assert!(told.ends_with("run 1 holds 700 bytes"), "{told}");
+        assert!(!second.may_go_on(&|| ()));
+        first_store.remove_staging("1").expect("it ends");
+        while !second.may_go_on(&|| ()) {
+            std::thread::yield_now();
+        }
+        assert!(place(&mut second, b'b', 600, true));
+        assert!(second.used() <= 1000);
+    }
+
+    #[test]
+    fn of_two_that_wait_the_first_goes_on() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let first_store = begun(&folder, "1");
+        let mut first = room(&first_store, "1", 1000);
+        let mut second = room(&begun(&folder, "2"), "2", 1000);
+        assert!(place(&mut first, b'a', 400, true));
+        assert!(place(&mut second, b'b', 400, true));
+        assert!(!place(&mut first, b'c', 400, true));
+        assert!(!place(&mut second, b'd', 400, true));
+        while !first.may_go_on(&|| ()) {
+            assert!(!second.may_go_on(&|| ()), "it is not its turn");
+        }
+        assert!(place(&mut first, b'c', 400, true));
+        let kept = [object(b'a', 400).0, object(b'c', 400).0];
+        assert_eq!(first.store.listed_among(&kept).len(), 2);
+        assert!(first.used() <= 1000);
+        assert!(!second.may_go_on(&|| ()));
+        first_store.remove_staging("1").expect("it ends");
+        while !second.may_go_on(&|| ()) {
+            std::thread::yield_now();
+        }
+        assert!(place(&mut second, b'b', 400, true) && place(&mut second, b'd', 400, true));
     }
 
     #[test]
@@ -474,7 +802,7 @@ mod tests {
         let object = folder.path().join("object");
         fs::write(&object, "bytes").expect("a file");
         let digest = Digest::of(b"bytes");
-        let mut needs = Needs::new(folder.path().join("staging"));
+        let mut needs = Needs::new(store(&folder), "run".into());
         let path = needs.lend(&digest, &object).expect("another name");
         let file = FileValue {
             handle: Handle::Path(path.as_path().into()),
@@ -496,9 +824,11 @@ mod tests {
     #[test]
     fn what_is_on_its_way_stays_until_it_is_durable() {
         let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("made");
+        let store = store(&folder);
+        let path = store.staging_folder("run").join("made");
+        fs::create_dir_all(store.staging_folder("run")).expect("a folder");
         fs::write(&path, "bytes").expect("a file");
-        let mut needs = Needs::new(folder.path().to_path_buf());
+        let mut needs = Needs::new(store, "run".into());
         let made = Value::File(Arc::new(FileValue {
             handle: Handle::Path(path.as_path().into()),
             ..FileValue::of_bytes(*b"bytes")

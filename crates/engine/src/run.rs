@@ -122,7 +122,8 @@ impl Run {
     ) -> &mut StoreKeeper {
         budget::keep_to(memory);
         let room = budget::for_store(memory);
-        let keeper = StoreKeeper::within(Arc::clone(store), &self.name, disk, room);
+        let mut keeper = StoreKeeper::within(Arc::clone(store), &self.name, disk, room);
+        keeper.ends_with(&self.stop);
         self.keeper.insert(keeper)
     }
 

@@ -9,6 +9,8 @@ use headwater_execute::Made;
 use headwater_graph::{Outputs, Port, ProductRecord, Recipe};
 use headwater_remember::Alias;
 
+use crate::progress::Progress;
+
 /// A product on its way.
 pub struct Message {
     /// What is to be known of it, without its outputs.
@@ -31,6 +33,8 @@ pub enum Order {
     Pass(mpsc::Sender<()>),
     /// The same, and durable.
     Flush(mpsc::Sender<Result<(), String>>),
+    /// Answered with whether there is room again for what waits for other runs.
+    GoOn(mpsc::Sender<bool>),
 }
 
 /// A product between the engine and the disk: its writer has it in memory until it is durable.
@@ -59,4 +63,10 @@ pub struct Stash {
     pub has_files: bool,
     /// Products that this run has made may be gone: somebody wrote to them.
     pub spoiled: bool,
+    /// Products that were asked for are not there: other runs hold the room for them. They have to be made again.
+    pub is_put_off: bool,
+    /// Nothing is begun until there is room for them.
+    pub waits: bool,
+    /// Where those are told who watch the run.
+    pub progress: Option<Progress>,
 }

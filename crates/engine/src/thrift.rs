@@ -50,6 +50,9 @@ pub struct Thrift {
     /// By operation, how often a product is expected to be brought back.
     expected: HashMap<Arc<str>, f64>,
     limit: Option<Limit>,
+    /// An output of the latest product was put off, with a word about it the first time.
+    put_off: Option<Option<String>>,
+    has_told: bool,
 }
 
 /// A limit on disk.
@@ -73,8 +76,22 @@ impl Thrift {
             rates: store.rates(),
             expected: HashMap::new(),
             limit,
+            put_off: None,
+            has_told: false,
             store,
         }
+    }
+
+    /// Whether an output of the latest product was put off because other runs hold the room for it, with a word about
+    /// it the first time.
+    pub fn take_put_off(&mut self) -> Option<Option<String>> {
+        self.put_off.take()
+    }
+
+    /// Whether there is room again for what was put off.
+    pub fn may_go_on(&mut self, flush: &dyn Fn()) -> bool {
+        let room = self.limit.as_mut().and_then(|limit| limit.room.as_mut());
+        room.is_none_or(|room| room.may_go_on(flush))
     }
 
     /// Takes out the objects that are not to be kept; each comes with the position of its output. Gives the
@@ -89,7 +106,6 @@ impl Thrift {
     ) -> Result<Vec<usize>, String> {
         self.habits.made(&record.operation);
         if let Some(room) = self.room() {
-            room.next_product();
             room.keep_to(flush);
         }
         let mut dropped = Vec::new();
@@ -106,7 +122,12 @@ impl Thrift {
             let keep = is_wanted || self.is_worth_keeping(record, port, size);
             let room = self.room().filter(|_| keep);
             let fits = room.is_none_or(|room| room.admits(&sizes, is_wanted, flush));
-            if keep && is_wanted && !fits {
+            let waits = self.room().and_then(|room| room.waits());
+            if keep && is_wanted && !fits && waits.is_some() {
+                // Others hold the room for it. The record is kept, so that nobody waits for this run meanwhile.
+                self.put_off = Some(waits.filter(|_| !self.has_told));
+                self.has_told = true;
+            } else if keep && is_wanted && !fits {
                 refused = refused.or(Some(size));
             }
             if !keep || !fits {
@@ -171,6 +192,7 @@ impl Thrift {
             return true;
         };
         let mut needs = locked(&limit.needs);
+        needs.hand_over(ticket);
         needs.hold(ticket, outputs);
         outputs.iter().for_each(|value| needs.watch(value));
         needs.sweep(false);
@@ -181,6 +203,7 @@ impl Thrift {
     /// its limit nevertheless.
     pub fn close(mut self) -> Option<String> {
         let over = self.room().and_then(|room| {
+            room.look();
             room.keep_to(&|| ());
             room.over()
         });

@@ -155,6 +155,7 @@ impl WorkflowJob<'_> {
     fn open(&self, prepared: &mut Prepared, run: &mut Run) -> Result<StoreFetcher, Error> {
         let limits = &self.request.limits;
         let keeper = run.keep_in(&prepared.store, limits.disk, limits.memory);
+        keeper.tells(self.progress);
         let opened = prepared.enactment.open(keeper);
         opened.map_err(|error| prepared.loaded.mistakes(&[error]))?;
         recompute_lost(&mut prepared.enactment, keeper)?;

@@ -23,8 +23,10 @@
 //! - *Somebody reads an object without asking for its path.* The file is open or not found; both are fine.
 //!
 //! A run with a limit on disk makes room for what it was asked for, at the cost of its own intermediates if need be
-//! ([`Store::make_room`]). It names what has to stay, since it knows that by digest; what other runs use is known by
-//! time alone. So a run that is the only one is never held up by what a dead one has used a moment before.
+//! ([`Store::make_room`]). It names what has to stay, since it knows that by digest. What other runs with a limit hold
+//! is known by digest, too (see `shares`): a hold is written down before the look whether the object is there, and both
+//! are transactions as above. What all others use is known by time alone. So a run is never held up by what a dead one
+//! has used a moment before, nor by what it has made itself and no other has asked for.
 //!
 //! A use that could not be written down, because the disk is full, is not seen. Then a task may find an input missing.
 
@@ -39,8 +41,9 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::beneath::{Kind, Root};
 use crate::claims;
 use crate::disk::cannot;
-use crate::object_rows::object_name;
+use crate::object_rows::{add_up_objects, object_name};
 use crate::objects::DAMAGED;
+use crate::shares::{add_held, give_up, with_share};
 use crate::store::{INCOMING, Store};
 use crate::worth::Rates;
 
@@ -90,8 +93,10 @@ impl Store {
     /// Brings the bytes of objects down to `max`, or as near as `needed` and other runs that are alive allow. What the
     /// runs of this store itself use is not protected unless `needed` says so: they know by digest what they need.
     /// Gives what went.
+    /// A run with a share gives up what `needed` does not name.
     pub fn make_room(
         &self,
+        run: &str,
         max: u64,
         needed: &dyn Fn(&Digest) -> bool,
     ) -> Result<(Collected, Vec<Digest>), StoreError> {
@@ -99,9 +104,10 @@ impl Store {
         let rates = self.rates();
         let lock = self.removing()?;
         let (collected, gone) = database.write(|transaction, _| {
-            Ok(match self.live_since(transaction, Whose::Others)? {
-                Ok(since) => {
-                    let (collected, going) = plan(transaction, &rates, since, max, needed)?;
+            Ok(match self.protected(transaction, Whose::Others)? {
+                Ok(protected) => {
+                    give_up(transaction, run, needed)?;
+                    let (collected, going) = plan(transaction, &rates, &protected, max, needed)?;
                     strike_all(transaction, &going)?;
                     Ok((collected, going))
                 }
@@ -129,8 +135,8 @@ impl Store {
         let rates = self.rates();
         if dry_run {
             let planned = database.read(|connection| {
-                Ok(match self.live_since(connection, Whose::All)? {
-                    Ok(since) => Ok(plan(connection, &rates, since, max, &|_| false)?.0),
+                Ok(match self.protected(connection, Whose::All)? {
+                    Ok(protected) => Ok(plan(connection, &rates, &protected, max, &|_| false)?.0),
                     Err(error) => Err(error),
                 })
             })?;
@@ -139,11 +145,11 @@ impl Store {
         let database = self.writable()?;
         let lock = self.removing()?;
         let collected = database.write(|transaction, _| {
-            let since = match self.live_since(transaction, Whose::All)? {
-                Ok(since) => since,
+            let protected = match self.protected(transaction, Whose::All)? {
+                Ok(protected) => protected,
                 Err(error) => return Ok(Err(error)),
             };
-            let (collected, going) = plan(transaction, &rates, since, max, &|_| false)?;
+            let (collected, going) = plan(transaction, &rates, &protected, max, &|_| false)?;
             strike_all(transaction, &going)?;
             Ok(Ok(collected))
         })??;
@@ -157,27 +163,21 @@ impl Store {
         let Some(database) = self.database() else {
             return Ok(0);
         };
-        database.read(|connection| {
-            let mut statement = connection.prepare_cached("SELECT size FROM objects")?;
-            let mut rows = statement.query([])?;
-            let mut bytes = 0_u64;
-            while let Some(row) = rows.next()? {
-                bytes = bytes.saturating_add(row.get::<_, i64>(0)?.cast_unsigned());
-            }
-            Ok(bytes)
-        })
+        database.read(add_up_objects)
     }
 
-    /// When the oldest of these runs that is alive began; `i64::MAX` where there is none.
-    fn live_since(
+    /// What those of these runs that are alive protect: by time, or by digest where they have a share.
+    fn protected(
         &self,
         connection: &Connection,
         whose: Whose,
-    ) -> rusqlite::Result<Result<i64, StoreError>> {
+    ) -> rusqlite::Result<Result<Protected, StoreError>> {
         let alive = match claims::alive(self.beneath()) {
             Ok(alive) => alive,
             Err(error) => return Ok(Err(error)),
         };
+        let with_share = with_share(connection)?;
+        let mut held = HashSet::new();
         let mut since = i64::MAX;
         for (run, claimed) in alive {
             if run.starts_with(INCOMING) {
@@ -187,13 +187,18 @@ impl Store {
             if whose == Whose::Others && self.has_claimed(&run) {
                 continue;
             }
+            if with_share.contains(&run) {
+                add_held(connection, &run, &mut held)?;
+                continue;
+            }
             let started: Option<i64> = connection
                 .prepare_cached("SELECT started FROM runs WHERE id = ?")?
                 .query_row([&run], |row| row.get(0))
                 .optional()?;
             since = since.min(claimed).min(started.unwrap_or(claimed));
         }
-        Ok(Ok(since.saturating_sub(SLACK)))
+        let since = since.saturating_sub(SLACK);
+        Ok(Ok(Protected { since, held }))
     }
 
     /// Removes the files that have the name of an object and no row, and those that were set aside.
@@ -252,6 +257,14 @@ impl Store {
     }
 }
 
+/// What runs that are alive rely on.
+struct Protected {
+    /// Everything that was used since the oldest of those began that have no share; `i64::MAX` where there is none.
+    since: i64,
+    /// What those hold that have one.
+    held: HashSet<Digest>,
+}
+
 /// Whose runs protect what they use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whose {
@@ -268,12 +281,12 @@ fn strike_all(connection: &Connection, going: &[Digest]) -> rusqlite::Result<()>
     Ok(())
 }
 
-/// What has to go so that no more than `max` bytes are left; objects used at `since` or later stay, and those that
-/// are needed.
+/// What has to go so that no more than `max` bytes are left; objects that are protected stay, and those that are
+/// needed.
 fn plan(
     connection: &Connection,
     rates: &Rates,
-    since: i64,
+    protected: &Protected,
     max: u64,
     needed: &dyn Fn(&Digest) -> bool,
 ) -> rusqlite::Result<(Collected, Vec<Digest>)> {
@@ -293,7 +306,8 @@ fn plan(
             continue;
         };
         let digest = Digest(digest);
-        if used >= since || needed(&digest) {
+        let is_protected = used >= protected.since || protected.held.contains(&digest);
+        if is_protected || needed(&digest) {
             collected.protected = collected.protected.saturating_add(size);
             continue;
         }

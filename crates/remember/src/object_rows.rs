@@ -107,3 +107,14 @@ pub(crate) fn insert_object(
         ))?;
     Ok(())
 }
+
+/// The bytes of all objects. Damaged rows may say anything.
+pub(crate) fn add_up_objects(connection: &Connection) -> rusqlite::Result<u64> {
+    let mut statement = connection.prepare_cached("SELECT size FROM objects")?;
+    let mut rows = statement.query([])?;
+    let mut bytes = 0_u64;
+    while let Some(row) = rows.next()? {
+        bytes = bytes.saturating_add(row.get::<_, i64>(0)?.cast_unsigned());
+    }
+    Ok(bytes)
+}

@@ -52,6 +52,8 @@ pub struct Store {
     pub(crate) written: Arc<AtomicU64>,
     /// Bytes of logs that runs of this process have kept.
     logged: Arc<AtomicU64>,
+    /// The bytes of all objects when they were last counted, and which file and version of the database that was.
+    pub(crate) counted: Mutex<Option<((u64, i64), u64)>>,
 }
 
 impl Store {
@@ -97,6 +99,7 @@ impl Store {
             meter: Meter::default(),
             written: Arc::default(),
             logged: Arc::default(),
+            counted: Mutex::default(),
         })
     }
 

@@ -279,7 +279,8 @@ impl StudyJob<'_> {
         run.count_from_beginning();
         budget::keep_to(limits.memory);
         if self.division.remembers() {
-            run.keep_in(self.store, limits.disk, limits.memory);
+            let keeper = run.keep_in(self.store, limits.disk, limits.memory);
+            keeper.tells(self.progress);
         }
         let mut book = Book::default();
         let evaluated = loaded.copy_used(self.store).and_then(|()| {

@@ -196,6 +196,81 @@ fn an_output_pushes_out_what_the_run_has_made_on_its_way() {
         .says(&["an output of 300000 bytes does not fit"]);
 }
 
+/// An intermediate and an output of 700 kB for each letter; with a file of its name beside it, the program that makes
+/// the last output waits.
+const LETTERS: &str = r#"
+headwater: 1
+workflow: letters
+inputs: {letter: text}
+stages:
+  make:
+    tasks: [{op: make, in: {letter: letter}, out: {file: made}}]
+  last:
+    tasks: [{op: last, in: {letter: letter, file: made}, out: {text: text}}]
+outputs: {file: made, text: text}
+operations:
+  make:
+    shell: |
+      head -c 700000 /dev/zero | tr '\0' {in.letter} > {out.file}
+    inputs: {letter: text}
+    outputs: {file: {type: file, path: made}}
+  last:
+    shell: |
+      while [ -e "$TMPDIR/stop-"{in.letter} ]; do sleep 0.01; done
+      wc -c < {in.file} > {out.text}
+    inputs: {letter: text, file: file}
+    outputs: {text: {type: text, path: text}}
+"#;
+
+/// Whether so many bytes have a record and, if that is asked, a run waits for room.
+fn is_so(place: &Place, bytes: u64, waits: bool) -> bool {
+    let url = place.path(".headwater").to_str().map(str::to_owned);
+    let read_only = true;
+    let store = headwater::open_store(&StorePlace { url, read_only }, place.root());
+    store.is_ok_and(|store| {
+        let others = store.neighbours("").unwrap_or_default();
+        let is_waiting = others.iter().any(|other| other.waits);
+        store.object_bytes().unwrap_or(0) >= bytes && (is_waiting || !waits)
+    })
+}
+
+/// What another run holds is no reason to fail: the second waits until it has gone, says so, and goes on.
+#[test]
+fn a_run_waits_for_the_room_that_another_one_holds() {
+    let place = Place::with_flow(LETTERS);
+    let limit = LIMIT.to_string();
+    place.write("a.yaml", "inputs: {letter: a}\n");
+    place.write("b.yaml", "inputs: {letter: b}\n");
+    let stop = place.side().join("stop-a");
+    fs::write(&stop, "").expect("a file");
+    let run = |letter: &str| {
+        let (data, folder) = (format!("{letter}.yaml"), format!("out-{letter}"));
+        let arguments = ["run", "flow.yaml", "--inputs", &data, "-o", &folder];
+        place.start(&[&arguments[..], &["--disk", &limit]].concat())
+    };
+    let wait = std::time::Duration::from_millis(5);
+    let mut first = run("a");
+    while !is_so(&place, 700_000, false) {
+        assert!(first.try_wait().expect("it is there").is_none(), "it waits");
+        std::thread::sleep(wait);
+    }
+    let mut second = run("b");
+    while !is_so(&place, 700_000, true) {
+        assert!(
+            second.try_wait().expect("it is there").is_none(),
+            "it waits"
+        );
+        assert!(object_bytes(&place) <= LIMIT);
+        std::thread::sleep(wait);
+    }
+    fs::remove_file(&stop).expect("it was there");
+    for (child, letter) in [(&mut first, "a"), (&mut second, "b")] {
+        assert!(child.wait().expect("it ends").success(), "{letter}");
+        assert!(bytes_below(&place.path(&format!("out-{letter}"))) >= 700_000);
+    }
+    assert!(object_bytes(&place) + log_bytes(&place) <= LIMIT);
+}
+
 /// Two outputs with the same bytes are one object, and take the room of one.
 #[test]
 fn equal_outputs_count_once() {

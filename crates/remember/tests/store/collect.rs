@@ -183,7 +183,7 @@ fn a_run_makes_room_at_its_own_cost() {
     for number in [0, 2, 4] {
         set(&case, number, 10, 0, 1000);
     }
-    let (collected, mut gone) = case.store.make_room(0, &needs).unwrap();
+    let (collected, mut gone) = case.store.make_room("own", 0, &needs).unwrap();
     gone.sort_unstable();
     let mut expected = [digest(0), digest(2)];
     expected.sort_unstable();
@@ -193,10 +193,47 @@ fn a_run_makes_room_at_its_own_cost() {
     other.remove_staging("other").unwrap();
     // As a dead run leaves it: used this very moment.
     set(&case, 6, 10, 0, 4_000_000_000);
-    let (collected, _) = case.store.make_room(0, &needs).unwrap();
+    let (collected, _) = case.store.make_room("own", 0, &needs).unwrap();
     assert_eq!(collected.left, size(4));
     let listed = case.store.listed_among(&[digest(2), digest(4)]);
     assert_eq!(listed.into_iter().collect::<Vec<_>>(), [digest(4)]);
+}
+
+/// A run with a limit says by digest what it holds; until it has, it is protected by time.
+#[test]
+fn a_run_with_a_share_protects_what_it_holds_and_nothing_else() {
+    let case = Case::new();
+    case.keep((0..3).map(|number| pending(2 * number)));
+    for number in [0, 2, 4] {
+        set(&case, number, 10, 0, 4_000_000_000);
+    }
+    let other = case.open(Mode::ReadWrite);
+    other.begin_run(&run("other")).unwrap();
+    assert_eq!(case.store.collect(0, true).unwrap().objects, 0);
+    other.take_share("other", &[digest(0)]).unwrap();
+    other.hold("other", &[digest(2)]).unwrap();
+    assert_eq!(case.store.collect(0, true).unwrap().objects, 1);
+    other
+        .give_up("other", &|asked| *asked == digest(2))
+        .unwrap();
+    let all = size(0) + size(2) + size(4);
+    assert_eq!(other.load("other").unwrap().objects, all);
+    case.store.collect(0, false).unwrap();
+    assert_eq!(files(&case, 3), [2]);
+    assert_eq!(other.load("other").unwrap().objects, size(2));
+    // What one is about to place counts for others, and after its death until somebody has looked for what it left.
+    case.store.begin_run(&run("own")).unwrap();
+    case.store.take_share("own", &[]).unwrap();
+    assert!(other.admit("other", 100, size(2) + 100).unwrap().1);
+    assert!(!case.store.admit("own", 1, size(2) + 100).unwrap().1);
+    drop(other);
+    let load = case.store.load("own").unwrap();
+    assert!(load.has_dead && load.arriving == 100, "{load:?}");
+    case.store.end_dead_shares().unwrap();
+    assert!(case.store.admit("own", 1, size(2) + 100).unwrap().1);
+    // A new database has no shares, and all is counted as before.
+    execute(&case, "DROP TABLE shares", []);
+    assert_eq!(case.store.load("own").unwrap().bytes(), size(2));
 }
 
 #[test]
