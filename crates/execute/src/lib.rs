@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `executor` | [`Executor`], [`Threads`]: who runs tasks and has what they made |
 //! | `pool` | worker threads that ask the coordinator for work |
-//! | `ended` | [`Execution`], [`Failure`], [`Observer`]: how tasks end, and who hears of it |
+//! | `ended` | [`Execution`], [`Finished`], [`Observer`]: how tasks end, and who hears of it |
 //! | `stop` | [`Stop`]: the wish to stop |
 //! | `keeper` | [`Keeper`], [`Fetch`]: what the pool asks of whoever keeps products |
 //! | `held` | the outputs that tasks in flight read: in memory or written out |
