@@ -67,19 +67,6 @@ pub fn read_text(path: &Path) -> Result<String, Error> {
     })
 }
 
-/// The bytes of a file whose path a record has; none where it is not a regular file, or is too large.
-pub fn read_noted(path: &Path) -> Vec<u8> {
-    let read = || {
-        let file = open(path)?;
-        if file.metadata()?.is_file() {
-            read_at_most(file, MOST_BYTES)
-        } else {
-            Ok(None)
-        }
-    };
-    read().ok().flatten().unwrap_or_default()
-}
-
 /// Opens a file without waiting for anybody, as opening a pipe would.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();

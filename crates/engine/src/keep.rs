@@ -169,7 +169,7 @@ impl StoreKeeper {
         }
     }
 
-    /// Those who watch are told at once if it waits for other runs.
+    /// Has it reported at once if the run waits for others.
     pub fn tells(&self, progress: &Progress) {
         locked(&self.stash).progress = Some(progress.clone());
     }

@@ -60,7 +60,7 @@ pub fn address_of(enactment: &Enactment, task: TaskId) -> String {
 }
 
 /// What became of a task; `None` if nothing did, or it is a helper of the engine. These are no part of any figure; one
-/// that failed is told among the failures.
+/// that failed is reported among the failures.
 pub fn fate(enactment: &Enactment, task: TaskId) -> Option<Outcome> {
     let implicit = enactment.graph().operation_at(task).signature.implicit;
     let coordinator = enactment.coordinator();

@@ -54,7 +54,7 @@ const MORE_RETRIED: &str = "more tasks are tried again";
 
 /// Which failures are shown as they happen: the first few are enough.
 #[derive(Debug, Default)]
-pub struct FailureNews {
+struct FailureNews {
     /// Tasks that failed, and attempts that were tried again.
     failures: usize,
     retried: usize,
@@ -63,12 +63,7 @@ pub struct FailureNews {
 impl FailureNews {
     /// What is shown of an attempt that failed, if anything is. What is tried again may succeed, and is not listed at
     /// the end then.
-    pub fn of(
-        &mut self,
-        again: bool,
-        address: impl FnOnce() -> String,
-        message: &str,
-    ) -> Option<News> {
+    fn of(&mut self, again: bool, address: impl FnOnce() -> String, message: &str) -> Option<News> {
         let (count, more) = if again {
             (&mut self.retried, MORE_RETRIED)
         } else {

@@ -448,7 +448,7 @@ impl Room {
         false
     }
 
-    /// Whether so many bytes would fit if no other run were there.
+    /// Whether `bytes` more would fit if no other run were there.
     fn is_held_up(&self, bytes: u64) -> bool {
         let has_neighbours = self.store.neighbours(&self.run);
         if !has_neighbours.is_ok_and(|found| !found.is_empty()) {
@@ -640,7 +640,7 @@ mod tests {
         Room::new(Arc::clone(store), needs, run.into(), most)
     }
 
-    /// An object of so many bytes, of which there is one for each letter.
+    /// An object of this size; there is one for each letter.
     fn object(letter: u8, size: usize) -> (Digest, Vec<u8>) {
         let bytes = vec![letter; size];
         (Digest::of(&bytes), bytes)

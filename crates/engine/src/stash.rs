@@ -67,6 +67,6 @@ pub struct Stash {
     pub is_put_off: bool,
     /// Nothing is begun until there is room for them.
     pub waits: bool,
-    /// Where those are told who watch the run.
+    /// Where it is reported to those who watch the run.
     pub progress: Option<Progress>,
 }

@@ -1,7 +1,7 @@
 //! From an image to its mask and its picture: what is done before and after the seven tasks, whole or in tiles.
 //!
 //! Law: an image is normalized if that is asked for, then segmented; outlines are drawn on the image as it was given.
-//! Nothing here knows files, threads or clocks: whoever wants to know how long a step takes is told when it begins.
+//! Nothing here knows files, threads or clocks: each step is reported as it begins, for those who measure.
 //!
 //! `slide` does it tile by tile. Read this file first.
 

@@ -158,7 +158,7 @@ impl Store {
             .note(|transaction| self.count_load(transaction, run))
     }
 
-    /// A run is about to place so many bytes in all, if the whole is no more than `most` then. Gives what takes room,
+    /// A run is about to place `arriving` bytes in all, if the whole is no more than `most` then. Gives what takes room,
     /// and whether they are admitted. No two runs are admitted at once.
     pub fn admit(&self, run: &str, arriving: u64, most: u64) -> Result<(Load, bool), StoreError> {
         self.writable()?.note(|transaction| {

@@ -82,7 +82,7 @@ impl Watch {
             Step::Normalize => &mut times.normalize,
             Step::Task(task) => &mut times.tasks[task as usize],
             Step::Overlay => &mut times.overlay,
-            // It takes next to nothing, and is not told.
+            // It takes next to nothing, and is not reported.
             Step::Compare => return,
         };
         *time += began.elapsed().as_secs_f64();

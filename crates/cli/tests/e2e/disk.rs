@@ -222,7 +222,7 @@ operations:
     outputs: {text: {type: text, path: text}}
 "#;
 
-/// Whether so many bytes have a record and, if that is asked, a run waits for room.
+/// Whether that number of bytes has a record and, if that is asked, a run waits for room.
 fn is_so(place: &Place, bytes: u64, waits: bool) -> bool {
     let url = place.path(".headwater").to_str().map(str::to_owned);
     let read_only = true;

@@ -1,6 +1,6 @@
 //! What is remembered, and whether it is sound.
 //!
-//! Law: what is told of a product in a list is told in the same fields when it is shown alone.
+//! Law: a product in a list has the same fields as one that is shown alone.
 
 use headwater_graph::{Digest, ProductRecord};
 use headwater_remember::Verified;

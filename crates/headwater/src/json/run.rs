@@ -1,6 +1,6 @@
 //! What a run would do, and what it came to.
 //!
-//! Law: an output has a value here if it is a single one; whatever else it is, is told by its path.
+//! Law: an output has a value here if it is a single one; anything else has its path.
 
 use std::path::PathBuf;
 use std::sync::Arc;

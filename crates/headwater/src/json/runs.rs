@@ -1,6 +1,6 @@
 //! What earlier runs were.
 //!
-//! Law: what a run has counted is told once it has ended of itself; until then the tasks are counted that have ended.
+//! Law: what a run has counted is reported once it has ended of itself; until then the tasks are counted that have ended.
 
 use std::path::Path;
 
