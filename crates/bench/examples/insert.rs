@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use headwater_bench::records::{recipe, record};
-use headwater_graph::{Digest, Known, Objects, Recipe, Records};
-use headwater_remember::{
-    Alias, Leases, Mode, ObjectSource, Pending, PendingObject, RunRecord, Store, Writer,
+use headwater_graph::{
+    Alias, Digest, Mode, ObjectSource, Pending, PendingObject, Recipe, RunRecord, Store,
 };
+use headwater_remember::Writer;
 
 /// How many recipes the engine asks for at once.
 const ROUND: u64 = 10_000;
@@ -26,8 +26,8 @@ fn report(what: &str, count: u64, since: Instant) {
 }
 
 /// Takes and gives back leases while so many others are held.
-fn lease(store: &Store, recipes: &[Recipe]) -> Result<(), Box<dyn Error>> {
-    let leases = Leases::open(store)?;
+fn lease(store: &dyn Store, recipes: &[Recipe]) -> Result<(), Box<dyn Error>> {
+    let leases = store.leases()?;
     let mut held = Vec::new();
     for others in [0, 100, 1000, 10_000, 32_000] {
         while held.len() < others.min(recipes.len()) {
@@ -56,10 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map_or(Ok(1_000_000), |text| text.parse())?;
     let objects: u64 = arguments.next().map_or(Ok(5_000), |text| text.parse())?;
     let folder = tempfile::tempdir()?;
-    let store = Arc::new(Store::open(
-        &folder.path().join(".headwater"),
-        Mode::ReadWrite,
-    )?);
+    let store = headwater_remember::open(&folder.path().join(".headwater"), Mode::ReadWrite)?;
 
     let start = Instant::now();
     for number in 0..records {
@@ -131,7 +128,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     assert!(store.known(&others)?.iter().all(Option::is_some));
     report("known, by alias", others.len() as u64, start);
-    lease(&store, &recipes)?;
+    lease(&*store, &recipes)?;
 
     let run = RunRecord {
         id: "20260101-000000-0001".into(),
@@ -145,7 +142,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut digests = Vec::new();
     let staged: Vec<_> = (0..objects)
         .map(|number| {
-            let path = store.staging_folder(&run.id).join(number.to_string());
+            let path = store.run_folders(&run.id).staging.join(number.to_string());
             let bytes = number.to_le_bytes().repeat(512);
             std::fs::write(&path, &bytes)?;
             digests.push(Digest::of(&bytes));
@@ -170,7 +167,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert!(digests.iter().all(|digest| store.path(digest).is_some()));
     report("object path", objects, start);
     // Another run: each use is noted.
-    let again = Store::open(store.root(), Mode::ReadWrite)?;
+    let again = headwater_remember::open(&store.place(), Mode::ReadWrite)?;
     let start = Instant::now();
     assert!(digests.iter().all(|digest| again.path(digest).is_some()));
     report("object path, noted one by one", objects, start);
@@ -192,7 +189,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     report("collected", collected.objects, start);
     println!("rates: {:?}", store.rates());
     writer.close()?;
-    let size = std::fs::metadata(store.root().join("records.sqlite"))?.len();
+    let size = std::fs::metadata(store.place().join("records.sqlite"))?.len();
     println!("database: {} bytes per record", size / records.max(1));
     Ok(())
 }

@@ -17,13 +17,13 @@ pub(crate) fn explain(run: &str, task: Option<&str>, common: &Common) -> Result<
         ..run::place(common)
     };
     let store = headwater::open_store(&place, &run::current_folder()?)?;
-    show::damage(&store);
+    show::damage(&*store);
     let Some(task) = task else {
         let before = format!("{run}~1");
-        difference(&headwater::diff_runs(&store, &before, run)?, common.json);
+        difference(&headwater::diff_runs(&*store, &before, run)?, common.json);
         return Ok(ExitCode::SUCCESS);
     };
-    let explanation = headwater::explain(&store, run, task)?;
+    let explanation = headwater::explain(&*store, run, task)?;
     if common.json {
         show::object(&explanation.json());
     } else {

@@ -34,6 +34,7 @@ use arguments::{Arguments, Command, SchemaKind};
 fn main() -> ExitCode {
     // First of all, while this process is still small: it may be the helper that starts programs.
     headwater::init();
+    signals::explain_missing_pages();
     let arguments = parse();
     let mut libraries = headwater::graph::Registry::new();
     headwater_imaging::register(&mut libraries).expect("the names of one library are unique");

@@ -21,14 +21,14 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
     };
     let (place, current) = (run::place(common), run::current_folder()?);
     // Where there is no store, none is made.
-    let is_there = Store::exists(&place.folder(&current)?);
+    let is_there = place.has_store(&current)?;
     let place = StorePlace {
         read_only: place.read_only || only_looks || !is_there,
         ..place
     };
     let store = headwater::open_store(&place, &current)?;
     if !matches!(command, ProductsCommand::Verify) {
-        show::damage(&store);
+        show::damage(&*store);
     }
     match command {
         ProductsCommand::Ls {
@@ -41,12 +41,12 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
                 run: run.clone(),
                 limit: limit.limit,
             };
-            let products = headwater::products::list(&store, &request)?;
-            let all = headwater::products::count(&store, &request)?;
+            let products = headwater::products::list(&*store, &request)?;
+            let all = headwater::products::count(&*store, &request)?;
             list(&products, all, common.json);
         }
         ProductsCommand::Show { recipe } => {
-            let product = headwater::products::show(&store, recipe)?;
+            let product = headwater::products::show(&*store, recipe)?;
             if common.json {
                 show::object(&product.json());
             } else {
@@ -54,7 +54,7 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
             }
         }
         ProductsCommand::Verify => {
-            let verified = verify(&store, common.json)?;
+            let verified = verify(&*store, common.json)?;
             // Objects and records are listed one by one already.
             let listed = |what: &String| {
                 what.starts_with("object ") || what.starts_with("the record of recipe ")
@@ -63,7 +63,7 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
             database.retain(|what| !listed(what));
             let mut objects = verified.damaged.clone();
             objects.extend(&verified.missing);
-            let affected = headwater::products::of_objects(&store, &objects)?;
+            let affected = headwater::products::of_objects(&*store, &objects)?;
             return Ok(show_verified(
                 &verified,
                 &affected,
@@ -73,7 +73,7 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
             ));
         }
         ProductsCommand::Gc { max, dry_run } => {
-            let collected = headwater::products::collect(&store, *max, *dry_run)?;
+            let collected = headwater::products::collect(&*store, *max, *dry_run)?;
             show_collected(&collected, *max, *dry_run, common.json);
         }
     }
@@ -284,7 +284,7 @@ fn outputs(product: &Product) {
 }
 
 /// Verifies, with a bar where somebody watches.
-fn verify(store: &Store, quiet: bool) -> Result<Verified, Error> {
+fn verify(store: &dyn Store, quiet: bool) -> Result<Verified, Error> {
     if quiet || !std::io::stderr().is_terminal() {
         return headwater::products::verify(store, &|_, _| {});
     }

@@ -110,6 +110,7 @@ fn request(options: &Run, common: &Common) -> RunRequest {
         },
         outputs: options.output.clone(),
         command: std::env::args().collect(),
+        holds_folder: true,
     }
 }
 

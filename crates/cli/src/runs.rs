@@ -19,12 +19,12 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
         ..run::place(common)
     };
     let store = headwater::open_store(&place, &run::current_folder()?)?;
-    show::damage(&store);
+    show::damage(&*store);
     match command {
         RunsCommand::Ls { limit } => {
             let runs = store.runs(limit.limit)?.into_iter();
             let named = |mut run: RunRecord| {
-                let study = headwater::runs::study_of_run(&store, &run.id);
+                let study = headwater::runs::study_of_run(&*store, &run.id);
                 if run.ended.is_none() {
                     // How many a study has is known in the end; until then those count that have ended.
                     let ended = store.run_tasks(&run.id).unwrap_or_default().len();
@@ -35,9 +35,9 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
             list(&runs.map(named).collect::<Vec<_>>(), common.json);
         }
         RunsCommand::Show { run, tasks: all } => {
-            let run = headwater::runs::find_run(&store, run)?;
+            let run = headwater::runs::find_run(&*store, run)?;
             let tasks = store.run_tasks(&run.id)?;
-            let found = headwater::runs::overview(&store, &run, &tasks, SLOWEST);
+            let found = headwater::runs::overview(&*store, &run, &tasks, SLOWEST);
             if common.json {
                 show::object(&found.json(&run, &tasks));
             } else if *all {
@@ -49,9 +49,9 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
             }
         }
         RunsCommand::Report { run, output } => {
-            let found = headwater::runs::find_run(&store, run)?;
+            let found = headwater::runs::find_run(&*store, run)?;
             let current = run::current_folder()?;
-            let path = headwater::runs::report_run(&store, &found, output.as_deref(), &current)?;
+            let path = headwater::runs::report_run(&*store, &found, output.as_deref(), &current)?;
             if common.json {
                 show::object(&RunPageJson {
                     run: found.id,
@@ -65,8 +65,8 @@ pub(crate) fn runs(command: &RunsCommand, common: &Common) -> Result<ExitCode, E
         }
         RunsCommand::Diff { first, second } => {
             let difference = match second {
-                Some(second) => headwater::diff_runs(&store, first, second)?,
-                None => headwater::diff_runs(&store, &format!("{first}~1"), first)?,
+                Some(second) => headwater::diff_runs(&*store, first, second)?,
+                None => headwater::diff_runs(&*store, &format!("{first}~1"), first)?,
             };
             explain::difference(&difference, common.json);
         }

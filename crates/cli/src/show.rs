@@ -156,7 +156,7 @@ pub(crate) fn colours() -> bool {
 }
 
 /// Says what was found damaged in a store.
-pub(crate) fn damage(store: &headwater::Store) {
+pub(crate) fn damage(store: &dyn headwater::Store) {
     for what in store.take_damage() {
         note(&format!("damaged in the store: {what}"));
     }

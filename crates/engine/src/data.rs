@@ -9,22 +9,21 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_enact::{Column, DataItem, DataSet};
+use headwater_enact::DataSet;
+use headwater_execute::Watched;
 use headwater_execute::{files_matching, is_pattern};
 use headwater_flow::{
     DataColumn, DataFile, DataFormat, DataRow, DataShape, DataValue, Datum, DatumValue,
     ParameterSetting, SettingError,
 };
-use headwater_graph::{
-    Diagnostic, FileValue, Handle, Identity, Input, KnownBy, Registry, Scalar, Span, Type, Value,
-    Workflow,
-};
-use headwater_remember::{Store, named_directory};
+use headwater_graph::{Diagnostic, Input, KnownBy, Registry, Scalar, Span, Store, Type, Workflow};
 
 use crate::Error;
 
+mod identify;
 mod labels;
 
+use identify::identify;
 use labels::{DraftLabel, label};
 
 /// Everything that a run is given besides its workflow.
@@ -32,6 +31,8 @@ use labels::{DraftLabel, label};
 pub struct RunData {
     /// The items of each input.
     pub data_set: DataSet,
+    /// Its files, as they were when they were digested.
+    pub watched: Watched,
     /// The values of the parameters.
     pub parameters: BTreeMap<Arc<str>, Scalar>,
     /// Those of the parameters that the data file gives.
@@ -113,14 +114,28 @@ pub fn bind(
     file: Option<&Path>,
     settings: &[String],
 ) -> Result<BoundData, Error> {
+    let file = match file {
+        Some(path) => Some((path, crate::given::read_text(path)?)),
+        None => None,
+    };
+    bind_text(workflow, registry, file, settings)
+}
+
+/// As [`bind`], of a data file that was read: one that is a pipe can be read only once.
+fn bind_text(
+    workflow: &Workflow,
+    registry: &Registry,
+    file: Option<(&Path, String)>,
+    settings: &[String],
+) -> Result<BoundData, Error> {
     let nothing = DataFile {
         shape: DataShape::Columns(Vec::new()),
         parameters: Vec::new(),
     };
+    let path = file.as_ref().map(|(path, _)| *path);
     let (text, data_file, folder, diagnostics) = match file {
         None => (String::new(), nothing, PathBuf::new(), Vec::new()),
-        Some(path) => {
-            let text = crate::given::read_text(path)?;
+        Some((path, text)) => {
             let read = headwater_flow::read_data(&text, format_of(path));
             let Some(data_file) = read.value else {
                 return Err(Error::File {
@@ -153,7 +168,7 @@ pub fn bind(
     let columns = binder.columns(&data_file.shape);
     let labels = std::mem::take(&mut binder.labels);
     if binder.diagnostics.iter().any(Diagnostic::is_error) {
-        let file = file.map(Path::to_path_buf).unwrap_or_default();
+        let file = path.map(Path::to_path_buf).unwrap_or_default();
         return Err(Error::File {
             file,
             text,
@@ -191,11 +206,11 @@ pub fn bind(
 pub fn bind_study(
     workflow: &Workflow,
     registry: &Registry,
-    data_file: Option<&Path>,
+    data_file: Option<(&Path, String)>,
     given: &[&DataShape],
     study: (&Path, &str),
 ) -> Result<BoundData, Error> {
-    let mut bound = bind(workflow, registry, data_file, &[])?;
+    let mut bound = bind_text(workflow, registry, data_file, &[])?;
     let (file, text) = study;
     let absolute =
         std::path::absolute(file).map_err(|source| Error::io("cannot find", file, source))?;
@@ -260,7 +275,7 @@ impl BoundData {
     }
 
     /// Gives every item its identity, by the contents of the files.
-    pub fn identify(self, store: &Store, threads: usize) -> Result<RunData, Error> {
+    pub fn identify(self, store: &dyn Store, threads: usize) -> Result<RunData, Error> {
         let BoundData {
             columns,
             labels,
@@ -271,10 +286,12 @@ impl BoundData {
             diagnostics,
         } = self;
         let saved = save(&columns, &labels, &parameters);
-        let mut data_set = identify(columns, &files, store, threads)?;
+        let mut watched = Watched::default();
+        let mut data_set = identify(columns, &files, store, threads, &mut watched)?;
         data_set.labels = labels.into_iter().map(|label| label.label).collect();
         Ok(RunData {
             data_set,
+            watched,
             parameters,
             given,
             saved,
@@ -749,75 +766,10 @@ fn save(
     })
 }
 
-/// Digests all files that are known by their contents, each once, and gives every item its identity.
-fn identify(
-    columns: Vec<DraftColumn>,
-    files: &[PathBuf],
-    store: &Store,
-    threads: usize,
-) -> Result<DataSet, Error> {
-    let digests = store.digest_files(files, threads)?;
-    let file = |position: usize| {
-        let (digest, size) = digests[position];
-        Value::File(Arc::new(FileValue {
-            digest,
-            size,
-            name: None,
-            executable: false,
-            handle: Handle::Path(files[position].as_path().into()),
-        }))
-    };
-    let mut data_set = DataSet::default();
-    for column in columns {
-        let mut items = Vec::new();
-        for draft in &column.items {
-            let value = finish(draft, &file, store)?;
-            items.push((!matches!(draft, Draft::Nothing)).then(|| DataItem {
-                identity: Identity::of(&value),
-                value,
-            }));
-        }
-        data_set.columns.push(Column {
-            input: column.input,
-            source: column.source,
-            items,
-            single: column.single,
-        });
-    }
-    Ok(data_set)
-}
-
-fn finish(draft: &Draft, file: &dyn Fn(usize) -> Value, store: &Store) -> Result<Value, Error> {
-    Ok(match draft {
-        Draft::Nothing => Value::Null,
-        Draft::Scalar(scalar) => scalar.clone().into(),
-        Draft::File(position) => file(*position),
-        Draft::Directory(path) => Value::Directory(store.digest_directory(path)?),
-        Draft::Named {
-            path,
-            name,
-            folder: true,
-        } => Value::Directory(named_directory(path, name)?),
-        Draft::Named {
-            path,
-            name,
-            folder: false,
-        } => {
-            let found =
-                std::fs::metadata(path).map_err(|source| Error::io("cannot find", path, source))?;
-            Value::File(Arc::new(FileValue::known_by_name(name, path, found.len())))
-        }
-        Draft::List(items) => {
-            let items: Result<Vec<Value>, Error> =
-                items.iter().map(|item| finish(item, file, store)).collect();
-            Value::List(items?.into())
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use headwater_enact::Label;
+    use headwater_graph::Value;
 
     use super::*;
 

@@ -14,8 +14,7 @@ use headwater_draw::{
 };
 use headwater_enact::Enactment;
 use headwater_graph::text::grouped;
-use headwater_graph::{Source, Stage, Tally, TaskId, Workflow};
-use headwater_remember::{RunRecord, RunTask, Store};
+use headwater_graph::{RunRecord, RunTask, Source, Stage, Store, Tally, TaskId, Workflow};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -89,7 +88,7 @@ pub fn census(workflow: &Workflow, part: &Part<'_>) -> Census {
 /// Notes the diagram of a run of a workflow, of whose parameters a study varies some, from its parts and from what was
 /// counted of others. What it noted before is replaced.
 pub fn note(
-    store: &Store,
+    store: &dyn Store,
     run: &str,
     workflow: &Workflow,
     varied: &[Arc<str>],
@@ -102,7 +101,7 @@ pub fn note(
 /// Notes the diagrams of a run that a sequence of calls made: its operations, and where there are few enough calls
 /// each of them, with the dependences that are left and with all. What it noted before is replaced.
 pub fn note_sequence(
-    store: &Store,
+    store: &dyn Store,
     run: &str,
     grouped: Diagram,
     each: Option<Diagram>,
@@ -129,8 +128,8 @@ pub fn note_sequence(
     write(store, run, &noted)
 }
 
-fn write(store: &Store, run: &str, noted: &Noted) -> io::Result<()> {
-    store.write_run_file(run, NOTE, &serde_json::to_vec(noted)?)
+fn write(store: &dyn Store, run: &str, noted: &Noted) -> io::Result<()> {
+    store.attach(run, NOTE, &serde_json::to_vec(noted)?)
 }
 
 /// No node.
@@ -363,12 +362,12 @@ fn each(grouped: &Diagram, parts: &[Part<'_>], homes: &[Vec<u32>]) -> Diagram {
 
 /// The diagram of a run.
 pub fn run_diagram(
-    store: &Store,
+    store: &dyn Store,
     run: &RunRecord,
     detail: DiagramDetail,
 ) -> Result<Diagram, Error> {
-    let path = store.run_folder(&run.id).join(NOTE);
-    let bytes = match store.run_file(&run.id, NOTE) {
+    let path = store.attachment_place(&run.id, NOTE);
+    let bytes = match store.attachment(&run.id, NOTE) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(Error::usage(

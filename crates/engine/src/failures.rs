@@ -6,8 +6,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use headwater_graph::{FailedTask, Failure, FailureKind};
-use headwater_remember::Store;
+use headwater_graph::{FailedTask, Failure, FailureKind, Store};
 use serde::{Deserialize, Serialize};
 
 /// A line for each task that failed.
@@ -78,7 +77,7 @@ pub fn in_words(failures: &[FailedTask]) -> String {
 }
 
 /// Notes what failed.
-pub fn note(store: &Store, run: &str, failures: &[FailedTask]) -> io::Result<()> {
+pub fn note(store: &dyn Store, run: &str, failures: &[FailedTask]) -> io::Result<()> {
     if failures.is_empty() {
         return Ok(());
     }
@@ -91,12 +90,12 @@ pub fn note(store: &Store, run: &str, failures: &[FailedTask]) -> io::Result<()>
         }
         text.extend_from_slice(&line);
     }
-    store.write_run_file(run, FAILED, &text)
+    store.attach(run, FAILED, &text)
 }
 
 /// What failed in a run, in the order of the workflow, as far as it was noted.
-pub fn noted(store: &Store, run: &str) -> Vec<FailedTask> {
-    let text = store.run_file(run, FAILED).unwrap_or_default();
+pub fn noted(store: &dyn Store, run: &str) -> Vec<FailedTask> {
+    let text = store.attachment(run, FAILED).unwrap_or_default();
     let lines = text.split(|byte| *byte == b'\n');
     let lines = lines.filter_map(|line| serde_json::from_slice::<Line>(line).ok());
     lines.filter_map(Line::read).collect()
@@ -104,21 +103,21 @@ pub fn noted(store: &Store, run: &str) -> Vec<FailedTask> {
 
 #[cfg(test)]
 mod tests {
-    use headwater_remember::{Mode, RunRecord};
+    use headwater_graph::{Mode, RunRecord};
 
     use super::*;
 
     #[test]
     fn what_failed_is_read_as_it_was_noted() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store =
-            Store::open(&folder.path().join(".headwater"), Mode::ReadWrite).expect("a store");
+        let store = headwater_remember::open(&folder.path().join(".headwater"), Mode::ReadWrite)
+            .expect("a store");
         let record = RunRecord {
             id: "20261117-120000-abcd".to_owned(),
             ..RunRecord::default()
         };
         store.begin_run(&record).expect("it begins");
-        assert!(noted(&store, &record.id).is_empty());
+        assert!(noted(&*store, &record.id).is_empty());
         let plain = FailedTask {
             address: "a.b[0]".to_owned(),
             failure: Failure::new(FailureKind::Panicked, "it said no\nmore".to_owned()),
@@ -140,7 +139,7 @@ mod tests {
             ..plain.clone()
         };
         let all = [plain, full];
-        note(&store, &record.id, &all).expect("it can be noted");
-        assert_eq!(noted(&store, &record.id), all);
+        note(&*store, &record.id, &all).expect("it can be noted");
+        assert_eq!(noted(&*store, &record.id), all);
     }
 }

@@ -11,11 +11,10 @@ use std::sync::{Arc, Mutex, mpsc};
 use headwater_enact::Match;
 use headwater_execute::{Fetch, Fetched, LeaseAnswer, Ports};
 use headwater_graph::{
-    Digest, DirectoryEntry, DirectoryValue, FileValue, Handle, Identity, Objects, OperationError,
-    Outputs, ProductRecord, ReadFile, ReadSeek, Recipe, Records, StoreError, StoredOutput, Value,
-    decode,
+    Alias, Digest, DirectoryEntry, DirectoryValue, FileValue, Handle, Identity, Leases,
+    OperationError, Outputs, ProductRecord, ReadFile, ReadSeek, Recipe, Store, StoreError,
+    StoredOutput, Value, decode,
 };
-use headwater_remember::{Alias, Leases, Store};
 
 use crate::lock::locked;
 use crate::room::Needs;
@@ -46,11 +45,11 @@ impl Presence {
 /// Brings products back from a store.
 #[derive(Clone)]
 pub struct StoreFetcher {
-    pub(crate) store: Arc<Store>,
+    pub(crate) store: Arc<dyn Store>,
     /// Orders to the thread that keeps products; none when it is not to be kept waiting.
     pub(crate) sender: Option<mpsc::SyncSender<Order>>,
     pub(crate) stash: Arc<Mutex<Stash>>,
-    pub(crate) leases: Option<Arc<Leases>>,
+    pub(crate) leases: Option<Arc<dyn Leases>>,
     pub(crate) habits: Arc<Habits>,
     pub(crate) run: Arc<str>,
     /// What the run needs, where disk is limited.
@@ -63,7 +62,7 @@ impl StoreFetcher {
     }
 
     /// Gives what is stashed, then what the store has; nobody waits for it.
-    pub fn of_stash(store: Arc<Store>, run: &str, stash: Stash) -> StoreFetcher {
+    pub fn of_stash(store: Arc<dyn Store>, run: &str, stash: Stash) -> StoreFetcher {
         StoreFetcher {
             store,
             sender: None,
@@ -181,12 +180,7 @@ impl StoreFetcher {
         if let Some(needs) = &self.needs {
             locked(needs).needs(&digests, by_name);
         }
-        let here: Vec<bool> = self
-            .store
-            .paths(&digests)
-            .iter()
-            .map(Option::is_some)
-            .collect();
+        let here = self.store.has(&digests);
         let presence = |(stashed, whole, objects): (bool, bool, std::ops::Range<usize>)| {
             let record = records.next().flatten();
             match record.filter(|_| whole && here[objects].iter().all(|here| *here)) {
@@ -467,7 +461,7 @@ impl Fetch for StoreFetcher {
         };
         if leases.undisturbed() {
             // Nobody else was there who could have made it since it was looked up.
-            return LeaseAnswer::Granted(Some(Box::new(lease)));
+            return LeaseAnswer::Granted(Some(lease));
         }
         if let Some(record) = self.record(recipe)
             && let Some(contents) = identities(&record)
@@ -488,7 +482,7 @@ impl Fetch for StoreFetcher {
                 return LeaseAnswer::Made(found.outputs);
             }
         }
-        LeaseAnswer::Granted(Some(Box::new(lease)))
+        LeaseAnswer::Granted(Some(lease))
     }
 }
 
@@ -530,8 +524,8 @@ mod tests {
     use std::sync::Arc;
 
     use headwater_execute::{Fetch as _, Ports};
+    use headwater_graph::Mode;
     use headwater_graph::{Digest, Recipe, Value};
-    use headwater_remember::{Mode, Store};
 
     use super::StoreFetcher;
     use crate::stash::{OnItsWay, Stash};
@@ -539,7 +533,7 @@ mod tests {
     #[test]
     fn what_is_on_its_way_is_given_without_what_is_not_kept() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = Store::open(folder.path(), Mode::ReadWrite).expect("a store");
+        let store = headwater_remember::open(folder.path(), Mode::ReadWrite).expect("a store");
         let recipe = Recipe(Digest::of(b"a product").0);
         let mut stash = Stash::default();
         let product = OnItsWay {
@@ -548,7 +542,7 @@ mod tests {
             dropped: [1].into(),
         };
         stash.on_their_way.insert(recipe, product);
-        let fetcher = StoreFetcher::of_stash(Arc::new(store), "run", stash);
+        let fetcher = StoreFetcher::of_stash(store, "run", stash);
         let first = fetcher.fetch(&recipe, &Ports::These(vec![0]));
         let first = first.expect("the first output is kept");
         assert_eq!(first.outputs, [Value::Int(7), Value::Null]);

@@ -4,7 +4,6 @@
 //! never waits for a disk, except to bring something back that is no longer in memory.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -12,10 +11,11 @@ use std::time::Duration;
 use headwater_enact::{Recall, nanoseconds};
 use headwater_execute::{Execution, Fetch, Keeper, KeeperError, Lease, Made, Proven, Stop};
 use headwater_graph::{
-    Digest, FileValue, Handle, Identity, Outputs, Port, ProductRecord, Recipe, Records,
-    StoredOutput, TaskGraph, TaskId, Value, decode, encode, encoded_length, value_digest,
+    Alias, Digest, FileValue, Handle, Identity, Leases, ObjectSource, Outputs, Pending,
+    PendingObject, Port, ProductRecord, Recipe, Store, StoredOutput, TaskGraph, TaskId, Value,
+    decode, encode, encoded_length, value_digest,
 };
-use headwater_remember::{Alias, Leases, ObjectSource, Pending, PendingObject, Store, Writer};
+use headwater_remember::Writer;
 
 use crate::details::details;
 use crate::fetch::StoreFetcher;
@@ -83,13 +83,13 @@ fn memory(outputs: &Outputs) -> u64 {
 
 /// Keeps products in a store.
 pub struct StoreKeeper {
-    store: Arc<Store>,
+    store: Arc<dyn Store>,
     backlog: Arc<Backlog>,
     run: Arc<str>,
     sender: Option<mpsc::SyncSender<Order>>,
     thread: Option<JoinHandle<Result<(), String>>>,
     read_only: bool,
-    leases: Option<Arc<Leases>>,
+    leases: Option<Arc<dyn Leases>>,
     stash: Arc<Mutex<Stash>>,
     habits: Arc<Habits>,
     /// What the run needs, where disk is limited.
@@ -110,13 +110,13 @@ pub struct StoreKeeper {
 
 impl StoreKeeper {
     /// Keeps the products of `run` in `store`, whose objects may take at most `disk` bytes.
-    pub fn new(store: Arc<Store>, run: &str, disk: Option<u64>) -> StoreKeeper {
+    pub fn new(store: Arc<dyn Store>, run: &str, disk: Option<u64>) -> StoreKeeper {
         StoreKeeper::within(store, run, disk, crate::budget::STORE)
     }
 
     /// As [`new`](Self::new); values on their way to the disk take at most `room` bytes of memory, or are alone.
-    pub fn within(store: Arc<Store>, run: &str, disk: Option<u64>, room: u64) -> StoreKeeper {
-        let read_only = store.mode() == headwater_remember::Mode::ReadOnly;
+    pub fn within(store: Arc<dyn Store>, run: &str, disk: Option<u64>, room: u64) -> StoreKeeper {
+        let read_only = store.mode() == headwater_graph::Mode::ReadOnly;
         let (sender, receiver) = mpsc::sync_channel::<Order>(4096);
         let own = Arc::clone(&store);
         // Half is for what waits to be looked at, half for what is being written.
@@ -148,7 +148,7 @@ impl StoreKeeper {
             }
         };
         // Without leases two runs may make a product twice; that is all.
-        let leases = (!read_only).then(|| Leases::open(&store).ok()).flatten();
+        let leases = (!read_only).then(|| store.leases().ok()).flatten();
         StoreKeeper {
             store,
             backlog,
@@ -156,7 +156,7 @@ impl StoreKeeper {
             sender: Some(sender),
             thread: thread.spawn(work).ok(),
             read_only,
-            leases: leases.map(Arc::new),
+            leases: leases.map(Arc::from),
             stash,
             habits,
             needs,
@@ -322,7 +322,7 @@ fn differs(before: &ProductRecord, record: &ProductRecord) -> Option<String> {
 }
 
 /// Whether bytes of a product were found damaged and set aside after it was made.
-fn was_damaged(store: &Store, product: &ProductRecord) -> bool {
+fn was_damaged(store: &dyn Store, product: &ProductRecord) -> bool {
     let set_aside = |digest: &Digest| {
         let at = store.set_aside_at(digest);
         at.is_some_and(|at| at >= product.time)
@@ -341,7 +341,7 @@ fn was_damaged(store: &Store, product: &ProductRecord) -> bool {
 }
 
 /// Why a product had to be made again.
-fn lost(store: &Store, run: &str, before: Option<ProductRecord>) -> LostProduct {
+fn lost(store: &dyn Store, run: &str, before: Option<ProductRecord>) -> LostProduct {
     let reason = match &before {
         None => Lost::NotKept,
         Some(before) if was_damaged(store, before) => Lost::Damaged,
@@ -378,17 +378,13 @@ fn on_its_way(record: &ProductRecord, outputs: &Outputs, dropped: &[usize]) -> O
 }
 
 fn keep_all(
-    store: Arc<Store>,
+    store: Arc<dyn Store>,
     receiver: &mpsc::Receiver<Order>,
     backlog: &Backlog,
     stash: &Arc<Mutex<Stash>>,
     habits: &Arc<Habits>,
     limit: Option<Limit>,
 ) -> Result<(), String> {
-    let places = Places {
-        objects: store.root().join("objects"),
-        staging: store.root().join("staging"),
-    };
     let _gone = Gone(backlog);
     let needs = limit.as_ref().map(|limit| Arc::clone(&limit.needs));
     let mut thrift = Thrift::new(Arc::clone(&store), Arc::clone(habits), limit);
@@ -431,16 +427,16 @@ fn keep_all(
                     mut made,
                 } = *message;
                 let lease = made.lease.take();
-                let kept = stored_outputs(&mut record, &outputs, &ports, &made, &places);
+                let kept = stored_outputs(&mut record, &outputs, &ports, &made, &*store);
                 if let Some(mut objects) = kept {
                     if made.again {
                         let before = store.fetch(&[record.recipe]);
                         let before = before.ok().and_then(|mut found| found.pop()?);
                         let note = before.as_ref().and_then(|before| differs(before, &record));
                         locked(stash).notes.extend(note);
-                        let reason = lost(&store, &record.run, before);
+                        let reason = lost(&*store, &record.run, before);
                         // Before the record is replaced, so that it is known whatever ends this process.
-                        notes::add_restored(&store, &record.run, &record.recipe, &reason);
+                        notes::add_restored(&*store, &record.run, &record.recipe, &reason);
                     }
                     let flush = || {
                         let _ = writer.flush();
@@ -537,7 +533,7 @@ fn stored_outputs(
     outputs: &Outputs,
     ports: &[Port],
     made: &Made,
-    places: &Places,
+    store: &dyn Store,
 ) -> Option<Vec<(usize, PendingObject)>> {
     let mut all = Vec::new();
     let mut objects = Vec::new();
@@ -546,7 +542,7 @@ fn stored_outputs(
             Some(Identity::Value(digest)) => *digest,
             _ => value_digest(value),
         };
-        let output = stored(value, digest, places, &mut objects)?;
+        let output = stored(value, digest, store, &mut objects)?;
         record.outputs.push((Arc::clone(&port.name), output));
         all.extend(objects.drain(..).map(|object| (position, object)));
     }
@@ -557,10 +553,10 @@ fn stored_outputs(
 fn stored(
     value: &Value,
     digest: Digest,
-    places: &Places,
+    store: &dyn Store,
     objects: &mut Vec<PendingObject>,
 ) -> Option<StoredOutput> {
-    collect_objects(value, places, objects)?;
+    collect_objects(value, store, objects)?;
     let length = encoded_length(value);
     let size = match value {
         Value::File(file) => file.size,
@@ -588,21 +584,19 @@ fn stored(
     })
 }
 
-/// Which files belong to the store.
-struct Places {
-    objects: PathBuf,
-    staging: PathBuf,
-}
-
-fn collect_objects(value: &Value, places: &Places, objects: &mut Vec<PendingObject>) -> Option<()> {
+fn collect_objects(
+    value: &Value,
+    store: &dyn Store,
+    objects: &mut Vec<PendingObject>,
+) -> Option<()> {
     let source = |file: &FileValue| {
         Some(Some(match &file.handle {
-            Handle::Path(path) if path.starts_with(&places.staging) => {
+            Handle::Path(path) if store.is_staged(path) => {
                 // One that somebody has written to since is not what was made, and is refused where it is placed.
                 let looked = Proven::here().take(path, &file.digest)?;
                 ObjectSource::Digested(path.to_path_buf(), looked)
             }
-            Handle::Path(path) if path.starts_with(&places.objects) => return Some(None),
+            Handle::Path(path) if store.is_object(path) => return Some(None),
             // Somebody else's file: it is copied, never linked. One that is gone or another by now leaves
             // the product unkept.
             Handle::Path(path) => {

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use headwater_enact::{Enactment, nanoseconds};
 use headwater_execute::Execution;
-use headwater_graph::Outcome;
-use headwater_remember::{RunTask, Store};
+use headwater_graph::{Outcome, RunTask, Store};
 
 use crate::lock::locked;
 
@@ -25,7 +24,7 @@ pub struct Ledger(Option<Arc<Book>>);
 /// What is noted where.
 #[derive(Debug)]
 struct Book {
-    store: Arc<Store>,
+    store: Arc<dyn Store>,
     run: String,
     waiting: Mutex<Waiting>,
 }
@@ -40,7 +39,7 @@ struct Waiting {
 
 impl Ledger {
     /// Notes the tasks of a run that is recorded in a store. The default notes nothing.
-    pub fn of(store: &Arc<Store>, run: &str) -> Ledger {
+    pub fn of(store: &Arc<dyn Store>, run: &str) -> Ledger {
         Ledger(Some(Arc::new(Book {
             store: Arc::clone(store),
             run: run.to_owned(),
@@ -114,7 +113,7 @@ fn watch(book: &Weak<Book>) {
 #[cfg(test)]
 mod tests {
     use headwater_graph::Recipe;
-    use headwater_remember::{Mode, RunRecord};
+    use headwater_graph::{Mode, RunRecord};
 
     use super::*;
 
@@ -122,8 +121,8 @@ mod tests {
     #[test]
     fn all_tasks_that_have_ended_are_noted_soon() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = Store::open(&folder.path().join("store"), Mode::ReadWrite);
-        let store = Arc::new(store.expect("a store"));
+        let store = headwater_remember::open(&folder.path().join("store"), Mode::ReadWrite);
+        let store = store.expect("a store");
         let run = RunRecord {
             id: "run".to_owned(),
             ..RunRecord::default()

@@ -13,10 +13,9 @@ use std::sync::Arc;
 
 use headwater_enact::{OpenError, ShapeError};
 use headwater_graph::{
-    CommandTemplate, Diagnostic, Digest, Kind, Operation, Place, Registry, Severity, Span, Threads,
-    UsedFile, VersionSource, Workflow,
+    CommandTemplate, Diagnostic, Digest, Kind, Operation, Place, Registry, Severity, Span, Store,
+    Threads, UsedFile, VersionParts, VersionSource, Workflow,
 };
-use headwater_remember::{Store, VersionParts};
 
 use crate::given::read_text;
 use crate::{Error, uses};
@@ -57,7 +56,7 @@ pub struct UsedCopy {
 
 impl UsedCopy {
     /// Makes the copy, read-only, and looks whether it is what was digested.
-    pub fn make(&self, store: Option<&Store>) -> Result<(), Error> {
+    pub fn make(&self, store: Option<&dyn Store>) -> Result<(), Error> {
         if let Some(parent) = self.to.parent() {
             fs::create_dir_all(parent)
                 .map_err(|source| Error::io("cannot make folder", parent, source))?;
@@ -86,7 +85,7 @@ impl UsedCopy {
 
 impl Loaded {
     /// Copies the files that programs use to where the operations expect them.
-    pub fn copy_used(&self, store: &Store) -> Result<(), Error> {
+    pub fn copy_used(&self, store: &dyn Store) -> Result<(), Error> {
         let mut copies = self.copies.iter();
         copies.try_for_each(|copy| copy.make(Some(store)))
     }
@@ -316,7 +315,7 @@ impl Parsed {
     pub fn with_versions(
         self,
         libraries: &Registry,
-        store: &Store,
+        store: &dyn Store,
         copies_folder: Option<&Path>,
     ) -> Result<Loaded, Error> {
         let Parsed {
@@ -368,7 +367,7 @@ pub struct Versioned {
 pub fn with_versions(
     operations: Vec<Operation>,
     file: &Path,
-    store: Option<&Store>,
+    store: Option<&dyn Store>,
     copies_folder: Option<&Path>,
 ) -> Result<Versioned, Error> {
     let folder =
@@ -399,10 +398,10 @@ fn is_executable(found: &fs::Metadata) -> bool {
 }
 
 /// The digests of files, which a store need not read again if it has seen them.
-fn digests(paths: &[PathBuf], store: Option<&Store>) -> Result<Vec<Digest>, Error> {
+fn digests(paths: &[PathBuf], store: Option<&dyn Store>) -> Result<Vec<Digest>, Error> {
     if let Some(store) = store {
         let found = store.digest_files(paths, 1)?;
-        return Ok(found.into_iter().map(|(digest, _)| digest).collect());
+        return Ok(found.into_iter().map(|file| file.digest).collect());
     }
     let digest = |path: &PathBuf| {
         let cannot = |source| Error::io("cannot read", path, source);
@@ -440,7 +439,7 @@ fn redirect(template: &mut CommandTemplate, folder: &Path, copies: &mut Vec<Used
 fn with_version(
     operation: Operation,
     folder: &Path,
-    store: Option<&Store>,
+    store: Option<&dyn Store>,
     versions: &mut Vec<Version>,
 ) -> Result<Operation, Error> {
     let Operation {
@@ -477,7 +476,7 @@ fn used_files(
     operation: &str,
     template: &CommandTemplate,
     folder: &Path,
-    store: Option<&Store>,
+    store: Option<&dyn Store>,
 ) -> Result<Vec<UsedFile>, Error> {
     let found = uses::used(template, folder)?;
     if let Some(pattern) = found.nothing.first() {

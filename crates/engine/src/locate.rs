@@ -8,9 +8,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_remember::{Mode, Store};
-
 use crate::Error;
+use headwater_graph::{Mode, Store};
 
 /// Which store to use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,6 +52,13 @@ impl StorePlace {
     }
 }
 
+impl StorePlace {
+    /// Whether there is a store at this place.
+    pub fn has_store(&self, current: &Path) -> Result<bool, Error> {
+        Ok(headwater_remember::is_store(&self.folder(current)?))
+    }
+}
+
 /// Whether a store may have been planted: what it remembers is taken for results, and run if it is a program.
 fn is_strange(store: &Path) -> bool {
     let owner = |path: &Path| path.metadata().map(|found| (found.uid(), found.mode()));
@@ -79,11 +85,11 @@ fn could_be_planted(me: u32, owner: u32, mode: u32) -> bool {
 /// # let folder = folder.path();
 /// let place = StorePlace { url: Some("kept".to_owned()), read_only: false };
 /// let store = headwater::open_store(&place, folder)?;
-/// assert_eq!(store.root(), folder.join("kept"));
+/// assert_eq!(store.place(), folder.join("kept"));
 /// assert!(store.runs(10)?.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn open_store(place: &StorePlace, current: &Path) -> Result<Arc<Store>, Error> {
+pub fn open_store(place: &StorePlace, current: &Path) -> Result<Arc<dyn Store>, Error> {
     let mode = if place.read_only {
         Mode::ReadOnly
     } else {
@@ -97,7 +103,7 @@ pub fn open_store(place: &StorePlace, current: &Path) -> Result<Arc<Store>, Erro
         ));
     }
     if mode == Mode::ReadWrite
-        && !Store::exists(&folder)
+        && !headwater_remember::is_store(&folder)
         && let Some(other) = foreign(&folder)
     {
         return Err(Error::usage(
@@ -108,7 +114,7 @@ pub fn open_store(place: &StorePlace, current: &Path) -> Result<Arc<Store>, Erro
             Some("name an empty folder, or one that can be made".to_owned()),
         ));
     }
-    Ok(Arc::new(Store::open(&folder, mode)?))
+    Ok(headwater_remember::open(&folder, mode)?)
 }
 
 /// A name in a folder that no store gives; a store that was just begun has some of its own already.

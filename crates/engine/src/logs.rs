@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use headwater_remember::Store;
+use headwater_graph::Store;
 
 /// Logs of runs that have ended may take this part of a limit before objects have to go for them.
 pub const SHARE: u64 = 8;
@@ -52,18 +52,11 @@ fn logs_in(folder: &Path) -> Vec<Log> {
 }
 
 /// The runs that have logs, the oldest first: their names begin with the time at which they began.
-fn runs(store: &Store) -> Vec<(String, Vec<Log>)> {
-    let Ok(listed) = fs::read_dir(store.root().join("runs")) else {
-        return Vec::new();
-    };
-    let mut runs: Vec<(String, Vec<Log>)> = listed
-        .flatten()
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .map(|run| {
-            let logs = logs_in(&store.run_folder(&run).join("logs"));
-            (run, logs)
-        })
+fn runs(store: &dyn Store) -> Vec<(String, Vec<Log>)> {
+    let mut runs: Vec<(String, Vec<Log>)> = store
+        .log_folders()
+        .into_iter()
+        .map(|(run, folder)| (run, logs_in(&folder)))
         .filter(|(_, logs)| !logs.is_empty())
         .collect();
     runs.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -75,13 +68,13 @@ fn total(logs: &[Log]) -> u64 {
 }
 
 /// The bytes of all logs.
-pub fn bytes(store: &Store) -> u64 {
+pub fn bytes(store: &dyn Store) -> u64 {
     runs(store).iter().map(|(_, logs)| total(logs)).sum()
 }
 
 /// Removes logs of runs that have ended until no more than `max` bytes are left; with `own`, then also those of this
 /// run, which the caller has going. With `dry_run` nothing is changed.
-pub fn shrink(store: &Store, max: u64, own: Option<&str>, dry_run: bool) -> Shrunk {
+pub fn shrink(store: &dyn Store, max: u64, own: Option<&str>, dry_run: bool) -> Shrunk {
     let (alive, ended): (Vec<_>, Vec<_>) = runs(store)
         .into_iter()
         .partition(|(run, _)| store.is_alive(run));
@@ -107,7 +100,7 @@ pub fn shrink(store: &Store, max: u64, own: Option<&str>, dry_run: bool) -> Shru
         }
         if !dry_run {
             // Only if nothing is left in it.
-            let _ = fs::remove_dir(store.run_folder(run).join("logs"));
+            let _ = fs::remove_dir(store.run_folders(run).logs);
         }
     }
     shrunk

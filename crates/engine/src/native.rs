@@ -57,8 +57,7 @@ use crate::{Error, Run, budget};
 pub use headwater_enact::{Backoff, Capacity, Options, Parallelism};
 use headwater_enact::{Enactment, NothingRemembered};
 use headwater_execute::{Execution, Finished, Observer, Stop, Threads};
-use headwater_graph::{Failure, Operation, Outputs, Tally, TaskGraph, TaskId};
-use headwater_remember::Store;
+use headwater_graph::{Failure, Operation, Outputs, Store, Tally, TaskGraph, TaskId};
 
 /// More threads than this help nobody.
 const MOST_WORKERS: usize = 4096;
@@ -123,7 +122,7 @@ pub fn run_graph(
     graph: TaskGraph,
     wanted: &[TaskId],
     workers: usize,
-    store: Option<(Arc<Store>, &str)>,
+    store: Option<(Arc<dyn Store>, &str)>,
 ) -> Result<NativeRun, Error> {
     let options = Options {
         capacity: Capacity::cores(workers as u64),
@@ -137,7 +136,7 @@ pub fn run_graph_with(
     graph: TaskGraph,
     wanted: &[TaskId],
     options: Options,
-    store: Option<(Arc<Store>, &str)>,
+    store: Option<(Arc<dyn Store>, &str)>,
 ) -> Result<NativeRun, Error> {
     let workers = usize::try_from(options.capacity.cores).unwrap_or(usize::MAX);
     let name = store.as_ref().map_or("", |(_, name)| name).to_owned();

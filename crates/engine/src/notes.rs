@@ -10,8 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headwater_enact::{Enactment, State};
-use headwater_graph::{Recipe, Scalar, Source, TaskGraph, TaskId, Value};
-use headwater_remember::Store;
+use headwater_graph::{Recipe, Scalar, Source, Store, TaskGraph, TaskId, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::details::{Details, details, identity_text};
@@ -75,22 +74,22 @@ pub struct LostProduct {
 }
 
 /// Adds to the notes of a run what had to be made again in it; nothing fails for want of a note.
-pub fn add_restored(store: &Store, run: &str, recipe: &Recipe, lost: &LostProduct) {
+pub fn add_restored(store: &dyn Store, run: &str, recipe: &Recipe, lost: &LostProduct) {
     let made = match &lost.made {
         Some((run, time, wall)) => format!(" {run} {time} {wall}"),
         None => String::new(),
     };
     let row = format!("{recipe}\t{}{made}\n", lost.reason.name());
-    let _ = store.add_to_run_file(run, RESTORED, row.as_bytes());
+    let _ = store.add_to_attachment(run, RESTORED, row.as_bytes());
 }
 
 /// Whether a run that has a folder for its notes has noted nothing that it made again.
-pub fn made_nothing_again(store: &Store, run: &str) -> bool {
-    store.run_folder(run).is_dir() && !store.has_run_file(run, RESTORED)
+pub fn made_nothing_again(store: &dyn Store, run: &str) -> bool {
+    store.has_attachments(run) && !store.has_attachment(run, RESTORED)
 }
 
 /// Why a task of a run had to run again, where that was noted. What went wrong counts more than what is usual.
-pub fn restored(store: &Store, run: &str, recipe: &Recipe) -> Option<LostProduct> {
+pub fn restored(store: &dyn Store, run: &str, recipe: &Recipe) -> Option<LostProduct> {
     let hex = recipe.hex();
     let rows = read(store, run, RESTORED);
     let lost = |text: &str| {
@@ -220,7 +219,7 @@ pub enum Part<'a> {
 }
 
 /// Writes the notes of a run, of its parts in order. What it noted before is replaced.
-pub fn write(store: &Store, run: &str, parts: &[Part<'_>], current: &Path) -> io::Result<()> {
+pub fn write(store: &dyn Store, run: &str, parts: &[Part<'_>], current: &Path) -> io::Result<()> {
     let mut externals = BTreeMap::new();
     let (mut impure, mut blocked) = (Vec::new(), Vec::new());
     let (mut shared, mut left) = (BTreeMap::new(), Vec::new());
@@ -297,9 +296,9 @@ pub fn write(store: &Store, run: &str, parts: &[Part<'_>], current: &Path) -> io
     ] {
         if rows.is_empty() {
             // What was noted when the run began may hold no longer.
-            let _ = store.remove_run_file(run, name);
+            let _ = store.remove_attachment(run, name);
         } else {
-            store.write_run_file(run, name, rows.as_bytes())?;
+            store.attach(run, name, rows.as_bytes())?;
         }
     }
     Ok(())
@@ -323,7 +322,7 @@ fn maker(graph: &TaskGraph, source: &Source) -> Option<TaskId> {
 }
 
 /// The outputs of a run, `name` or `name[index]`, and the tasks that make them.
-pub fn makers(store: &Store, run: &str) -> Vec<(String, String)> {
+pub fn makers(store: &dyn Store, run: &str) -> Vec<(String, String)> {
     read(store, run, OUTPUTS)
 }
 
@@ -341,8 +340,8 @@ fn lacks_record(enactment: &Enactment, task: TaskId) -> bool {
 }
 
 /// What those tasks of a run compute that have no record of their own.
-pub fn recipes(store: &Store, run: &str) -> HashMap<Recipe, Details> {
-    let text = store.run_file(run, RECIPES).unwrap_or_default();
+pub fn recipes(store: &dyn Store, run: &str) -> HashMap<Recipe, Details> {
+    let text = store.attachment(run, RECIPES).unwrap_or_default();
     String::from_utf8_lossy(&text)
         .lines()
         .filter_map(|line| serde_json::from_str::<Line>(line).ok()?.read())
@@ -350,42 +349,42 @@ pub fn recipes(store: &Store, run: &str) -> HashMap<Recipe, Details> {
 }
 
 /// Notes the study that a run is of, as it begins.
-pub fn write_study(store: &Store, run: &str, study: &str) -> io::Result<()> {
-    store.write_run_file(run, STUDY, study.as_bytes())
+pub fn write_study(store: &dyn Store, run: &str, study: &str) -> io::Result<()> {
+    store.attach(run, STUDY, study.as_bytes())
 }
 
 /// The name of the study that a run is of, if it is of one and that was noted.
-pub fn study_of_run(store: &Store, run: &str) -> Option<String> {
-    let name = store.run_file(run, STUDY).ok()?;
+pub fn study_of_run(store: &dyn Store, run: &str) -> Option<String> {
+    let name = store.attachment(run, STUDY).ok()?;
     String::from_utf8(name).ok().filter(|name| !name.is_empty())
 }
 
 /// What the things from outside were called in a run, by identity; nothing where that was not noted.
-pub fn externals(store: &Store, run: &str) -> HashMap<String, String> {
+pub fn externals(store: &dyn Store, run: &str) -> HashMap<String, String> {
     read(store, run, EXTERNALS).into_iter().collect()
 }
 
 /// The failed task that kept a task of a run from running.
-pub fn blocked_by(store: &Store, run: &str, address: &str) -> Option<String> {
+pub fn blocked_by(store: &dyn Store, run: &str, address: &str) -> Option<String> {
     noted(store, run, BLOCKED, address)
 }
 
 /// The operation of a task of a run, if that is not pure.
-pub fn impure(store: &Store, run: &str, address: &str) -> Option<String> {
+pub fn impure(store: &dyn Store, run: &str, address: &str) -> Option<String> {
     noted(store, run, IMPURE, address)
 }
 
 /// The address by which a task goes that stands at this one, too.
-pub fn shared(store: &Store, run: &str, address: &str) -> Option<String> {
+pub fn shared(store: &dyn Store, run: &str, address: &str) -> Option<String> {
     noted(store, run, SHARED, address)
 }
 
 /// The operation of a task that a run did not come to.
-pub fn left(store: &Store, run: &str, address: &str) -> Option<String> {
+pub fn left(store: &dyn Store, run: &str, address: &str) -> Option<String> {
     noted(store, run, LEFT, address)
 }
 
-fn noted(store: &Store, run: &str, table: &str, address: &str) -> Option<String> {
+fn noted(store: &dyn Store, run: &str, table: &str, address: &str) -> Option<String> {
     let rows = read(store, run, table);
     let mut found = rows.into_iter().filter(|(task, _)| task == address);
     found.next().map(|(_, text)| text)
@@ -394,7 +393,7 @@ fn noted(store: &Store, run: &str, table: &str, address: &str) -> Option<String>
 fn collect(
     graph: &TaskGraph,
     source: &Source,
-    store: &Store,
+    store: &dyn Store,
     current: &Path,
     externals: &mut BTreeMap<String, String>,
 ) {
@@ -416,11 +415,11 @@ fn collect(
 }
 
 /// What people call a value from outside.
-fn name(value: &Value, store: &Store, current: &Path) -> Option<String> {
+fn name(value: &Value, store: &dyn Store, current: &Path) -> Option<String> {
     let place = |path: &Path| {
         // What an impure task made lies in the store, under a name that says nothing.
         let shown = path.strip_prefix(current).unwrap_or(path);
-        (!path.starts_with(store.root())).then(|| shown.display().to_string())
+        (!store.is_inside(path)).then(|| shown.display().to_string())
     };
     match value {
         Value::File(file) => file.handle.path().and_then(|path| place(path)),
@@ -453,8 +452,8 @@ fn table(rows: impl IntoIterator<Item = (String, String)>) -> String {
     table
 }
 
-fn read(store: &Store, run: &str, name: &str) -> Vec<(String, String)> {
-    pairs(&store.run_file(run, name).unwrap_or_default())
+fn read(store: &dyn Store, run: &str, name: &str) -> Vec<(String, String)> {
+    pairs(&store.attachment(run, name).unwrap_or_default())
 }
 
 fn pairs(text: &[u8]) -> Vec<(String, String)> {

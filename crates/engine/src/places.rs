@@ -8,8 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use headwater_execute::Folders;
-use headwater_graph::Tally;
-use headwater_remember::{RunRecord, RunStatus, Store};
+use headwater_graph::{RunRecord, RunStatus, Store, Tally};
 
 use crate::temporary;
 
@@ -27,7 +26,7 @@ fn with_work(runs: &[RunRecord]) -> BTreeSet<&str> {
 }
 
 /// Removes the work folders of runs that nobody will look into any more.
-pub fn tidy_work(store: &Store) {
+pub fn tidy_work(store: &dyn Store) {
     // All of it before the runs are read: a run is listed before its folder is made, not after.
     let folders = store.work_folders();
     if folders.is_empty() {
@@ -53,8 +52,8 @@ pub struct Places {
 
 impl Places {
     /// Those of a run that lives in a store; elsewhere if nothing may be written there.
-    pub fn new(store: &Store, run: &str, read_only: bool) -> Places {
-        let sheltered = vec![store.root().join("objects")];
+    pub fn new(store: &dyn Store, run: &str, read_only: bool) -> Places {
+        let sheltered = store.sheltered();
         if read_only {
             let folder = temporary::folder(run);
             let place = |name: &str| folder.join(name);
@@ -64,13 +63,8 @@ impl Places {
                 temporary: Some(folder),
             };
         }
-        let logs = store.run_folder(run).join("logs");
-        let mut folders = Folders::new(
-            store.work_folder(run),
-            store.staging_folder(run),
-            logs,
-            sheltered,
-        );
+        let own = store.run_folders(run);
+        let mut folders = Folders::new(own.work, own.staging, own.logs, sheltered);
         folders.logged = store.logged();
         Places {
             folders,
@@ -105,14 +99,14 @@ impl Places {
 }
 
 /// Writes down how a run ended, and removes what it needed while it went on.
-pub fn end_run(store: &Store, run: &str, status: RunStatus, counts: Tally, reason: &str) {
+pub fn end_run(store: &dyn Store, run: &str, status: RunStatus, counts: Tally, reason: &str) {
     // The products are safe already; a list of runs that is out of date is shown as interrupted.
     let _ = store.end_run(run, status, counts, reason);
     let _ = store.remove_staging(run);
 }
 
 /// What was found damaged in a store since the last call, in words, each once. Nothing else has to be done about it.
-pub fn take_damage(store: &Store) -> impl Iterator<Item = String> {
+pub fn take_damage(store: &dyn Store) -> impl Iterator<Item = String> {
     let mut damage = store.take_damage();
     damage.sort();
     damage.dedup();

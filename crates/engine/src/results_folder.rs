@@ -398,8 +398,41 @@ impl ResultsFolder {
     }
 
     /// Everything is written.
-    pub fn finish(&self) {
+    fn finish(&self) {
         let _ = fs::remove_file(self.path.join(UNFINISHED));
+    }
+}
+
+/// An error if a folder for results is in the folder of a store, which removes what it does not list.
+pub fn refuse_in_store(path: &Path, store: &Path) -> Result<(), Error> {
+    if !resolved(path).starts_with(resolved(store)) {
+        return Ok(());
+    }
+    Err(Error::usage(
+        format!(
+            "the folder `{}` is in the store `{}`, which keeps only what is its own",
+            path.display(),
+            store.display()
+        ),
+        Some("give a folder elsewhere with -o, or leave -o out".to_owned()),
+    ))
+}
+
+/// A folder in which everything is written. It counts as finished when this is dropped, which whoever reports the
+/// results does last: killed before, the same command may be given again.
+#[derive(Debug)]
+pub struct Finishing(ResultsFolder);
+
+impl Finishing {
+    /// All results are in this folder.
+    pub fn new(folder: ResultsFolder) -> Finishing {
+        Finishing(folder)
+    }
+}
+
+impl Drop for Finishing {
+    fn drop(&mut self) {
+        self.0.finish();
     }
 }
 

@@ -25,8 +25,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-use headwater_graph::{Digest, Handle, Value};
-use headwater_remember::{Load, Neighbour, Store};
+use headwater_graph::{Digest, Handle, Load, Neighbour, Store, Value};
 
 use crate::lock::locked;
 use crate::logs;
@@ -34,7 +33,7 @@ use crate::logs;
 /// What a run with a limit on disk needs.
 #[derive(Debug)]
 pub struct Needs {
-    store: Arc<Store>,
+    store: Arc<dyn Store>,
     run: Arc<str>,
     /// What is needed is written down in the store as well.
     has_share: bool,
@@ -75,9 +74,9 @@ const PATIENCE: usize = 64;
 
 impl Needs {
     /// Those of a run, which lives in this store.
-    pub fn new(store: Arc<Store>, run: Arc<str>) -> Needs {
+    pub fn new(store: Arc<dyn Store>, run: Arc<str>) -> Needs {
         Needs {
-            staging: store.staging_folder(&run),
+            staging: store.run_folders(&run).staging,
             store,
             run,
             has_share: false,
@@ -238,7 +237,7 @@ enum Reach {
 /// A limit on the bytes of objects and logs.
 #[derive(Debug)]
 pub struct Room {
-    store: Arc<Store>,
+    store: Arc<dyn Store>,
     needs: Arc<Mutex<Needs>>,
     run: Arc<str>,
     most: u64,
@@ -247,6 +246,8 @@ pub struct Room {
     looked: Option<Instant>,
     /// Bytes of logs when they were counted, and how many this process had written by then.
     logs: (u64, u64),
+    /// When those of other runs were last counted, and how long that took.
+    followed: Option<(Instant, Duration)>,
     /// Objects that this run has had kept without being asked for them by name.
     intermediates: HashMap<Digest, u64>,
     intermediate_bytes: u64,
@@ -275,7 +276,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 impl Room {
     /// At most `most` bytes for the objects and logs of a store. What processes that were killed have left goes first.
-    pub fn new(store: Arc<Store>, needs: Arc<Mutex<Needs>>, run: Arc<str>, most: u64) -> Room {
+    pub fn new(store: Arc<dyn Store>, needs: Arc<Mutex<Needs>>, run: Arc<str>, most: u64) -> Room {
         // What cannot be removed now is not counted, as before, and goes another time.
         let _ = store.sweep_unlisted();
         locked(&needs).take_share();
@@ -287,6 +288,7 @@ impl Room {
             run,
             most,
             logs: (0, 0),
+            followed: None,
             intermediates: HashMap::new(),
             intermediate_bytes: 0,
             others_are_gone: false,
@@ -323,6 +325,7 @@ impl Room {
         if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK) {
             self.look();
         }
+        self.follow_logs();
         if self.used() > self.most {
             flush();
             self.look();
@@ -469,7 +472,7 @@ impl Room {
         let holds = |neighbour: &Neighbour| match neighbour.held {
             Some(held) => format!("run {} holds {held} bytes", neighbour.run),
             None => format!(
-                "run {} has no limit, and all that it uses stays",
+                "run {} has no limit, or has only just begun, and all that it uses stays",
                 neighbour.run
             ),
         };
@@ -561,9 +564,24 @@ impl Room {
         bytes.saturating_add(now.saturating_sub(written))
     }
 
+    /// Counts all logs anew if other runs are there, which write theirs without saying so. That takes at most a
+    /// twentieth of the time.
+    fn follow_logs(&mut self) {
+        let is_recent = |(at, took): (Instant, Duration)| at.elapsed() < took * 20;
+        if self.followed.is_some_and(is_recent) {
+            return;
+        }
+        let start = Instant::now();
+        let others = self.store.neighbours(&self.run);
+        if others.is_ok_and(|others| !others.is_empty()) {
+            self.count_logs();
+        }
+        self.followed = Some((Instant::now(), start.elapsed()));
+    }
+
     fn count_logs(&mut self) {
         let written = self.store.logged().load(Ordering::Relaxed);
-        self.logs = (logs::bytes(&self.store), written);
+        self.logs = (logs::bytes(&*self.store), written);
     }
 
     /// Removes logs until so many more bytes fit: those of runs that have ended, and if need be those of this one.
@@ -578,7 +596,7 @@ impl Room {
     fn bring_logs_to(&mut self, most: u64, own: Option<Arc<str>>) {
         if self.log_bytes() > most {
             let written = self.store.logged().load(Ordering::Relaxed);
-            let shrunk = logs::shrink(&self.store, most, own.as_deref(), false);
+            let shrunk = logs::shrink(&*self.store, most, own.as_deref(), false);
             self.logs = (shrunk.left, written);
         }
     }
@@ -625,16 +643,17 @@ impl Room {
 #[cfg(test)]
 mod tests {
     use headwater_graph::{FileValue, ProductRecord, Recipe};
-    use headwater_remember::{Mode, ObjectSource, Pending, PendingObject, Writer};
+    use headwater_graph::{Mode, ObjectSource, Pending, PendingObject};
+    use headwater_remember::Writer;
 
     use super::*;
 
-    fn store(folder: &tempfile::TempDir) -> Arc<Store> {
-        let store = Store::open(&folder.path().join("store"), Mode::ReadWrite);
-        Arc::new(store.expect("a store"))
+    fn store(folder: &tempfile::TempDir) -> Arc<dyn Store> {
+        let store = headwater_remember::open(&folder.path().join("store"), Mode::ReadWrite);
+        store.expect("a store")
     }
 
-    fn room(store: &Arc<Store>, run: &str, most: u64) -> Room {
+    fn room(store: &Arc<dyn Store>, run: &str, most: u64) -> Room {
         let needs = Needs::new(Arc::clone(store), run.into());
         let needs = Arc::new(Mutex::new(needs));
         Room::new(Arc::clone(store), needs, run.into(), most)
@@ -647,7 +666,7 @@ mod tests {
     }
 
     /// Has a store keep an object as the product of a run.
-    fn keep(store: &Arc<Store>, run: &str, letter: u8, size: usize) -> Digest {
+    fn keep(store: &Arc<dyn Store>, run: &str, letter: u8, size: usize) -> Digest {
         let (digest, bytes) = object(letter, size);
         let writer = Writer::start(Arc::clone(store), Box::new(|_| ()));
         writer.submit(Pending {
@@ -674,6 +693,29 @@ mod tests {
         digest
     }
 
+    /// Another run does not say that it writes logs; they count all the same, and this run lets go of its own.
+    #[test]
+    fn logs_of_other_runs_count() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (own, other) = (begun(&folder, "own"), begun(&folder, "other"));
+        let log = |store: &Arc<dyn Store>, run: &str, bytes: usize| {
+            let logs = store.run_folders(run).logs;
+            fs::create_dir_all(&logs).expect("a folder");
+            fs::write(logs.join("log"), vec![b'x'; bytes]).expect("a log");
+        };
+        log(&own, "own", 300);
+        let mut room = room(&own, "own", 1000);
+        assert_eq!(room.used(), 300);
+        log(&other, "other", 600);
+        std::thread::sleep(room.followed.map_or(Duration::ZERO, |(_, took)| took * 21));
+        room.keep_to(&|| ());
+        assert_eq!(room.used(), 900);
+        log(&other, "other", 800);
+        std::thread::sleep(room.followed.map_or(Duration::ZERO, |(_, took)| took * 21));
+        room.keep_to(&|| ());
+        assert_eq!(room.used(), 800, "its own log went");
+    }
+
     /// A product may have an intermediate and an output. If the second makes others go, the first still counts.
     #[test]
     fn outputs_of_one_product_count_together() {
@@ -689,11 +731,11 @@ mod tests {
     }
 
     /// A run of another process, as far as the store can tell.
-    fn begun(folder: &tempfile::TempDir, run: &str) -> Arc<Store> {
+    fn begun(folder: &tempfile::TempDir, run: &str) -> Arc<dyn Store> {
         let store = store(folder);
-        let record = headwater_remember::RunRecord {
+        let record = headwater_graph::RunRecord {
             id: run.to_owned(),
-            ..headwater_remember::RunRecord::default()
+            ..headwater_graph::RunRecord::default()
         };
         store.begin_run(&record).expect("it begins");
         store
@@ -825,8 +867,8 @@ mod tests {
     fn what_is_on_its_way_stays_until_it_is_durable() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = store(&folder);
-        let path = store.staging_folder("run").join("made");
-        fs::create_dir_all(store.staging_folder("run")).expect("a folder");
+        let path = store.run_folders("run").staging.join("made");
+        fs::create_dir_all(store.run_folders("run").staging).expect("a folder");
         fs::write(&path, "bytes").expect("a file");
         let mut needs = Needs::new(store, "run".into());
         let made = Value::File(Arc::new(FileValue {

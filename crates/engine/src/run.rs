@@ -16,8 +16,7 @@ use std::time::Instant;
 use headwater_enact::Enactment;
 use headwater_execute::{Executor, Keeper, Observer, PoolError, Round, Stop, Watched};
 use headwater_graph::progress::RunFacts;
-use headwater_graph::{Outputs, ReadFile, Tally, TaskId};
-use headwater_remember::{RunRecord, RunStatus, Store};
+use headwater_graph::{Outputs, ReadFile, RunRecord, RunStatus, Store, Tally, TaskId};
 
 use crate::keep::StoreKeeper;
 use crate::ledger::Ledger;
@@ -59,7 +58,7 @@ pub struct Run {
     began: Instant,
     executor: Box<dyn Executor>,
     stop: Stop,
-    store: Option<Arc<Store>>,
+    store: Option<Arc<dyn Store>>,
     read_only: bool,
     keeper: Option<StoreKeeper>,
     places: Places,
@@ -103,11 +102,11 @@ impl Run {
     }
 
     /// It is recorded in this store, and the files of its tasks lie there, unless nothing may be written to it.
-    pub fn live_in(&mut self, store: &Arc<Store>, read_only: bool) {
+    pub fn live_in(&mut self, store: &Arc<dyn Store>, read_only: bool) {
         if !read_only {
-            tidy_work(store);
+            tidy_work(&**store);
         }
-        self.places = Places::new(store, &self.name, read_only);
+        self.places = Places::new(&**store, &self.name, read_only);
         self.store = Some(Arc::clone(store));
         self.read_only = read_only;
     }
@@ -116,7 +115,7 @@ impl Run {
     /// `memory` on their way.
     pub fn keep_in(
         &mut self,
-        store: &Arc<Store>,
+        store: &Arc<dyn Store>,
         disk: Option<u64>,
         memory: Option<u64>,
     ) -> &mut StoreKeeper {
@@ -153,12 +152,12 @@ impl Run {
     }
 
     /// Where it is recorded.
-    pub fn store(&self) -> Option<&Arc<Store>> {
+    pub fn store(&self) -> Option<&Arc<dyn Store>> {
         self.store.as_ref()
     }
 
     /// The same, if something may be written there.
-    pub fn writable_store(&self) -> Option<&Arc<Store>> {
+    pub fn writable_store(&self) -> Option<&Arc<dyn Store>> {
         self.store.as_ref().filter(|_| !self.read_only)
     }
 
@@ -329,7 +328,7 @@ impl Run {
         let _ = self.close();
         if self.stage == Standing::Begun {
             if let Some(store) = self.writable_store() {
-                end_run(store, &self.name, status, self.counts, reason);
+                end_run(&**store, &self.name, status, self.counts, reason);
             }
             self.stage = Standing::Ended;
         }
@@ -353,14 +352,14 @@ impl Drop for Run {
 #[cfg(test)]
 mod tests {
     use headwater_execute::Threads;
-    use headwater_remember::Mode;
+    use headwater_graph::Mode;
 
     use super::*;
 
     /// A run that was begun, in a store of its own.
-    fn begun(folder: &Path) -> (Arc<Store>, Run) {
-        let store = Store::open(&folder.join(".headwater"), Mode::ReadWrite).expect("a store");
-        let store = Arc::new(store);
+    fn begun(folder: &Path) -> (Arc<dyn Store>, Run) {
+        let store =
+            headwater_remember::open(&folder.join(".headwater"), Mode::ReadWrite).expect("a store");
         let mut run = Run::new(Threads::new(1), &Stop::default());
         run.live_in(&store, false);
         run.keep_in(&store, None, None);
@@ -369,7 +368,7 @@ mod tests {
     }
 
     /// How the only run of a store stands, and why.
-    fn only(store: &Store) -> (RunStatus, String) {
+    fn only(store: &dyn Store) -> (RunStatus, String) {
         let runs = store.runs(2).expect("they can be read");
         let [run] = runs.as_slice() else {
             panic!("one run: {runs:?}");
@@ -409,11 +408,11 @@ mod tests {
         for (path, status, reason) in paths {
             let folder = tempfile::tempdir().expect("a folder");
             let (store, run) = begun(folder.path());
-            let staging = store.staging_folder(run.name());
+            let staging = store.run_folders(run.name()).staging;
             assert!(staging.is_dir());
-            assert_eq!(only(&store).0, RunStatus::Running);
+            assert_eq!(only(&*store).0, RunStatus::Running);
             path(run);
-            assert_eq!(only(&store), (status, reason.to_owned()));
+            assert_eq!(only(&*store), (status, reason.to_owned()));
             assert!(!staging.exists(), "what it needed is gone");
         }
     }
@@ -421,8 +420,8 @@ mod tests {
     #[test]
     fn a_run_that_was_not_begun_leaves_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = Store::open(&folder.path().join(".headwater"), Mode::ReadWrite);
-        let store = Arc::new(store.expect("a store"));
+        let store = headwater_remember::open(&folder.path().join(".headwater"), Mode::ReadWrite);
+        let store = store.expect("a store");
         let mut run = Run::new(Threads::new(1), &Stop::default());
         run.live_in(&store, false);
         drop(run);

@@ -1,11 +1,11 @@
 //! Runs that people name.
 
-use headwater_remember::{FoundRun, RunRecord, Store};
+use headwater_graph::{FoundRun, RunRecord, Store};
 
 use crate::Error;
 
 /// The runs of the same workflow that began before this one, the last one first.
-pub fn runs_before(store: &Store, run: &RunRecord) -> Result<Vec<RunRecord>, Error> {
+pub fn runs_before(store: &dyn Store, run: &RunRecord) -> Result<Vec<RunRecord>, Error> {
     let runs = store.runs(usize::MAX)?;
     let earlier = runs.into_iter().skip_while(|other| other.id != run.id);
     Ok(earlier
@@ -16,7 +16,7 @@ pub fn runs_before(store: &Store, run: &RunRecord) -> Result<Vec<RunRecord>, Err
 
 /// The run that a person means: `last`, an id, or the beginning of one; with `~1` the one before it of the same
 /// workflow, and so on.
-pub fn find_run(store: &Store, text: &str) -> Result<RunRecord, Error> {
+pub fn find_run(store: &dyn Store, text: &str) -> Result<RunRecord, Error> {
     if let Some((base, back)) = text.rsplit_once('~')
         && let Ok(back @ 1..) = back.parse::<usize>()
     {

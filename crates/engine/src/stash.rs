@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, mpsc};
 
 use headwater_execute::Made;
-use headwater_graph::{Outputs, Port, ProductRecord, Recipe};
-use headwater_remember::Alias;
+use headwater_graph::{Alias, Outputs, Port, ProductRecord, Recipe};
 
 use crate::progress::Progress;
 

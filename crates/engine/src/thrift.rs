@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use headwater_execute::Made;
-use headwater_graph::{Digest, Outputs, Port, ProductRecord, encoded_length};
-use headwater_remember::{ObjectSource, PendingObject, Rates, Store};
+use headwater_graph::{
+    Digest, ObjectSource, Outputs, PendingObject, Port, ProductRecord, Rates, Store, encoded_length,
+};
 
 use crate::lock::locked;
 use crate::room::{Needs, Room};
@@ -44,7 +45,7 @@ fn bytes_of(object: &PendingObject) -> u64 {
 /// Decides what is kept.
 #[derive(Debug)]
 pub struct Thrift {
-    store: Arc<Store>,
+    store: Arc<dyn Store>,
     habits: Arc<Habits>,
     rates: Rates,
     /// By operation, how often a product is expected to be brought back.
@@ -70,7 +71,7 @@ pub struct Limit {
 
 impl Thrift {
     /// For a store that may have a limit.
-    pub fn new(store: Arc<Store>, habits: Arc<Habits>, limit: Option<Limit>) -> Thrift {
+    pub fn new(store: Arc<dyn Store>, habits: Arc<Habits>, limit: Option<Limit>) -> Thrift {
         Thrift {
             habits,
             rates: store.rates(),

@@ -9,7 +9,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use headwater_graph::{Digest, Failure, FailureKind, FileValue, Handle, Mark, Signature, Value};
+use headwater_graph::{
+    Digest, DirectoryValue, Failure, FailureKind, FileDigest, FileValue, Handle, Mark, Signature,
+    Value,
+};
 
 use crate::proof::{Look, Proven, Shelter, mark_at, mark_of, read_digest, shows_writes};
 
@@ -45,8 +48,27 @@ struct Known {
 }
 
 impl Watched {
-    /// Remembers how the files of a value are now. One that is gone already has changed for good; one that was other
-    /// contents before has changed for those who want these.
+    /// Remembers how a file was when it was digested. Looking at it only later would take what somebody put in its place
+    /// meanwhile for what was digested.
+    pub fn digested(&mut self, path: &Path, file: &FileDigest) {
+        let known = Known {
+            digest: file.digest,
+            found: Some((file.mark, file.mode)),
+        };
+        self.0.insert(path.to_path_buf(), known);
+    }
+
+    /// Remembers how the files of a directory were when they were digested.
+    pub fn digested_directory(&mut self, directory: &DirectoryValue, files: &[FileDigest]) {
+        for (entry, file) in directory.entries.iter().zip(files) {
+            if let Some(path) = entry.file.handle.path() {
+                self.digested(path, file);
+            }
+        }
+    }
+
+    /// Remembers how those files of a value are now that nobody has digested: they are known by their names. One that is
+    /// gone already has changed for good.
     pub fn add(&mut self, value: &Value) {
         value.for_each_file(&mut |file| {
             let Some(path) = file.handle.path() else {
@@ -193,4 +215,54 @@ impl Reading<'_> {
 /// That an input changed, in words.
 pub(crate) fn changed(what: &str) -> String {
     format!("{what} changed while the task ran; inputs are only there to be read")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// Between reading the first of many files and the first task there is time to replace it.
+    #[test]
+    fn a_file_replaced_after_it_was_digested_is_not_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("input");
+        let replacements: [(&str, &dyn Fn()); 2] = [
+            ("written to", &|| fs::write(&path, "evil").unwrap()),
+            ("replaced", &|| {
+                fs::write(folder.path().join("other"), "evil").unwrap();
+                fs::rename(folder.path().join("other"), &path).unwrap();
+            }),
+        ];
+        for (how, replace) in replacements {
+            fs::write(&path, "good").unwrap();
+            let (digest, mark) = read_digest(&path).unwrap();
+            let found = FileDigest {
+                digest,
+                mark,
+                mode: 0o644,
+            };
+            let file = FileValue {
+                digest,
+                size: 4,
+                name: None,
+                executable: false,
+                handle: Handle::Path(path.as_path().into()),
+            };
+            replace();
+            let mut watched = Watched::default();
+            watched.digested(&path, &found);
+            watched.add(&Value::File(Arc::new(file.clone())));
+            assert!(
+                !watched.is_as_it_was(&file, &path, Shelter::Sheltered),
+                "{how}"
+            );
+            fs::write(&path, "good").unwrap();
+            assert!(
+                watched.is_as_it_was(&file, &path, Shelter::Sheltered),
+                "{how}, and the bytes are back"
+            );
+        }
+    }
 }

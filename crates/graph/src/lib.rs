@@ -17,7 +17,7 @@
 //! | `recipe` | how a [`Recipe`] is computed (the text is `docs/recipe.md`) |
 //! | `graph` | [`TaskGraph`] |
 //! | `diagnostic` | [`Diagnostic`]: a mistake in somebody's file, with its position |
-//! | `store` | the traits that stores implement: [`Known`], [`Records`], [`Objects`], [`Costs`] |
+//! | `store` and its folder | the traits that stores implement ([`Store`] is all of them), and the plain data that they exchange |
 //!
 //! Read `graph.rs` first, then `recipe.rs`.
 //!
@@ -70,7 +70,12 @@ pub use outcome::{Attempt, Outcome, RunStatus};
 pub use recipe::{Identity, NotANumber, RecipeBuilder, SCHEME};
 pub use registry::{Codec, Decode, Encode, Registry, RegistryError};
 pub use signature::{ParameterDeclaration, Port, Resources, Signature};
-pub use store::{Cost, Costs, Known, Objects, ProductRecord, Records, StoreError, StoredOutput};
+pub use store::{
+    Alias, Attachments, Collected, Cost, Costs, FileDigest, FoundProduct, FoundRun, Lease, Leases,
+    Load, Local, Mode, Neighbour, ObjectSource, Objects, Pending, PendingObject, ProductFilter,
+    ProductRecord, Questions, Rates, Records, Room, RunFolders, RunRecord, RunTask, Runs, Store,
+    StoreEntry, StoreError, StoredOutput, Times, Verified, VersionParts, expected_reads,
+};
 pub use strategy::{Strategy, StrategyError};
 pub use tally::Tally;
 pub use value::{

@@ -19,8 +19,7 @@ pub use headwater_draw::{
 pub use headwater_engine::diagram::DiagramDetail;
 use headwater_engine::diagram::run_diagram;
 use headwater_engine::{Error, StorePlace};
-use headwater_graph::Registry;
-use headwater_remember::{FoundRun, RunRecord, Store};
+use headwater_graph::{FoundRun, Registry, RunRecord, Store};
 use headwater_study::Studied;
 
 pub use write::{diagram_format, write_diagram};
@@ -66,8 +65,8 @@ pub fn diagram(
     let store = headwater_engine::open_store(&place, current)?;
     if store.find_run(&text)? == FoundRun::None {
         if path.is_dir() {
-            return match run_of_folder(&store, &path)? {
-                Some(record) => run_diagram(&store, &record, request.detail),
+            return match run_of_folder(&*store, &path)? {
+                Some(record) => run_diagram(&*store, &record, request.detail),
                 None => file_diagram(&request.what, request.detail, libraries),
             };
         }
@@ -79,12 +78,12 @@ pub fn diagram(
             ),
         ));
     }
-    let record = headwater_engine::runs::find_run(&store, &text)?;
-    run_diagram(&store, &record, request.detail)
+    let record = headwater_engine::runs::find_run(&*store, &text)?;
+    run_diagram(&*store, &record, request.detail)
 }
 
 /// The run that a folder, or what it links to, has the name of: outputs lie in such folders.
-fn run_of_folder(store: &Store, folder: &Path) -> Result<Option<Box<RunRecord>>, Error> {
+fn run_of_folder(store: &dyn Store, folder: &Path) -> Result<Option<Box<RunRecord>>, Error> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = folder.file_name().and_then(|name| name.to_str());
     Ok(match name.map(|name| store.find_run(name)).transpose()? {

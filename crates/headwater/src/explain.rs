@@ -28,8 +28,10 @@ use std::sync::Arc;
 pub use headwater_engine::notes::Lost;
 use headwater_engine::runs::{find_run, runs_before};
 use headwater_engine::{Error, failures, notes};
-use headwater_graph::{FailedTask, Outcome, ProductRecord, Recipe, Records, StoreError};
-use headwater_remember::{FoundRun, RunRecord, RunStatus, RunTask, Store, VersionParts};
+use headwater_graph::{
+    FailedTask, FoundRun, Outcome, ProductRecord, Recipe, RunRecord, RunStatus, RunTask, Store,
+    StoreError, VersionParts,
+};
 
 pub use causes::Cause;
 use causes::{Causes, Found, Memory};
@@ -154,7 +156,7 @@ pub struct Explanation {
 }
 
 /// The tasks of a run; an error if it has left no list of them.
-fn tasks_of(store: &Store, run: &RunRecord) -> Result<Vec<RunTask>, Error> {
+fn tasks_of(store: &dyn Store, run: &RunRecord) -> Result<Vec<RunTask>, Error> {
     let tasks = store.run_tasks(&run.id)?;
     if !tasks.is_empty() || run.tasks == 0 {
         return Ok(tasks);
@@ -277,7 +279,7 @@ fn near<'a>(text: &str, tasks: &'a [RunTask]) -> Vec<&'a str> {
 
 /// A store as the search for causes sees it, from one run.
 struct Remembered<'a> {
-    store: &'a Store,
+    store: &'a dyn Store,
     run: &'a str,
     own: OwnRecords<'a>,
     addresses: HashMap<Recipe, &'a str>,
@@ -285,7 +287,7 @@ struct Remembered<'a> {
 }
 
 impl<'a> Remembered<'a> {
-    fn new(store: &'a Store, run: &'a str, tasks: &'a [RunTask]) -> Remembered<'a> {
+    fn new(store: &'a dyn Store, run: &'a str, tasks: &'a [RunTask]) -> Remembered<'a> {
         // Of equal recipes the first address counts.
         let tasks = tasks.iter().rev();
         Remembered {
@@ -336,7 +338,7 @@ impl Memory for Remembered<'_> {
 }
 
 /// How a product came to be.
-pub(crate) fn made(store: &Store, record: &ProductRecord) -> Result<Made, Error> {
+pub(crate) fn made(store: &dyn Store, record: &ProductRecord) -> Result<Made, Error> {
     let tasks = store.run_tasks(&record.run)?;
     let task = tasks.into_iter().find(|task| task.recipe == record.recipe);
     Ok(Made {
@@ -349,7 +351,7 @@ pub(crate) fn made(store: &Store, record: &ProductRecord) -> Result<Made, Error>
     })
 }
 
-fn fetch(store: &Store, recipe: &Recipe) -> Result<Option<ProductRecord>, Error> {
+fn fetch(store: &dyn Store, recipe: &Recipe) -> Result<Option<ProductRecord>, Error> {
     Ok(store.fetch(std::slice::from_ref(recipe))?.pop().flatten())
 }
 
@@ -361,13 +363,13 @@ fn fetch(store: &Store, recipe: &Recipe) -> Result<Option<ProductRecord>, Error>
 /// use headwater::explain::Why;
 ///
 /// let store = headwater::open_store(&StorePlace::default(), ".".as_ref())?;
-/// let explanation = headwater::explain(&store, "last", "segment.watershed[3-1]")?;
+/// let explanation = headwater::explain(&*store, "last", "segment.watershed[3-1]")?;
 /// if let Why::Changed { .. } = explanation.why {
 ///     println!("something that it is made from is another thing now");
 /// }
 /// # Ok::<(), headwater::Error>(())
 /// ```
-pub fn explain(store: &Store, run: &str, task: &str) -> Result<Explanation, Error> {
+pub fn explain(store: &dyn Store, run: &str, task: &str) -> Result<Explanation, Error> {
     let run = find_run(store, run)?;
     let tasks = tasks_of(store, &run)?;
     let found = task_of(store, &run, &tasks, task)?;
@@ -382,12 +384,12 @@ pub fn explain(store: &Store, run: &str, task: &str) -> Result<Explanation, Erro
 
 /// The task of a run that a person means, however it is called.
 fn task_of(
-    store: &Store,
+    store: &dyn Store,
     run: &RunRecord,
     tasks: &[RunTask],
     text: &str,
 ) -> Result<RunTask, Error> {
-    let is_study = store.has_run_file(&run.id, headwater_study::SUMMARY);
+    let is_study = store.has_attachment(&run.id, headwater_study::SUMMARY);
     let error = match find_task(run, tasks, text, is_study) {
         Ok(task) => return Ok(task),
         Err(error) => error,
@@ -411,7 +413,7 @@ fn task_of(
 
 /// The task that a person means where no run is given: of the run whose output the text names as a file, else of the
 /// latest one.
-pub(crate) fn task_anywhere(store: &Store, text: &str) -> Result<RunTask, Error> {
+pub(crate) fn task_anywhere(store: &dyn Store, text: &str) -> Result<RunTask, Error> {
     let path = Path::new(text).canonicalize().ok();
     let holds = |run: &RunRecord| {
         let folder = run.outputs.canonicalize().ok();
@@ -433,7 +435,7 @@ pub(crate) fn task_anywhere(store: &Store, text: &str) -> Result<RunTask, Error>
 }
 
 /// The task that made an output: a file below the folder of outputs, or `output`, or `output[index]`.
-fn maker(store: &Store, run: &RunRecord, text: &str) -> Option<String> {
+fn maker(store: &dyn Store, run: &RunRecord, text: &str) -> Option<String> {
     let names = match Path::new(text).canonicalize() {
         Ok(path) => {
             let folder = run.outputs.canonicalize().ok()?;
@@ -477,7 +479,7 @@ fn outputs_at(path: &Path) -> Vec<String> {
 }
 
 fn explain_task(
-    store: &Store,
+    store: &dyn Store,
     run: &RunRecord,
     tasks: &[RunTask],
     task: &RunTask,
@@ -553,7 +555,7 @@ fn explain_task(
 }
 
 struct Question<'a> {
-    store: &'a Store,
+    store: &'a dyn Store,
     run: &'a RunRecord,
     task: &'a RunTask,
     memory: Remembered<'a>,
@@ -769,13 +771,13 @@ impl Question<'_> {
     /// What was said about a failed task, and where to look.
     fn failure(&self, address: &str) -> (Option<String>, Vec<PathBuf>) {
         // Sequences of calls have no folder of outputs.
-        let folder = if self.run.outputs.as_os_str().is_empty() {
-            self.store.run_folder(&self.run.id)
+        let all = if self.run.outputs.as_os_str().is_empty() {
+            (self.store).attachment_place(&self.run.id, failures::FAILURES)
         } else {
-            self.run.outputs.clone()
+            self.run.outputs.join(failures::FAILURES)
         };
-        let all = folder.join(failures::FAILURES);
-        let mut look: Vec<PathBuf> = vec![all, self.store.work_folder(&self.run.id)];
+        let work = self.store.run_folders(&self.run.id).work;
+        let mut look: Vec<PathBuf> = vec![all, work];
         look.retain(|path| path.exists());
         let noted = failures::noted(self.store, &self.run.id);
         let failed = noted.iter().find(|failed| failed.address == address);

@@ -161,7 +161,7 @@ pub use headwater_sequence as sequence;
 
 /// Operations, values, tasks: what a library of operations is written with.
 pub use headwater_graph as graph;
-pub use headwater_remember::Store;
+pub use headwater_graph::Store;
 
 pub use check::check_file;
 pub use plan::{DryRun, dry_run};

@@ -15,8 +15,7 @@ use headwater_engine::lost::{
 };
 use headwater_engine::{Error, Run, StorePlace};
 use headwater_execute::{Keeper, Watched};
-use headwater_graph::{Diagnostic, Recipe, Records, Registry, StoredOutput, decode};
-use headwater_remember::Store;
+use headwater_graph::{Diagnostic, Recipe, Registry, Store, StoredOutput, decode};
 
 use crate::RunRequest;
 use crate::told::Given;
@@ -61,7 +60,7 @@ pub struct DryRun {
 
 pub(crate) struct Prepared {
     pub(crate) loaded: Loaded,
-    pub(crate) store: Arc<Store>,
+    pub(crate) store: Arc<dyn Store>,
     pub(crate) enactment: Enactment,
     pub(crate) saved: String,
     pub(crate) diagnostics: Vec<(PathBuf, String, Vec<Diagnostic>)>,
@@ -95,22 +94,12 @@ pub(crate) fn prepare(
     )?;
     parsed.forget_unread(data.table_inputs());
     let store = headwater_engine::open_store(place, current)?;
-    let is_run = run.is_some();
     let copies = run.map(|run| {
         run.live_in(&store, place.read_only);
         run.uses()
     });
-    let loaded = parsed.with_versions(libraries, &store, copies.as_deref())?;
-    let data = data.identify(&store, machine_cores())?;
-    let mut watched = Watched::default();
-    let items = data
-        .data_set
-        .columns
-        .iter()
-        .flat_map(|column| &column.items);
-    for item in items.flatten().filter(|_| is_run) {
-        watched.add(&item.value);
-    }
+    let loaded = parsed.with_versions(libraries, &*store, copies.as_deref())?;
+    let data = data.identify(&*store, machine_cores())?;
     let cores = request.limits.cores_here();
     let open = |error| OpenError::Shape(error);
     let expander = Expander::new(
@@ -145,7 +134,7 @@ pub(crate) fn prepare(
         cores,
         current: current.to_owned(),
         given,
-        watched: Arc::new(watched),
+        watched: Arc::new(data.watched),
     })
 }
 
@@ -182,13 +171,13 @@ pub fn dry_run(
         {}
         Ok(())
     });
-    let restored = to_restore(&prepared.enactment, &prepared.store);
+    let restored = to_restore(&prepared.enactment, &*prepared.store);
     let closed = keeper.close();
     opened?;
     closed.map_err(|error| Error::Pool(error.into()))?;
     let (restore, restore_bytes) = restored?;
     let enactment = &mut prepared.enactment;
-    let damage = headwater_engine::places::take_damage(&prepared.store);
+    let damage = headwater_engine::places::take_damage(&*prepared.store);
     let notes = damage.chain(enactment.take_notes()).collect();
     let counts = enactment.counts();
     let workflow = &prepared.loaded.workflow;
@@ -275,7 +264,7 @@ fn compare(enactment: &mut Enactment, keeper: &mut StoreKeeper) -> Result<bool, 
 }
 
 /// How many remembered products are needed, and how many bytes they have.
-fn to_restore(enactment: &Enactment, store: &Store) -> Result<(usize, u64), Error> {
+fn to_restore(enactment: &Enactment, store: &dyn Store) -> Result<(usize, u64), Error> {
     let mut products = wanted_products(enactment);
     products.append(&mut read_products(enactment));
     products.retain(|task, _| enactment.coordinator().state(*task) == State::Known);

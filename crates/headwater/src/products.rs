@@ -9,12 +9,11 @@ use std::sync::Arc;
 
 use headwater_engine::runs::find_run;
 use headwater_engine::{Error, logs, notes};
+pub use headwater_graph::Verified;
 use headwater_graph::{
-    Digest, Objects, ProductRecord, Recipe, Records, Scalar, StoreError, StoredOutput, Value,
-    decode,
+    Digest, FoundProduct, Mode, ProductFilter, ProductRecord, Recipe, Scalar, Store, StoreError,
+    StoredOutput, Value, decode,
 };
-pub use headwater_remember::Verified;
-use headwater_remember::{FoundProduct, Mode, ProductFilter, Store};
 
 use crate::explain::{Made, Named, OwnRecords, Source, made, task_anywhere};
 
@@ -169,7 +168,10 @@ fn held(outputs: &[ProductOutput]) -> Held {
 }
 
 /// Products, the last one first, and how much of each is here.
-pub fn list(store: &Store, request: &ProductRequest) -> Result<Vec<(ProductRecord, Held)>, Error> {
+pub fn list(
+    store: &dyn Store,
+    request: &ProductRequest,
+) -> Result<Vec<(ProductRecord, Held)>, Error> {
     let run = match &request.run {
         Some(run) => Some(find_run(store, run)?.id),
         None => None,
@@ -189,7 +191,7 @@ pub fn list(store: &Store, request: &ProductRequest) -> Result<Vec<(ProductRecor
 }
 
 /// How many products there are of those that a request is for, whatever its limit.
-pub fn count(store: &Store, request: &ProductRequest) -> Result<u64, Error> {
+pub fn count(store: &dyn Store, request: &ProductRequest) -> Result<u64, Error> {
     let run = match &request.run {
         Some(run) => Some(find_run(store, run)?.id),
         None => None,
@@ -203,7 +205,7 @@ pub fn count(store: &Store, request: &ProductRequest) -> Result<u64, Error> {
 
 /// Everything about a product: that whose recipe begins with these digits, or that of a task of the latest run, by its
 /// address, or that of a file among the outputs of a run.
-pub fn show(store: &Store, text: &str) -> Result<Product, Error> {
+pub fn show(store: &dyn Store, text: &str) -> Result<Product, Error> {
     let mut found = store.find_product(&text.to_lowercase())?;
     if found == FoundProduct::None
         && let Ok(task) = task_anywhere(store, text)
@@ -254,7 +256,7 @@ pub fn show(store: &Store, text: &str) -> Result<Product, Error> {
 
 /// Reads all objects and records and compares them with what was written. What is damaged is set aside and made anew
 /// when a run needs it. `progress` is told how many bytes were read, and of how many.
-pub fn verify(store: &Store, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Verified, Error> {
+pub fn verify(store: &dyn Store, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Verified, Error> {
     let threads = headwater_engine::limits::machine_cores();
     Ok(store.verify(threads, progress)?)
 }
@@ -276,7 +278,7 @@ pub struct Affected {
 const MOST_SEARCHED: usize = 200_000;
 
 /// The products that objects belong to, the last one of each, in the order of the objects.
-pub fn of_objects(store: &Store, objects: &[Digest]) -> Result<Vec<Affected>, Error> {
+pub fn of_objects(store: &dyn Store, objects: &[Digest]) -> Result<Vec<Affected>, Error> {
     if objects.is_empty() {
         return Ok(Vec::new());
     }
@@ -333,7 +335,7 @@ pub struct Collected {
 /// Throws away objects, and logs of runs that have ended, until what is left has at most `max` bytes: of objects first
 /// what is cheap to make again for its size, and seldom used, and of logs the oldest. Logs go before objects if they are
 /// more than an eighth of `max`, else after them. Records stay. With `dry_run` it only says what would go.
-pub fn collect(store: &Store, max: u64, dry_run: bool) -> Result<Collected, Error> {
+pub fn collect(store: &dyn Store, max: u64, dry_run: bool) -> Result<Collected, Error> {
     // Before anything goes, and not when the objects are come to.
     if store.mode() == Mode::ReadOnly && !dry_run {
         return Err(StoreError::ReadOnly.into());
@@ -360,7 +362,7 @@ pub fn collect(store: &Store, max: u64, dry_run: bool) -> Result<Collected, Erro
     })
 }
 
-fn inputs(store: &Store, record: &ProductRecord) -> Result<Vec<ProductInput>, Error> {
+fn inputs(store: &dyn Store, record: &ProductRecord) -> Result<Vec<ProductInput>, Error> {
     let names = notes::externals(store, &record.run);
     let mut found = Vec::new();
     for (port, text) in &record.inputs {
@@ -404,11 +406,11 @@ fn inputs(store: &Store, record: &ProductRecord) -> Result<Vec<ProductInput>, Er
 
 /// The outputs of a record. Large encodings are read only if `read` says so; without, such an output counts as here
 /// when its encoding is.
-fn outputs(store: &Store, record: &ProductRecord, read: bool) -> Vec<ProductOutput> {
+fn outputs(store: &dyn Store, record: &ProductRecord, read: bool) -> Vec<ProductOutput> {
     let output = |(port, stored): &(Arc<str>, StoredOutput)| {
         let encoding = stored.encoding.as_ref();
-        let is_there =
-            stored.inline.is_some() || encoding.is_some_and(|digest| store.path(digest).is_some());
+        let is_there = stored.inline.is_some()
+            || encoding.is_some_and(|digest| store.has(std::slice::from_ref(digest)) == [true]);
         let value: Option<Value> = match (&stored.inline, encoding) {
             (Some(bytes), _) => decode(bytes).ok(),
             (None, Some(digest)) if read && is_there => {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use headwater_enact::Parallelism;
 use headwater_engine::deliver::OutputItem;
+use headwater_engine::results_folder::Finishing;
 use headwater_engine::{Limits, StorePlace};
-use headwater_graph::{Diagnostic, FailedTask, Tally};
-use headwater_remember::RunStatus;
+use headwater_graph::{Diagnostic, FailedTask, RunStatus, Tally};
 
 /// What to run, and how.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +29,9 @@ pub struct RunRequest {
     pub outputs: Option<PathBuf>,
     /// The command line, for the record.
     pub command: Vec<String>,
+    /// Whether the folder of the results counts as unfinished until the report is dropped, for who reports to somebody:
+    /// killed before that, the same command goes on in it.
+    pub holds_folder: bool,
 }
 
 /// What a run came to.
@@ -60,6 +63,8 @@ pub struct RunReport {
     pub stopped: bool,
     /// The page that tells all this, if it could be written.
     pub report: Option<PathBuf>,
+    /// The folder of the outputs, if it was asked to hold it: it counts as finished when this is dropped.
+    pub finishing: Option<Finishing>,
 }
 
 impl RunReport {

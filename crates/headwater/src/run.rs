@@ -13,15 +13,14 @@ use headwater_engine::fetch::StoreFetcher;
 use headwater_engine::limits::check_environment;
 use headwater_engine::listener::{Heard, InWorkflow, Listener, address_of, failed_tasks, fate};
 use headwater_engine::lock::locked;
-use headwater_engine::lost::{recompute_lost, recompute_lost_inputs};
+use headwater_engine::lost::{recompute_lost, recompute_lost_inputs, wanted_products};
 use headwater_engine::places::take_damage;
-use headwater_engine::results_folder::ResultsFolder;
+use headwater_engine::results_folder::{Finishing, ResultsFolder, refuse_in_store};
 use headwater_engine::run::About;
 use headwater_engine::trace::{Trace, TraceRow};
 use headwater_engine::{Error, Progress, Run, budget, diagram, failures, notes};
 use headwater_execute::{Stop, Threads};
-use headwater_graph::{Attempt, FailedTask, Index, Registry, TaskId};
-use headwater_remember::RunTask;
+use headwater_graph::{Attempt, FailedTask, Index, Registry, RunTask, TaskId};
 use headwater_report::page;
 use headwater_report::run::run_report_html;
 
@@ -83,10 +82,12 @@ pub fn run(
     let mut run = Run::new(Threads::new(request.limits.cores_here()), stop);
     let mut prepared = prepare(request, libraries, &request.store, current, Some(&mut run))?;
     // Held until everything is written.
-    let results = ResultsFolder::take_empty(&match &request.outputs {
+    let folder = match &request.outputs {
         Some(folder) => current.join(folder),
         None => current.join("outputs").join(run.name()),
-    })?;
+    };
+    refuse_in_store(&folder, &prepared.store.place())?;
+    let results = ResultsFolder::take_empty(&folder)?;
     let job = WorkflowJob {
         request,
         progress,
@@ -96,14 +97,14 @@ pub fn run(
     match &done {
         Ok(report) => {
             run.end(report.status(), report.counts, report.failures.is_empty());
-            // What was stopped may go on in the same folder.
-            if !report.stopped {
-                results.finish();
-            }
         }
         Err(error) => run.fail(error),
     }
-    done
+    done.map(|mut report| {
+        let finishing = (!report.stopped).then(|| Finishing::new(results));
+        report.finishing = finishing.filter(|_| request.holds_folder);
+        report
+    })
 }
 
 /// What is asked of a run.
@@ -133,7 +134,7 @@ impl WorkflowJob<'_> {
             let _ = store.note_versions(&prepared.loaded.versions);
         }
         note(prepared, run);
-        prepared.loaded.copy_used(&prepared.store)?;
+        prepared.loaded.copy_used(&*prepared.store)?;
         (self.results).write("inputs.yaml", prepared.saved.as_bytes())?;
         let trace = Mutex::new(Trace::create(self.results)?);
         let (heard, trouble) = self.execute(prepared, run, &trace)?;
@@ -204,7 +205,7 @@ impl WorkflowJob<'_> {
     ) {
         let summary = run_page::summary(prepared, self.request, report, heard, started);
         if let Some(store) = run.writable_store() {
-            let kept = run_page::remember(&summary, store, run.name());
+            let kept = run_page::remember(&summary, &**store, run.name());
             report
                 .notes
                 .extend(kept.err().map(|error| error.to_string()));
@@ -246,17 +247,22 @@ impl WorkflowJob<'_> {
             results.write(failures::FAILURES, all.as_bytes())?;
         }
         if let Some(store) = run.writable_store() {
-            let _ = failures::note(store, run.name(), &failed);
+            let _ = failures::note(&**store, run.name(), &failed);
         }
         if request.outputs.is_none() {
             link_last(&folder);
         }
-        let damage = take_damage(&prepared.store);
+        let damage = take_damage(&*prepared.store);
         let enactment = &mut prepared.enactment;
         let mut errors: Vec<String> = enactment.errors().iter().map(ToString::to_string).collect();
         errors.extend(missing);
         let mut counts = enactment.counts();
         let left = counts.left();
+        // A wish to stop that came when everything was there has stopped nothing. What has to be made once more, because
+        // there was no room for it, counts as executed and is not there.
+        let is_unfinished = left > 0
+            || (wanted_products(enactment).keys())
+                .any(|task| !enactment.coordinator().state(*task).is_settled());
         // A helper that failed, such as the reading of an image, is not counted among the tasks, but it failed.
         counts.failed = counts.failed.max(failed.len());
         Ok(RunReport {
@@ -280,9 +286,9 @@ impl WorkflowJob<'_> {
                 .collect(),
             diagnostics: std::mem::take(&mut prepared.diagnostics),
             folder,
-            // A wish to stop that came when everything was there has stopped nothing.
-            stopped: run.is_stopping() && left > 0,
+            stopped: run.is_stopping() && is_unfinished,
             report: None,
+            finishing: None,
         })
     }
 }
@@ -300,7 +306,7 @@ fn note(prepared: &Prepared, run: &Run) {
         others: &|visit| enactment.for_each_other_address(visit),
     };
     let _ = notes::write(
-        store,
+        &**store,
         run.name(),
         &[notes::Part::Whole(round)],
         &prepared.current,
@@ -315,7 +321,7 @@ fn note(prepared: &Prepared, run: &Run) {
         address: &address,
     };
     let _ = diagram::note(
-        store,
+        &**store,
         run.name(),
         &prepared.loaded.workflow,
         &[],

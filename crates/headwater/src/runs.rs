@@ -9,9 +9,9 @@
 //! use headwater::runs::{find_run, overview};
 //!
 //! let store = headwater::open_store(&StorePlace::default(), ".".as_ref())?;
-//! let last = find_run(&store, "last")?;
+//! let last = find_run(&*store, "last")?;
 //! let tasks = store.run_tasks(&last.id)?;
-//! for stage in overview(&store, &last, &tasks, 0).stages {
+//! for stage in overview(&*store, &last, &tasks, 0).stages {
 //!     println!("{}: {} of {} tasks ran", stage.name, stage.tally.executed, stage.tally.tasks);
 //! }
 //! # Ok::<(), headwater::Error>(())
@@ -29,9 +29,11 @@ pub use headwater_enact::Parallelism;
 pub use headwater_engine::deliver::{Delivered, OutputItem};
 pub use headwater_engine::notes::study_of_run;
 pub use headwater_engine::runs::find_run;
-pub use headwater_graph::{FailedTask, Failure, FailureKind, FailureLines, Outcome, Tally, alike};
-use headwater_remember::Store;
-pub use headwater_remember::{RunRecord, RunStatus, RunTask};
+use headwater_graph::Store;
+pub use headwater_graph::{
+    FailedTask, Failure, FailureKind, FailureLines, Outcome, RunRecord, RunStatus, RunTask, Tally,
+    alike,
+};
 use headwater_report::page;
 use headwater_report::study::TaskFacts;
 use headwater_study::study_figures;
@@ -82,7 +84,12 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 /// Looks at a run and its tasks; `slowest` says how many of the slowest ones are named.
-pub fn overview(store: &Store, run: &RunRecord, tasks: &[RunTask], slowest: usize) -> RunOverview {
+pub fn overview(
+    store: &dyn Store,
+    run: &RunRecord,
+    tasks: &[RunTask],
+    slowest: usize,
+) -> RunOverview {
     let mut found = of_tasks(tasks, slowest);
     if let Some(figures) = run_page::figures(store, &run.id) {
         found.add(&figures);
@@ -101,10 +108,8 @@ pub fn overview(store: &Store, run: &RunRecord, tasks: &[RunTask], slowest: usiz
                 .filter(|(_, path)| path.is_file()),
         );
     }
-    let kept = [
-        ("logs", store.run_folder(&run.id).join("logs")),
-        ("work", store.work_folder(&run.id)),
-    ];
+    let folders = store.run_folders(&run.id);
+    let kept = [("logs", folders.logs), ("work", folders.work)];
     found
         .files
         .extend(kept.into_iter().filter(|(_, path)| store.has_entries(path)));

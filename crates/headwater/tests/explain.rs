@@ -1,20 +1,23 @@
 //! Explanations that real runs give rarely: two runs at once, lost records, tasks that nothing needed.
 
+use std::sync::Arc;
+
 use headwater::explain::Why;
-use headwater::graph::{ProductRecord, Recipe, Records};
+use headwater::graph::{ProductRecord, Recipe};
 use headwater::runs::{Outcome, RunRecord, RunStatus, RunTask};
 use headwater::{Store, explain};
-use headwater_remember::Mode;
+use headwater_graph::Mode;
 
 struct Case {
     _folder: tempfile::TempDir,
-    store: Store,
+    store: Arc<dyn Store>,
 }
 
 impl Case {
     fn new() -> Case {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("store"), Mode::ReadWrite).unwrap();
+        let store =
+            headwater_remember::open(&folder.path().join("store"), Mode::ReadWrite).unwrap();
         Case {
             _folder: folder,
             store,
@@ -66,7 +69,7 @@ impl Case {
 
     fn why(&self, run: &str, number: u8) -> Why {
         let task = format!("stage.task[{number}]");
-        explain(&self.store, run, &task).unwrap().why
+        explain(&*self.store, run, &task).unwrap().why
     }
 }
 
@@ -123,10 +126,10 @@ fn records_that_are_not_there() {
 fn a_run_without_a_list_of_tasks_says_so() {
     let case = Case::new();
     case.begin("one", 100);
-    let error = explain(&case.store, "one", "stage.task[1]").unwrap_err();
+    let error = explain(&*case.store, "one", "stage.task[1]").unwrap_err();
     assert_eq!(error.to_string(), "run `one` is still running");
     case.store.remove_staging("one").unwrap();
-    let error = explain(&case.store, "one", "stage.task[1]").unwrap_err();
+    let error = explain(&*case.store, "one", "stage.task[1]").unwrap_err();
     assert!(
         error.to_string().contains("before it could write its list"),
         "{error}"

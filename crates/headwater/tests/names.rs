@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use headwater::graph::{
     Context, Digest, DirectoryEntry, DirectoryValue, External, FileValue, Handle, Identity,
-    NewTask, Objects, Operation, OperationError, Outputs, Records, Scalar, Signature, Source,
-    TaskGraph, TaskId, Type, Value, decode,
+    NewTask, Operation, OperationError, Outputs, Scalar, Signature, Source, TaskGraph, TaskId,
+    Type, Value, decode,
 };
 use headwater::{NativeRun, StorePlace, open_store, run_graph};
-use headwater_remember::Store;
+use headwater_graph::Store;
 
 /// Gives back what it gets.
 fn pass_on() -> Arc<Operation> {
@@ -41,7 +41,7 @@ fn graph_of(value: Value) -> (TaskGraph, TaskId) {
     (graph, task)
 }
 
-fn store_in(folder: &Path) -> Arc<Store> {
+fn store_in(folder: &Path) -> Arc<dyn Store> {
     let place = StorePlace {
         url: folder.join("store").to_str().map(str::to_owned),
         read_only: false,

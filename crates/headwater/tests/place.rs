@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use headwater::graph::{Costs, Known, Recipe, Records};
+use headwater::graph::Recipe;
 use headwater::{StorePlace, open_store};
 
 /// All names under a folder.

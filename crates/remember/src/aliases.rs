@@ -5,26 +5,11 @@
 //! none is written for a recipe that has a product of its own. Nothing here can make a wrong product pass for a right
 //! one: both recipes are compared in all their bytes, so that a damaged row finds nothing.
 
-use std::sync::Arc;
-
-use headwater_graph::{Recipe, StoreError};
+use headwater_graph::{Alias, Recipe, StoreError};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::connections::Interned;
 use crate::lookup::{Table, find, prefix};
-
-/// A task that need not run, because a product that it is equal to is remembered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Alias {
-    /// The recipe of the task.
-    pub recipe: Recipe,
-    /// The recipe of the product, or another alias of it.
-    pub target: Recipe,
-    /// The run that found out.
-    pub run: Arc<str>,
-    /// When, in seconds since 1970.
-    pub time: i64,
-}
 
 /// The targets of those recipes that are aliases, with the positions of the recipes.
 pub(crate) fn targets(
@@ -62,66 +47,58 @@ fn is_product(connection: &Connection, recipe: &Recipe) -> rusqlite::Result<bool
         .exists((prefix(recipe), &recipe.0[..]))
 }
 
-impl Alias {
-    /// Writes aliases, in order. Returns the positions of those whose target is nowhere.
-    pub(crate) fn insert(
-        aliases: &[(usize, &Alias)],
-        transaction: &Transaction<'_>,
-        interned: &mut Interned,
-    ) -> rusqlite::Result<Vec<usize>> {
-        let mut lost = Vec::new();
-        for (position, alias) in aliases {
-            let target = if is_product(transaction, &alias.target)? {
-                alias.target
-            } else {
-                match targets(transaction, &[alias.target])?.first() {
-                    Some((_, target)) if is_product(transaction, target)? => *target,
-                    _ => {
-                        lost.push(*position);
-                        continue;
-                    }
+/// Writes aliases, in order. Returns the positions of those whose target is nowhere.
+pub(crate) fn insert(
+    aliases: &[(usize, &Alias)],
+    transaction: &Transaction<'_>,
+    interned: &mut Interned,
+) -> rusqlite::Result<Vec<usize>> {
+    let mut lost = Vec::new();
+    for (position, alias) in aliases {
+        let target = if is_product(transaction, &alias.target)? {
+            alias.target
+        } else {
+            match targets(transaction, &[alias.target])?.first() {
+                Some((_, target)) if is_product(transaction, target)? => *target,
+                _ => {
+                    lost.push(*position);
+                    continue;
                 }
-            };
-            // Also when it is named as its own target.
-            if is_product(transaction, &alias.recipe)? {
-                continue;
             }
-            let first = prefix(&alias.recipe);
-            let present: Option<Vec<u8>> = transaction
-                .prepare_cached("SELECT target FROM aliases WHERE prefix = ? AND recipe = ?")?
-                .query_row((first, &alias.recipe.0[..]), |row| row.get(0))
-                .optional()?;
-            if present.as_deref() == Some(&target.0[..]) {
-                continue;
-            }
-            let run = interned.number(transaction, &alias.run)?;
-            if present.is_some() {
-                transaction
-                    .prepare_cached("DELETE FROM aliases WHERE prefix = ? AND recipe = ?")?
-                    .execute((first, &alias.recipe.0[..]))?;
-            }
+        };
+        // Also when it is named as its own target.
+        if is_product(transaction, &alias.recipe)? {
+            continue;
+        }
+        let first = prefix(&alias.recipe);
+        let present: Option<Vec<u8>> = transaction
+            .prepare_cached("SELECT target FROM aliases WHERE prefix = ? AND recipe = ?")?
+            .query_row((first, &alias.recipe.0[..]), |row| row.get(0))
+            .optional()?;
+        if present.as_deref() == Some(&target.0[..]) {
+            continue;
+        }
+        let run = interned.number(transaction, &alias.run)?;
+        if present.is_some() {
             transaction
-                .prepare_cached(
-                    "INSERT INTO aliases (prefix, recipe, target, run, time) VALUES (?, ?, ?, ?, ?)",
-                )?
-                .execute((
-                    first,
-                    &alias.recipe.0[..],
-                    &target.0[..],
-                    run,
-                    alias.time,
-                ))?;
+                .prepare_cached("DELETE FROM aliases WHERE prefix = ? AND recipe = ?")?
+                .execute((first, &alias.recipe.0[..]))?;
         }
-        Ok(lost)
+        transaction
+            .prepare_cached(
+                "INSERT INTO aliases (prefix, recipe, target, run, time) VALUES (?, ?, ?, ?, ?)",
+            )?
+            .execute((first, &alias.recipe.0[..], &target.0[..], run, alias.time))?;
     }
+    Ok(lost)
+}
 
-    /// Why it could not be written: the engine has seen its target, so that somebody must have found it damaged since.
-    pub(crate) fn lost(&self) -> StoreError {
-        StoreError::Damaged {
-            what: format!(
-                "the record of recipe {}, to which recipe {} is equal,",
-                self.target, self.recipe
-            ),
-        }
+/// Why it could not be written: the engine has seen its target, so that somebody must have found it damaged since.
+pub(crate) fn lost(alias: &Alias) -> StoreError {
+    StoreError::Damaged {
+        what: format!(
+            "the record of recipe {}, to which recipe {} is equal,",
+            alias.target, alias.recipe
+        ),
     }
 }

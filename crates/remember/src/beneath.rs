@@ -139,7 +139,8 @@ impl Root {
         let name = name.as_ref();
         // A pipe is not waited for; for a file the flag says nothing.
         let flags = access.flags() | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
-        let is_own = || matches!(self.kind(name), Ok(Some(Kind::File)));
+        // Where nothing can be found out, or nothing is there, the right to do it is all that is missing.
+        let is_foreign = || matches!(self.kind(name), Ok(Some(Kind::Folder | Kind::Other)));
         let opened = match access {
             Access::Read => self.open_below(name, flags),
             _ => {
@@ -149,7 +150,7 @@ impl Root {
         };
         let file = File::from(opened.map_err(|error| match error.raw_os_error() {
             Some(libc::ELOOP | libc::ENXIO | libc::EISDIR) => planted(),
-            Some(libc::EACCES | libc::EEXIST) if !is_own() => planted(),
+            Some(libc::EACCES | libc::EEXIST) if is_foreign() => planted(),
             _ => error,
         })?);
         if file.metadata()?.is_file() {

@@ -11,19 +11,19 @@
 //! Why nothing is taken away that somebody relies on:
 //!
 //! - *Somebody uses an object.* A path is given out after a transaction has written down the use, and only if there was
-//!   a row (`Store::paths`). Transactions that write come one after the other. If the use came first, the collection
+//!   a row (`FolderStore::paths`). Transactions that write come one after the other. If the use came first, the collection
 //!   sees it, and also that the run is alive: its claim was made before. If the collection came first, the row is gone,
 //!   and so the object counts as absent. Who is alive is found out inside the transaction, so that no run can use
 //!   something between the two.
 //! - *Somebody places an object.* From before the look whether it is there until its row is committed `objects.lock` is
-//!   held, shared (`Store::keep`). Both steps here hold it exclusively: so a row that the look has found is still there
+//!   held, shared (`FolderStore::keep`). Both steps here hold it exclusively: so a row that the look has found is still there
 //!   at the commit; and a file without a row is not on its way to one, but left over. No file is judged by its age.
 //!   Step two takes the lock for a few files at a time, so that those who place may pass in between, and looks for
 //!   their rows once more each time.
 //! - *Somebody reads an object without asking for its path.* The file is open or not found; both are fine.
 //!
 //! A run with a limit on disk makes room for what it was asked for, at the cost of its own intermediates if need be
-//! ([`Store::make_room`]). It names what has to stay, since it knows that by digest. What other runs with a limit hold
+//! ([`FolderStore::make_room`]). It names what has to stay, since it knows that by digest. What other runs with a limit hold
 //! is known by digest, too (see `shares`): a hold is written down before the look whether the object is there, and both
 //! are transactions as above. What all others use is known by time alone. So a run is never held up by what a dead one
 //! has used a moment before, nor by what it has made itself and no other has asked for.
@@ -35,7 +35,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::Path;
 
-use headwater_graph::{Digest, StoreError};
+use headwater_graph::{Collected, Costs, Digest, Rates, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::beneath::{Kind, Root};
@@ -44,26 +44,12 @@ use crate::disk::cannot;
 use crate::object_rows::{add_up_objects, object_name};
 use crate::objects::DAMAGED;
 use crate::shares::{add_held, give_up, with_share};
-use crate::store::{INCOMING, Store};
-use crate::worth::Rates;
+use crate::store::{FolderStore, INCOMING};
 
 /// Seconds by which the beginning of a run and the use of an object may be out of step.
 const SLACK: i64 = 1;
 /// Files removed while others wait. Removing one takes a millisecond on some disks.
 const AT_ONCE: usize = 32;
-
-/// What a collection has come to, or would.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Collected {
-    /// Objects taken away.
-    pub objects: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// The bytes of the objects that are left.
-    pub left: u64,
-    /// The bytes among them that had to stay because of runs that are alive.
-    pub protected: u64,
-}
 
 /// An object that may have to go.
 struct Candidate {
@@ -89,12 +75,12 @@ fn score(rates: &Rates, wall: u64, reads: u64, size: u64) -> f64 {
     saved * (1.0 + reads as f64) / size.max(1) as f64
 }
 
-impl Store {
+impl FolderStore {
     /// Brings the bytes of objects down to `max`, or as near as `needed` and other runs that are alive allow. What the
     /// runs of this store itself use is not protected unless `needed` says so: they know by digest what they need.
     /// Gives what went.
     /// A run with a share gives up what `needed` does not name.
-    pub fn make_room(
+    pub(crate) fn make_room(
         &self,
         run: &str,
         max: u64,
@@ -120,7 +106,7 @@ impl Store {
     }
 
     /// Which of these objects are listed, and so take no more room when they are made once more.
-    pub fn listed_among(&self, digests: &[Digest]) -> HashSet<Digest> {
+    pub(crate) fn listed_among(&self, digests: &[Digest]) -> HashSet<Digest> {
         let unlisted = self.unlisted(digests).unwrap_or_else(|_| digests.to_vec());
         let unlisted: HashSet<Digest> = unlisted.into_iter().collect();
         let listed = digests.iter().filter(|digest| !unlisted.contains(*digest));
@@ -128,7 +114,7 @@ impl Store {
     }
 
     /// Brings the bytes of objects down to `max`, or as near as live runs allow. With `dry_run` nothing is changed.
-    pub fn collect(&self, max: u64, dry_run: bool) -> Result<Collected, StoreError> {
+    pub(crate) fn collect(&self, max: u64, dry_run: bool) -> Result<Collected, StoreError> {
         let Some(database) = self.database() else {
             return Ok(Collected::default());
         };
@@ -159,7 +145,7 @@ impl Store {
     }
 
     /// The bytes of all objects.
-    pub fn object_bytes(&self) -> Result<u64, StoreError> {
+    pub(crate) fn object_bytes(&self) -> Result<u64, StoreError> {
         let Some(database) = self.database() else {
             return Ok(0);
         };
@@ -212,7 +198,7 @@ impl Store {
     }
 
     /// Removes the files that have the name of an object and no row: a process that was killed has left them.
-    pub fn sweep_unlisted(&self) -> Result<(), StoreError> {
+    pub(crate) fn sweep_unlisted(&self) -> Result<(), StoreError> {
         for (name, _) in list(self.beneath(), Path::new("objects"))? {
             if let Some(first) = name.to_str().filter(|name| name.len() == 2) {
                 self.sweep_folder(first)?;

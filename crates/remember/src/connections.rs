@@ -17,7 +17,7 @@ use std::time::Duration;
 use headwater_graph::StoreError;
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Transaction, TransactionBehavior, ffi};
 
-use crate::disk::{cannot, is_writable};
+use crate::disk::{cannot, is_full_at, is_writable};
 use crate::lock::locked;
 use crate::schema::{APPLICATION, CHECKPOINT_PAGES, FORMAT, TABLES};
 
@@ -356,8 +356,17 @@ fn suspicion(error: &Error) -> Suspicion {
 
 /// A database error as the engine sees it.
 pub(crate) fn refused(path: &Path, error: &Error) -> StoreError {
-    if is_full(error) {
+    let code = error.sqlite_error_code();
+    let is_trouble_of_files = matches!(
+        code,
+        Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure | ErrorCode::ReadOnly)
+    );
+    // Some file systems do not say why a file cannot be made.
+    let has_no_room = || code != Some(ErrorCode::ReadOnly) && is_full_at(path);
+    if is_full(error) || (is_trouble_of_files && has_no_room()) {
         cannot("write", path)(io::Error::from_raw_os_error(libc::ENOSPC))
+    } else if is_trouble_of_files {
+        StoreError::Database(format!("{error}, `{}`", path.display()))
     } else {
         StoreError::Database(error.to_string())
     }

@@ -9,12 +9,12 @@
 
 use std::sync::Arc;
 
-use headwater_graph::{Cost, Costs, ProductRecord, StoreError};
+use headwater_graph::{Cost, Costs, ProductRecord, Rates, StoreError};
 use rusqlite::Connection;
 
 use crate::product_rows::{COLUMNS, Names, record};
 use crate::queries::number;
-use crate::store::Store;
+use crate::store::FolderStore;
 
 /// Executions that a cost is drawn from, at most.
 const MOST_EXECUTIONS: usize = 1000;
@@ -27,7 +27,7 @@ fn question() -> String {
     format!("SELECT {COLUMNS} FROM products WHERE operation = ?1 ORDER BY id DESC LIMIT ?2")
 }
 
-impl Costs for Store {
+impl Costs for FolderStore {
     fn costs(&self, operations: &[(Arc<str>, Arc<str>)]) -> Result<Vec<Option<Cost>>, StoreError> {
         let Some(database) = self.database() else {
             return Ok(vec![None; operations.len()]);
@@ -38,6 +38,18 @@ impl Costs for Store {
                 .map(|(operation, version)| cost(connection, operation, version))
                 .collect()
         })
+    }
+
+    fn rates(&self) -> Rates {
+        self.measured_rates()
+    }
+
+    fn expected_reads(&self, operation: &str) -> f64 {
+        self.reads_expected(operation)
+    }
+
+    fn note_habits(&self, habits: &[(Arc<str>, u64, u64)]) -> Result<(), StoreError> {
+        self.add_habits(habits)
     }
 }
 

@@ -13,12 +13,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use headwater_graph::{ContentHasher, Digest, SEGMENT, SegmentDigest, SegmentHasher, StoreError};
+use headwater_graph::{
+    ContentHasher, Digest, FileDigest, Mark, Mode, SEGMENT, SegmentDigest, SegmentHasher, Store,
+    StoreError,
+};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::disk::cannot;
 use crate::objects::open_regular;
-use crate::store::{Mode, Store};
+use crate::store::FolderStore;
 
 /// Bytes read at once: large enough for the hasher to use all lanes of the processor, small enough for its cache.
 const BUFFER: usize = 1 << 18;
@@ -36,6 +39,9 @@ struct State {
     inode: i64,
     modified: i64,
     changed: i64,
+    /// No part of what the cache compares: it may be another after the machine was started again.
+    device: u64,
+    mode: u32,
 }
 
 impl State {
@@ -47,6 +53,23 @@ impl State {
             inode: found.ino().cast_signed(),
             modified: nanoseconds(found.mtime(), found.mtime_nsec()),
             changed: nanoseconds(found.ctime(), found.ctime_nsec()),
+            device: found.dev(),
+            mode: found.mode() & 0o777,
+        }
+    }
+
+    /// That this is the digest of a file which looks like this.
+    fn with(&self, digest: Digest) -> FileDigest {
+        FileDigest {
+            digest,
+            mark: Mark {
+                device: self.device,
+                inode: self.inode.cast_unsigned(),
+                size: self.size.cast_unsigned(),
+                modified: self.modified,
+                changed: self.changed,
+            },
+            mode: self.mode,
         }
     }
 
@@ -175,6 +198,7 @@ fn look_up(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<Option<
         inode,
         modified,
         changed,
+        ..
     } = wanted.state;
     connection
         .prepare_cached(
@@ -199,22 +223,13 @@ fn look_up(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<Option<
         .map(Option::flatten)
 }
 
-impl Store {
-    /// The digest and size of a file, from the cache where it can be trusted.
-    pub fn digest_file(&self, path: &Path) -> Result<(Digest, u64), StoreError> {
-        let mut answer = self.digest_files(std::slice::from_ref(&path.to_owned()), 1)?;
-        answer
-            .pop()
-            .ok_or_else(|| cannot("read", path)(io::ErrorKind::NotFound.into()))
-    }
-
-    /// The digests and sizes of files, in their order, with as many threads as given; an error is that of the first
-    /// file that has one. The cache is asked once and told once.
-    pub fn digest_files(
+impl FolderStore {
+    /// See [`Local::digest_files`](headwater_graph::Local::digest_files). The cache is asked once and told once.
+    pub(crate) fn cached_digests(
         &self,
         paths: &[PathBuf],
         threads: usize,
-    ) -> Result<Vec<(Digest, u64)>, StoreError> {
+    ) -> Result<Vec<FileDigest>, StoreError> {
         self.digest_files_at(paths, threads, now())
     }
 
@@ -223,7 +238,7 @@ impl Store {
         paths: &[PathBuf],
         threads: usize,
         now: i128,
-    ) -> Result<Vec<(Digest, u64)>, StoreError> {
+    ) -> Result<Vec<FileDigest>, StoreError> {
         let mut wanted = Vec::with_capacity(paths.len());
         for path in paths {
             let absolute = std::path::absolute(path).map_err(cannot("find", path))?;
@@ -265,7 +280,7 @@ impl Store {
         Ok(answer
             .into_iter()
             .flatten()
-            .map(|(digest, state)| (digest, state.size.cast_unsigned()))
+            .map(|(digest, state)| state.with(digest))
             .collect())
     }
 
@@ -307,6 +322,7 @@ impl Store {
                     inode,
                     modified,
                     changed,
+                    ..
                 } = *state;
                 let path = wanted[*position].absolute.as_os_str().as_bytes();
                 insert.execute((path, size, inode, modified, changed, &digest.0[..]))?;
@@ -336,7 +352,9 @@ fn in_parallel<T: Send>(
         return share();
     }
     std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..others).map(|_| scope.spawn(share)).collect();
+        // A machine that gives no more threads has those that there are do it all.
+        let thread = |_| std::thread::Builder::new().spawn_scoped(scope, share).ok();
+        let handles: Vec<_> = (0..others).map_while(thread).collect();
         let mut done = share();
         for handle in handles {
             match handle.join() {
@@ -353,16 +371,17 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use headwater_graph::Local as _;
 
     struct Case {
         folder: tempfile::TempDir,
-        store: Store,
+        store: FolderStore,
     }
 
     impl Case {
         fn new() -> Case {
             let folder = tempfile::tempdir().unwrap();
-            let store = Store::open(&folder.path().join("store"), Mode::ReadWrite).unwrap();
+            let store = FolderStore::open(&folder.path().join("store"), Mode::ReadWrite).unwrap();
             Case { folder, store }
         }
 
@@ -378,7 +397,7 @@ mod tests {
             self.store
                 .digest_files_at(&[path.to_owned()], 1, later)
                 .unwrap()[0]
-                .0
+                .digest
         }
 
         /// Replaces what the cache says, so that a test sees whether it was asked.
@@ -454,9 +473,8 @@ mod tests {
             .enumerate()
             .map(|(number, text)| case.write(&number.to_string(), text))
             .collect();
-        let expected: Vec<(Digest, u64)> = texts
-            .iter()
-            .map(|text| (Digest::of(text.as_bytes()), text.len() as u64))
+        let expected: Vec<FileDigest> = (paths.iter().zip(&texts))
+            .map(|(path, text)| state_of(path).unwrap().with(Digest::of(text.as_bytes())))
             .collect();
         for threads in [0, 1, 3, 100] {
             assert_eq!(
@@ -476,7 +494,7 @@ mod tests {
             .store
             .digest_files_at(&paths, 2, now() + SETTLED * 2)
             .unwrap();
-        assert!(cached.iter().all(|(digest, _)| *digest == POISON));
+        assert!(cached.iter().all(|file| file.digest == POISON));
     }
 
     #[test]
@@ -492,7 +510,9 @@ mod tests {
             for threads in [1, 2, 5] {
                 let paths = [path.clone()];
                 let digested = case.store.digest_files(&paths, threads).unwrap();
-                assert_eq!(digested, [(Digest::of(bytes), length)], "{threads} threads");
+                let expected = state_of(&path).unwrap().with(Digest::of(bytes));
+                assert_eq!(digested, [expected], "{threads} threads");
+                assert_eq!(expected.mark.size, length);
             }
         }
     }
@@ -532,6 +552,8 @@ mod tests {
             inode: 0,
             modified: 50_000_000_000,
             changed: 1_000_000_000,
+            device: 0,
+            mode: 0,
         };
         assert!(state.is_settled(3_000_000_000));
         assert!(!state.is_settled(2_999_999_999));

@@ -9,10 +9,11 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use headwater_graph::{DirectoryEntry, DirectoryValue, FileValue, Handle, StoreError};
+use headwater_graph::{
+    DirectoryEntry, DirectoryValue, FileDigest, FileValue, Handle, Local, StoreError,
+};
 
 use crate::disk::cannot;
-use crate::store::Store;
 
 /// A file that was found: path below the directory, where it is, whether it may be executed.
 struct Found {
@@ -21,31 +22,33 @@ struct Found {
     executable: bool,
 }
 
-impl Store {
-    /// The value of a directory. Empty folders are not part of it.
-    pub fn digest_directory(&self, path: &Path) -> Result<DirectoryValue, StoreError> {
-        let (absolute, found) = list(path)?;
-        let paths: Vec<PathBuf> = found.iter().map(|found| found.path.clone()).collect();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let digests = self.digest_files(&paths, threads)?;
-        let entry = |(found, (digest, size)): (Found, _)| DirectoryEntry {
-            path: found.relative.into(),
-            executable: found.executable,
-            file: FileValue {
-                digest,
-                size,
-                name: None,
-                executable: false,
-                handle: Handle::Path(found.path.into()),
-            },
-        };
-        let entries = found.into_iter().zip(digests).map(entry).collect();
-        Ok(DirectoryValue {
-            entries,
-            path: Some(absolute.into()),
+/// The value of a directory, whose files are digested by `files`. Empty folders are not part of it.
+pub(crate) fn digest(
+    files: &dyn Local,
+    path: &Path,
+) -> Result<(DirectoryValue, Vec<FileDigest>), StoreError> {
+    let (absolute, found) = list(path)?;
+    let paths: Vec<PathBuf> = found.iter().map(|found| found.path.clone()).collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let digests = files.digest_files(&paths, threads)?;
+    let entry = |(found, file): (Found, &FileDigest)| DirectoryEntry {
+        path: found.relative.into(),
+        executable: found.executable,
+        file: FileValue {
+            digest: file.digest,
+            size: file.mark.size,
             name: None,
-        })
-    }
+            executable: false,
+            handle: Handle::Path(found.path.into()),
+        },
+    };
+    let entries = found.into_iter().zip(&digests).map(entry).collect();
+    let value = DirectoryValue {
+        entries,
+        path: Some(absolute.into()),
+        name: None,
+    };
+    Ok((value, digests))
 }
 
 /// A directory that is known by its logical name: its files are listed, and nobody looks into them.

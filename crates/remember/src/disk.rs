@@ -123,19 +123,33 @@ pub(crate) fn network_file_system(folder: &Path) -> Result<Option<&'static str>,
             }
         }
     }
-    let examine = cannot("examine the file system of", nearest);
-    let Ok(name) = CString::new(nearest.as_os_str().as_bytes()) else {
-        return Err(examine(io::ErrorKind::InvalidInput.into()));
-    };
+    let answer = file_system(nearest).map_err(cannot("examine the file system of", nearest))?;
+    // The kernel's magic numbers have 32 bits; the field is wider on some machines, and signed.
+    Ok(network_name(answer.f_type as u32))
+}
+
+/// What the system says of the file system that something lies on.
+fn file_system(path: &Path) -> io::Result<libc::statfs> {
+    let name =
+        CString::new(path.as_os_str().as_bytes()).map_err(|_| io::ErrorKind::InvalidInput)?;
     let mut answer = std::mem::MaybeUninit::<libc::statfs>::uninit();
     // SAFETY: the name is a C string and the answer has room for what the call writes.
     if unsafe { libc::statfs(name.as_ptr(), answer.as_mut_ptr()) } != 0 {
-        return Err(examine(io::Error::last_os_error()));
+        return Err(io::Error::last_os_error());
     }
     // SAFETY: the call succeeded, so it has filled the answer.
-    let answer = unsafe { answer.assume_init() };
-    // The kernel's magic numbers have 32 bits; the field is wider on some machines, and signed.
-    Ok(network_name(answer.f_type as u32))
+    Ok(unsafe { answer.assume_init() })
+}
+
+/// Whether next to nothing can be written to the folder that a file is in.
+pub(crate) fn is_full_at(path: &Path) -> bool {
+    /// As many bytes as the smallest of the files that SQLite makes.
+    const LITTLE: u64 = 64 << 10;
+    let folder = path.parent().unwrap_or(path);
+    file_system(folder).is_ok_and(|found| {
+        let block = u64::try_from(found.f_bsize).unwrap_or(0);
+        found.f_bavail.saturating_mul(block) < LITTLE
+    })
 }
 
 /// The file systems that several machines may write to at once. SQLite's shared index lies in mapped memory, which

@@ -5,21 +5,15 @@
 
 use std::sync::Arc;
 
-use headwater_graph::StoreError;
+use headwater_graph::{StoreError, expected_reads};
 use rusqlite::Connection;
 
-use crate::store::Store;
+use crate::store::FolderStore;
 use crate::worth::state;
 
-/// The bounds of the expected reads. An operation that was never read again so far still may be: at zero nothing of it
-/// would be kept, and so nothing ever be read again. And a few that were read often say little about the next one: it
-/// should not be kept at any price.
-const EXPECTED: (f64, f64) = (0.1, 100.0);
-
-impl Store {
-    /// How often a product of this operation is expected to be read again: what was read of it before, against what
-    /// was made, between 0.1 and 100. One that is not known yet is expected to be read once.
-    pub fn expected_reads(&self, operation: &str) -> f64 {
+impl FolderStore {
+    /// See [`Costs::expected_reads`](headwater_graph::Costs::expected_reads).
+    pub(crate) fn reads_expected(&self, operation: &str) -> f64 {
         let count = |connection: &Connection, kind: &str| {
             Ok::<_, rusqlite::Error>(
                 state(connection, &format!("{kind}:{operation}"))?.unwrap_or(0),
@@ -32,11 +26,11 @@ impl Store {
             database.read(ask).ok()
         });
         let (made, read) = counts.unwrap_or((0, 0));
-        ((1.0 + read as f64) / (1.0 + made as f64)).clamp(EXPECTED.0, EXPECTED.1)
+        expected_reads(made.cast_unsigned(), read.cast_unsigned())
     }
 
     /// Adds to what is known of operations: how many products of each were made, and how many read.
-    pub fn note_habits(&self, habits: &[(Arc<str>, u64, u64)]) -> Result<(), StoreError> {
+    pub(crate) fn add_habits(&self, habits: &[(Arc<str>, u64, u64)]) -> Result<(), StoreError> {
         self.writable()?.note(|transaction| {
             // Sums stay far below where they would not be whole numbers any more.
             let mut add = transaction.prepare_cached(

@@ -14,9 +14,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_graph::{Digest, ProductRecord, Recipe, StoreError};
+use headwater_graph::{Alias, Digest, ProductRecord, Recipe, StoreError};
 
-use crate::aliases::Alias;
 use crate::beneath::{Access, Root};
 use crate::details::{self, Damaged, Reader, put_bytes, put_number};
 use crate::disk::{cannot, next_data};

@@ -16,37 +16,21 @@
 
 use std::collections::HashMap;
 
-use headwater_graph::{Digest, StoreError};
+use headwater_graph::{Digest, Pending, StoreEntry, StoreError};
 
-use crate::aliases::Alias;
+use crate::aliases;
 use crate::clock::now;
 use crate::journal::Batch;
 use crate::object_rows::{ObjectRow, insert_object};
-use crate::pending::Pending;
 use crate::product_rows::Row;
-use crate::store::Store;
+use crate::store::FolderStore;
 
-/// What is to be remembered: a product, or that a task is equal to one.
-#[derive(Debug)]
-pub(crate) enum Entry {
-    Product(Pending),
-    Alias(Alias),
-}
-
-impl Entry {
-    /// The bytes it holds in memory apart from records.
-    pub(crate) fn bytes(&self) -> usize {
-        match self {
-            Entry::Product(pending) => pending.bytes(),
-            Entry::Alias(_) => 0,
-        }
-    }
-}
-
-impl Store {
-    /// Makes a batch durable. Products whose own objects cannot be had, and aliases of what is not there, are left out
-    /// and returned with the reason, in order; any other trouble concerns all of them.
-    pub(crate) fn keep(&self, batch: &[Entry]) -> Result<Vec<(usize, StoreError)>, StoreError> {
+impl FolderStore {
+    /// See [`Objects::keep`](headwater_graph::Objects::keep).
+    pub(crate) fn keep_batch(
+        &self,
+        batch: &[StoreEntry],
+    ) -> Result<Vec<(usize, StoreError)>, StoreError> {
         let database = self.writable()?;
         let products = || batch.iter().filter_map(product);
         // Nobody takes away what is found to be there, or put there, before the rows say so.
@@ -58,8 +42,8 @@ impl Store {
         let mut aliases = Vec::new();
         for (position, entry) in batch.iter().enumerate() {
             let pending = match entry {
-                Entry::Product(pending) => pending,
-                Entry::Alias(alias) => {
+                StoreEntry::Product(pending) => pending,
+                StoreEntry::Alias(alias) => {
                     aliases.push((position, alias));
                     continue;
                 }
@@ -116,11 +100,11 @@ impl Store {
             }
             Row::insert(&mut rows, transaction, interned)?;
             // After the products, which they may speak of.
-            Alias::insert(&aliases, transaction, interned)
+            aliases::insert(&aliases, transaction, interned)
         })?;
         for (position, alias) in aliases {
             if lost.binary_search(&position).is_ok() {
-                left_out.push((position, alias.lost()));
+                left_out.push((position, aliases::lost(alias)));
             }
         }
         left_out.sort_by_key(|(position, _)| *position);
@@ -128,10 +112,10 @@ impl Store {
     }
 }
 
-fn product(entry: &Entry) -> Option<&Pending> {
+fn product(entry: &StoreEntry) -> Option<&Pending> {
     match entry {
-        Entry::Product(pending) => Some(pending),
-        Entry::Alias(_) => None,
+        StoreEntry::Product(pending) => Some(pending),
+        StoreEntry::Alias(_) => None,
     }
 }
 

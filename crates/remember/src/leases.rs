@@ -6,7 +6,7 @@
 //! keys or none.
 //!
 //! A lease says nothing about what is remembered: who gets one has to look once more whether somebody has finished the
-//! work since the last look, unless [`Leases::undisturbed`] says that there was nobody. Leases save work and guard
+//! work since the last look, unless [`KernelLeases::undisturbed`] says that there was nobody. Leases save work and guard
 //! nothing: where the kernel cannot lock, they are given all the same, and at worst a product is made twice.
 //!
 //! The byte of a key is told by its first 63 bits, so that two keys share one as good as never; if they do, the second
@@ -14,8 +14,8 @@
 //! end: with 10,000 held in one file a lease costs 250 µs, with 100 it costs 1 µs. Products wait for the disk by the
 //! ten thousand when tasks are small, therefore there are many files, and the last byte of a key tells which. They are
 //! opened when they are first needed. The locks belong to the open file (`F_OFD_SETLK`), not to the process as
-//! those of old did: two [`Leases`] exclude each other within one process too. To one open file the kernel says yes
-//! twice, therefore each [`Leases`] has a list of its own as well: a byte is listed before it is locked, and unlocked
+//! those of old did: two [`KernelLeases`] exclude each other within one process too. To one open file the kernel says yes
+//! twice, therefore each [`KernelLeases`] has a list of its own as well: a byte is listed before it is locked, and unlocked
 //! before it is taken off the list. In each file the first bytes are set aside; those of the first file are used:
 //!
 //! | bytes | what |
@@ -32,12 +32,11 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use headwater_graph::{Recipe, StoreError};
+use headwater_graph::{Lease, Leases, Recipe, StoreError};
 
 use crate::beneath::{Access, Root};
 use crate::disk::cannot;
 use crate::lock::locked;
-use crate::store::{Mode, Store};
 
 /// How many files there are. Each needs a descriptor, of which a process often may have no more than 1024.
 const FILES: usize = 128;
@@ -48,7 +47,7 @@ const PRESENCE: i64 = 9;
 
 /// The leases that one engine takes.
 #[derive(Debug)]
-pub struct Leases {
+pub(crate) struct KernelLeases {
     shared: Arc<Shared>,
     /// Nobody else had them open when they were opened here.
     alone: bool,
@@ -109,18 +108,14 @@ fn open(root: &Root, number: usize) -> io::Result<File> {
 /// The right to make a product, until it is dropped.
 #[derive(Debug)]
 #[must_use = "a lease ends when it is dropped"]
-pub struct Lease {
+struct HeldLease {
     shared: Arc<Shared>,
     places: Vec<KeyPlace>,
 }
 
-impl Leases {
+impl KernelLeases {
     /// Opens the leases of a store that may be written to.
-    pub fn open(store: &Store) -> Result<Leases, StoreError> {
-        if store.mode() == Mode::ReadOnly {
-            return Err(StoreError::ReadOnly);
-        }
-        let root = store.beneath();
+    pub(crate) fn open(root: &Arc<Root>) -> Result<KernelLeases, StoreError> {
         root.make_folder("leases")
             .map_err(cannot("make", &root.at("leases")))?;
         let path = root.at(name(0));
@@ -141,15 +136,16 @@ impl Leases {
             others: [const { OnceLock::new() }; FILES - 1],
             held: Mutex::default(),
         };
-        Ok(Leases {
+        Ok(KernelLeases {
             shared: Arc::new(shared),
             alone,
             count,
         })
     }
+}
 
-    /// Takes all of these keys, or none: `None` where one of them is held. Never waits.
-    pub fn take(&self, keys: &[Recipe]) -> Option<Lease> {
+impl Leases for KernelLeases {
+    fn take(&self, keys: &[Recipe]) -> Option<Lease> {
         let mut places: Vec<KeyPlace> = keys.iter().map(place_of).collect();
         // A task whose content key is its recipe names one key twice.
         places.sort_unstable();
@@ -164,10 +160,10 @@ impl Leases {
             .iter()
             .position(|place| self.shared.is_refused(*place, libc::F_WRLCK));
         let Some(position) = refused else {
-            return Some(Lease {
+            return Some(Box::new(HeldLease {
                 shared: Arc::clone(&self.shared),
                 places,
-            });
+            }));
         };
         let mut held = locked(&self.shared.held);
         for place in places.drain(position..) {
@@ -175,20 +171,19 @@ impl Leases {
         }
         drop(held);
         // Those before it are given back.
-        drop(Lease {
+        drop(HeldLease {
             shared: Arc::clone(&self.shared),
             places,
         });
         None
     }
 
-    /// Whether it is certain that nobody else has had leases of this store open at any time since these were opened.
-    pub fn undisturbed(&self) -> bool {
+    fn undisturbed(&self) -> bool {
         self.alone && read_count(&self.shared.first).is_ok_and(|count| count == self.count)
     }
 }
 
-impl Drop for Lease {
+impl Drop for HeldLease {
     fn drop(&mut self) {
         for place in &self.places {
             // Unlocking is refused to nobody.

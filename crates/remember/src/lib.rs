@@ -1,10 +1,9 @@
 //! What was made from what, and the bytes: the store of Headwater.
 //!
-//! **What comes in:** [`Pending`] products: a record (recipe, operation, version, parameters, inputs, outputs, times)
+//! **What comes in:** [`Pending`](headwater_graph::Pending) products: a record (recipe, operation, version, parameters, inputs, outputs, times)
 //! together with the staged files and bytes that its outputs consist of; and files whose contents have to be named.
-//! **What goes out:** for each recipe whether it is remembered and what came of it ([`Known`](headwater_graph::Known),
-//! [`Records`](headwater_graph::Records)); the bytes by digest, verified ([`Objects`](headwater_graph::Objects)); the
-//! digests of files and directories; the list of runs.
+//! **What goes out:** an [`Arc<dyn Store>`](headwater_graph::Store): for each recipe whether it is remembered and what
+//! came of it; the bytes by digest, verified; the digests of files and directories; the list of runs.
 //!
 //! ```text
 //!                     submit                 keep                              acknowledge
@@ -31,22 +30,23 @@
 //!
 //! | file | noun |
 //! | --- | --- |
-//! | `store` | [`Store`]: opening, the folders, who may write |
+//! | `store` | `FolderStore`: opening, the folders, who may write |
 //! | `keep` | the order of steps that makes a batch durable: **read this first** |
-//! | `pending` | [`Pending`]: a product that is to be remembered |
 //! | `writer` | [`Writer`]: groups what many threads submit into few commits |
 //! | `records`, `product_rows`, `details` | records of products, and the rows that they are in; `details` has the compact, checked encoding of their lists |
-//! | `aliases` | [`Alias`]: recipes that were found to be equal to a product |
-//! | `leases` | [`Leases`]: who is making what, so that nothing is made twice at once |
+//! | `aliases` | recipes that were found to be equal to a product |
+//! | `leases` | who is making what, so that nothing is made twice at once |
 //! | `queries` | what people ask: lists of products, what came before, what a version stands for |
 //! | `costs` | what executions of an operation have cost |
 //! | `objects`, `object_rows` | placing, finding and verifying bytes; what they are called, and what is written down of them |
-//! | `collect` | [`Collected`]: taking bytes away when they are too many |
-//! | `verify` | [`Verified`]: reading everything |
-//! | `worth`, `habits` | [`Rates`]: what is worth keeping; how often products are read again |
+//! | `collect` | taking bytes away when they are too many |
+//! | `shares`, `room` | what runs with a limit on disk hold; all that has to do with room |
+//! | `verify` | reading everything |
+//! | `worth`, `habits` | what is worth keeping; how often products are read again |
 //! | `digests`, `directory` | digests of files (cached) and of directories |
-//! | `runs`, `run_rows` | [`RunRecord`], [`RunTask`]: what ran when, and how it ended; and the rows that say so |
-//! | `run_files` | notes that a run leaves, and its folders |
+//! | `runs`, `run_rows` | what ran when, and how it ended; and the rows that say so |
+//! | `run_files` | notes that a run leaves |
+//! | `local` | its folders on this machine |
 //! | `claims` | who is alive, and what the dead have left behind |
 //! | `database`, `place` | the three ways of using the records, and what happens when they are damaged; where their files are, and who may use them |
 //! | `connections`, `schema` | connections to one file, what their errors mean, tables and the format number |
@@ -79,16 +79,17 @@ mod habits;
 mod journal;
 mod keep;
 mod leases;
+mod local;
 mod lock;
 mod lookup;
 mod object_rows;
 mod objects;
-mod pending;
 mod place;
 mod product_rows;
 mod queries;
 mod rebuild;
 mod records;
+mod room;
 mod run_files;
 mod run_rows;
 mod runs;
@@ -99,19 +100,23 @@ mod verify;
 mod worth;
 mod writer;
 
-pub use aliases::Alias;
-pub use collect::Collected;
+use std::path::Path;
+use std::sync::Arc;
+
+use headwater_graph::{Mode, Store, StoreError};
+
+use store::FolderStore;
+
 pub use directory::named_directory;
 pub use disk::sync_names;
-pub use headwater_graph::RunStatus;
-pub use leases::{Lease, Leases};
-pub use pending::{ObjectSource, Pending, PendingObject};
-pub use queries::{FoundProduct, ProductFilter, VersionParts};
-pub use records::Times;
-pub use run_rows::{RunRecord, RunTask};
-pub use runs::FoundRun;
-pub use shares::{Load, Neighbour};
-pub use store::{Mode, Store};
-pub use verify::Verified;
-pub use worth::Rates;
 pub use writer::Writer;
+
+/// Opens the store in a folder. With [`Mode::ReadWrite`] it is made if there is none.
+pub fn open(root: &Path, mode: Mode) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(Arc::new(FolderStore::open(root, mode)?))
+}
+
+/// Whether there is a store in this folder, or what one can be made from again.
+pub fn is_store(root: &Path) -> bool {
+    FolderStore::is_at(root)
+}

@@ -16,19 +16,24 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek as _, SeekFrom, Write};
+use std::ops::Range;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use headwater_graph::{ContentHasher, Digest, Mark, Objects, StoreError, encode_to};
+use headwater_graph::{
+    ContentHasher, Digest, Mark, Mode, ObjectSource, Objects, PendingObject, Store, StoreEntry,
+    StoreError, encode_to,
+};
 
 use crate::beneath::{Access, Root, is_planted};
 use crate::clock::now;
 use crate::disk::{cannot, user, wait_for};
 use crate::object_rows::{Seen, listed, mark_of, object_name};
-use crate::pending::{ObjectSource, PendingObject};
-use crate::store::{Mode, Store};
+use crate::store::FolderStore;
 
 /// Above this many files one synchronisation of the whole file system is cheaper than one for each.
 const MANY: usize = 16;
@@ -90,7 +95,7 @@ fn is_shut(found: &fs::Metadata) -> bool {
 /// Where objects are that were found not to be what their name says.
 pub(crate) const DAMAGED: &str = "objects/damaged";
 
-impl Store {
+impl FolderStore {
     /// Held by those who give files the names of objects, until the rows are committed.
     pub(crate) fn placing(&self) -> Result<File, StoreError> {
         drop(self.lock_file("objects.gate", File::lock_shared)?);
@@ -120,7 +125,7 @@ impl Store {
     }
 
     /// Makes objects durable under their names; those that are so already cost a look-up each. The caller holds the
-    /// lock of [`Store::placing`] until it has listed them.
+    /// lock of [`FolderStore::placing`] until it has listed them.
     pub(crate) fn place<'a>(
         &self,
         objects: impl Iterator<Item = &'a PendingObject>,
@@ -189,8 +194,7 @@ impl Store {
         let bytes = total(placed.durable.iter().map(|(_, seen)| seen.size));
         self.meter()
             .wrote(placed.durable.len(), bytes, start.elapsed());
-        self.written
-            .fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
+        self.written.fetch_add(bytes, Ordering::Relaxed);
         Ok(placed)
     }
 
@@ -351,12 +355,6 @@ impl Store {
         Ok(())
     }
 
-    /// Reads an object piece by piece and checks it; gives its path. For large ones that are used as files.
-    pub fn verify_object(&self, digest: &Digest) -> Result<PathBuf, StoreError> {
-        self.look_at(digest, self.listed_size(digest), &mut |_| ())?;
-        Ok(self.object_path(digest))
-    }
-
     /// How long an object is, if that is listed.
     fn listed_size(&self, digest: &Digest) -> Option<u64> {
         let listed = self
@@ -432,19 +430,6 @@ impl Store {
                 ))?;
             Ok(changed > 0)
         })
-    }
-
-    /// The paths of those objects that are here and, as far as can be told without reading all of them again, right.
-    /// They stay for as long as a run lives that began before this call.
-    pub fn paths(&self, digests: &[Digest]) -> Vec<Option<PathBuf>> {
-        let Ok(listed) = self.use_listed(digests) else {
-            return vec![None; digests.len()];
-        };
-        let mut listed = listed.into_iter();
-        digests
-            .iter()
-            .map(|digest| self.checked_path(digest, &listed.next()??))
-            .collect()
     }
 
     /// What is listed of objects, after writing down that they are used.
@@ -578,9 +563,24 @@ impl Store {
     }
 }
 
-impl Objects for Store {
-    fn path(&self, digest: &Digest) -> Option<PathBuf> {
-        self.paths(std::slice::from_ref(digest)).pop()?
+impl Objects for FolderStore {
+    fn keep(&self, batch: &[StoreEntry]) -> Result<Vec<(usize, StoreError)>, StoreError> {
+        self.keep_batch(batch)
+    }
+
+    fn has(&self, digests: &[Digest]) -> Vec<bool> {
+        self.paths(digests).iter().map(Option::is_some).collect()
+    }
+
+    fn paths(&self, digests: &[Digest]) -> Vec<Option<PathBuf>> {
+        let Ok(listed) = self.use_listed(digests) else {
+            return vec![None; digests.len()];
+        };
+        let mut listed = listed.into_iter();
+        digests
+            .iter()
+            .map(|digest| self.checked_path(digest, &listed.next()??))
+            .collect()
     }
 
     fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
@@ -602,6 +602,34 @@ impl Objects for Store {
         } else {
             Err(self.set_aside(digest, Some(&file)))
         }
+    }
+
+    fn read_range(&self, digest: &Digest, range: Range<u64>) -> Result<Vec<u8>, StoreError> {
+        let missing = || StoreError::Missing(*digest);
+        let path = self.path(digest).ok_or_else(missing)?;
+        let mut file = self.open_object(digest)?;
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(range.start))
+            .and_then(|_| {
+                let length = range.end.saturating_sub(range.start);
+                file.take(length).read_to_end(&mut bytes)
+            })
+            .map_err(cannot("read", &path))?;
+        Ok(bytes)
+    }
+
+    fn verify_object(&self, digest: &Digest) -> Result<(), StoreError> {
+        self.look_at(digest, self.listed_size(digest), &mut |_| ())?;
+        Ok(())
+    }
+
+    fn set_aside_at(&self, digest: &Digest) -> Option<i64> {
+        let name = Path::new(DAMAGED).join(digest.hex());
+        Some(self.beneath().metadata(name).ok()?.ctime())
+    }
+
+    fn written(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.written)
     }
 }
 
@@ -675,7 +703,7 @@ mod tests {
     #[test]
     fn who_removes_gets_a_turn_among_those_who_place() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join(".headwater"), Mode::ReadWrite).unwrap();
+        let store = FolderStore::open(&folder.path().join(".headwater"), Mode::ReadWrite).unwrap();
         let first = store.placing().unwrap();
         let (tell, told) = mpsc::channel();
         std::thread::scope(|scope| {

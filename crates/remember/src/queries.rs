@@ -5,47 +5,18 @@
 
 use std::sync::Arc;
 
-use headwater_graph::{ProductRecord, Recipe, StoreError};
-use rusqlite::{Connection, OptionalExtension, Row};
+use headwater_graph::{
+    FoundProduct, ProductFilter, ProductRecord, Questions, Recipe, StoreError, Verified,
+    VersionParts,
+};
+use rusqlite::{Connection, OptionalExtension};
 
-use crate::aliases::Alias;
 use crate::database::Database;
 use crate::journal::{Batch, VersionRow};
-use crate::lookup::{Table, find, prefix};
-use crate::product_rows::{COLUMNS, Names, name, record};
+use crate::lookup::prefix;
+use crate::product_rows::{COLUMNS, Names, record};
 use crate::rebuild::insert_version;
-use crate::run_rows::{RunTask, read_task};
-use crate::store::Store;
-
-/// What a version stands for: labels and texts.
-pub type VersionParts = Vec<(String, String)>;
-
-/// Which products are wanted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProductFilter {
-    /// Of this operation only.
-    pub operation: Option<String>,
-    /// Made by the run of this id only.
-    pub run: Option<String>,
-    /// At most so many.
-    pub limit: usize,
-}
-
-/// What a person meant by the beginning of a recipe.
-#[derive(Debug, Clone, PartialEq)]
-pub enum FoundProduct {
-    /// This one. Its recipe may be another than the one that was asked for, if the two were found to be equal.
-    One {
-        /// The whole recipe that was meant.
-        asked: Recipe,
-        /// The product.
-        record: Box<ProductRecord>,
-    },
-    /// There is none.
-    None,
-    /// Several begin like that; these, and perhaps more.
-    Several(Vec<Recipe>),
-}
+use crate::store::FolderStore;
 
 /// So many recipes with one beginning are named.
 const MOST_NAMED: usize = 10;
@@ -112,10 +83,8 @@ fn range(digits: &str) -> Option<(i64, i64)> {
     Some((end("0")?, end("f")?))
 }
 
-impl Store {
-    /// Notes what versions stand for: for each its parts, as label and text. What is noted already, and no different,
-    /// costs a look-up.
-    pub fn note_versions(&self, versions: &[(Arc<str>, VersionParts)]) -> Result<(), StoreError> {
+impl Questions for FolderStore {
+    fn note_versions(&self, versions: &[(Arc<str>, VersionParts)]) -> Result<(), StoreError> {
         let database = self.writable()?;
         let joined = |parts: &[(String, String)]| -> String {
             let texts = parts.iter().flat_map(|(label, text)| [label, text]);
@@ -142,8 +111,7 @@ impl Store {
         })
     }
 
-    /// What a version stands for, if that was noted.
-    pub fn version_parts(&self, version: &str) -> Result<Option<VersionParts>, StoreError> {
+    fn version_parts(&self, version: &str) -> Result<Option<VersionParts>, StoreError> {
         let Some(database) = self.database() else {
             return Ok(None);
         };
@@ -159,8 +127,7 @@ impl Store {
         ))
     }
 
-    /// Products, the last one first.
-    pub fn products(&self, filter: &ProductFilter) -> Result<Vec<ProductRecord>, StoreError> {
+    fn products(&self, filter: &ProductFilter) -> Result<Vec<ProductRecord>, StoreError> {
         let Some(database) = self.database() else {
             return Ok(Vec::new());
         };
@@ -174,8 +141,7 @@ impl Store {
         })
     }
 
-    /// How many products there are, whatever the limit says.
-    pub fn count_products(&self, filter: &ProductFilter) -> Result<u64, StoreError> {
+    fn count_products(&self, filter: &ProductFilter) -> Result<u64, StoreError> {
         let Some(database) = self.database() else {
             return Ok(0);
         };
@@ -189,8 +155,7 @@ impl Store {
         })
     }
 
-    /// Products of the same operation that were there before this one and that another run made, the last one first.
-    pub fn products_before(
+    fn products_before(
         &self,
         product: &ProductRecord,
         limit: usize,
@@ -220,76 +185,7 @@ impl Store {
         })
     }
 
-    /// What stood at this address in the runs of the same workflow that began before this one: run and task, the last
-    /// one first; at most so many runs are looked at.
-    pub fn tasks_before(
-        &self,
-        run: &str,
-        address: &str,
-        runs: usize,
-    ) -> Result<Vec<(String, RunTask)>, StoreError> {
-        let Some(database) = self.database() else {
-            return Ok(Vec::new());
-        };
-        let runs = i64::try_from(runs).unwrap_or(i64::MAX);
-        database.read(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT task.address, task.recipe, task.state, task.started, task.wall, earlier.id
-                 FROM (SELECT one.number, one.id FROM runs AS one, runs AS this
-                       WHERE this.id = ?1 AND one.number < this.number AND one.workflow = this.workflow
-                       ORDER BY one.number DESC LIMIT ?3) AS earlier
-                 JOIN run_tasks AS task ON task.run = earlier.number
-                 WHERE task.address = ?2 ORDER BY earlier.number DESC",
-            )?;
-            let found = statement.query_map((run, address, runs), |row| {
-                Ok((row.get::<_, String>(5)?, read_task(row)?))
-            })?;
-            let whole = |(run, task): (String, Option<RunTask>)| task.map(|task| (run, task));
-            Ok(found
-                .collect::<rusqlite::Result<Vec<_>>>()?
-                .into_iter()
-                .filter_map(whole)
-                .collect())
-        })
-    }
-
-    /// What a recipe was found to be equal to, by whom and when; `None` for one that has a product of its own, or nothing.
-    pub fn alias(&self, recipe: &Recipe) -> Result<Option<Alias>, StoreError> {
-        Ok(self.aliases(std::slice::from_ref(recipe))?.pop().flatten())
-    }
-
-    /// The same for many recipes.
-    pub fn aliases(&self, recipes: &[Recipe]) -> Result<Vec<Option<Alias>>, StoreError> {
-        let Some(database) = self.database() else {
-            return Ok(vec![None; recipes.len()]);
-        };
-        database.read(|connection| {
-            let mut names = Names::new();
-            let mut answer = vec![None; recipes.len()];
-            let read = |row: &Row<'_>| {
-                let target = <[u8; 32]>::try_from(row.get_ref(1)?.as_blob()?).ok();
-                Ok((target, row.get::<_, i64>(2)?, row.get(3)?))
-            };
-            let found = |positions: &[usize], (target, run, time): (Option<[u8; 32]>, i64, i64)| {
-                let run = name(connection, &mut names, run)?;
-                for position in positions {
-                    answer[*position] = target.zip(run.clone()).map(|(target, run)| Alias {
-                        recipe: recipes[*position],
-                        target: Recipe(target),
-                        run,
-                        time,
-                    });
-                }
-                Ok(())
-            };
-            let columns = "recipe, target, run, time";
-            find(connection, Table::Aliases, columns, recipes, read, found)?;
-            Ok(answer)
-        })
-    }
-
-    /// The product whose recipe begins with these hexadecimal digits, or that such a recipe was found to be equal to.
-    pub fn find_product(&self, digits: &str) -> Result<FoundProduct, StoreError> {
+    fn find_product(&self, digits: &str) -> Result<FoundProduct, StoreError> {
         let (Some(database), Some((low, high))) = (self.database(), range(digits)) else {
             return Ok(FoundProduct::None);
         };
@@ -336,6 +232,14 @@ impl Store {
                 }),
             )
         })
+    }
+
+    fn verify(
+        &self,
+        threads: usize,
+        progress: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<Verified, StoreError> {
+        self.verify_all(threads, progress)
     }
 }
 

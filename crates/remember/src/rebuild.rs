@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use headwater_graph::{ContentHasher, Digest, ProductRecord, Recipe, StoreError};
+use headwater_graph::{Alias, ContentHasher, Digest, ProductRecord, Recipe, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, Transaction, TransactionBehavior};
 
-use crate::aliases::Alias;
+use crate::aliases;
 use crate::beneath::{Access, Kind, Root};
 use crate::clock::now;
 use crate::connections::{
@@ -333,7 +333,7 @@ fn replay(
             }
             // One whose target is lost counts as not there.
             Some(Entry::Alias(row)) => {
-                Alias::insert(&[(0, &row)], transaction, interned)?;
+                aliases::insert(&[(0, &row)], transaction, interned)?;
             }
             Some(Entry::Version(row)) => insert_version(transaction, interned, &row)?,
         }
@@ -449,7 +449,7 @@ fn salvage(
                 return Ok(());
             };
             if !present.exists((prefix(&alias.recipe), &alias.recipe.0[..]))?
-                && Alias::insert(&[(0, &alias)], new, interned)?.is_empty()
+                && aliases::insert(&[(0, &alias)], new, interned)?.is_empty()
             {
                 salvaged.others += 1;
             }
@@ -614,9 +614,9 @@ fn verify(root: &Root, files: &[Digest]) -> Vec<(Digest, Seen)> {
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads.min(files.len()))
-            .map(|_| scope.spawn(share))
-            .collect();
+        // A machine that gives no more threads has those that there are do it all.
+        let thread = |_| std::thread::Builder::new().spawn_scoped(scope, share).ok();
+        let others: Vec<_> = (1..threads.min(files.len())).map_while(thread).collect();
         let mut good = share();
         for other in others {
             match other.join() {
@@ -825,7 +825,7 @@ mod tests {
             database
                 .keep(&batch, |transaction, interned| {
                     let aliases: Vec<(usize, &Alias)> = aliases.iter().enumerate().collect();
-                    assert_eq!(Alias::insert(&aliases, transaction, interned)?, [0; 0]);
+                    assert_eq!(aliases::insert(&aliases, transaction, interned)?, [0; 0]);
                     insert_version(transaction, interned, &version)
                 })
                 .unwrap();

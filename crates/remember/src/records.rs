@@ -11,7 +11,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use headwater_graph::{Known, ProductRecord, Recipe, Records, StoreError};
+use headwater_graph::{Alias, Mode, ProductRecord, Recipe, Records, Store, StoreError, Times};
 use rusqlite::Connection;
 
 use crate::aliases;
@@ -19,7 +19,7 @@ use crate::database::Database;
 use crate::journal::{Batch, Entry};
 use crate::lookup::{Table, find, in_index_order, prefix};
 use crate::product_rows::{COLUMNS, Names, Row, name, record};
-use crate::store::{Mode, Store};
+use crate::store::FolderStore;
 
 /// Calls `found` with what is read of each product that one of the recipes is, or is an alias of, and their positions;
 /// the columns are those named, of which the first is the recipe. A product may come twice: for its recipe, and for aliases.
@@ -153,19 +153,10 @@ fn ask_again(
     })
 }
 
-/// What making a product took.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Times {
-    /// Wall-clock time, in nanoseconds.
-    pub wall: u64,
-    /// Processor time, in nanoseconds.
-    pub cpu: u64,
-}
-
 /// Records read at once when all are.
 const PART: i64 = 10_000;
 
-impl Store {
+impl FolderStore {
     /// Reads every record, some at a time so that no writer has to keep old states for long. Returns how many there
     /// are and how many of them are damaged; those are mended together, so that the journal is read once.
     pub(crate) fn verify_records(&self) -> Result<(u64, u64), StoreError> {
@@ -210,83 +201,6 @@ impl Store {
             }
         }
         Ok((read, damaged))
-    }
-
-    /// As [`Records::fetch`]; recipes that stand for one product share its record.
-    pub fn fetch_shared(
-        &self,
-        recipes: &[Recipe],
-    ) -> Result<Vec<Option<Arc<ProductRecord>>>, StoreError> {
-        let answer = self.mended(|connection| {
-            let mut found = Found::new(recipes.len());
-            found.take(connection, recipes, true)?;
-            Ok(found)
-        })?;
-        Ok(answer.unwrap_or_else(|| vec![None; recipes.len()]))
-    }
-
-    /// For each recipe what it took to make the product that it is, or that it was found to be equal to.
-    pub fn times(&self, recipes: &[Recipe]) -> Result<Vec<Option<Times>>, StoreError> {
-        let Some(database) = self.database() else {
-            return Ok(vec![None; recipes.len()]);
-        };
-        database.read(|connection| {
-            let mut answer = vec![None; recipes.len()];
-            let times = |row: &rusqlite::Row<'_>| {
-                let number =
-                    |column| Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)?.cast_unsigned());
-                let (wall, cpu) = (number(1)?, number(2)?);
-                Ok(Times { wall, cpu })
-            };
-            let found = |positions: &[usize], times: Times| {
-                for position in positions {
-                    answer[*position] = Some(times);
-                }
-                Ok(())
-            };
-            find_products(connection, "recipe, wall, cpu", recipes, times, found)?;
-            Ok(answer)
-        })
-    }
-
-    /// For each recipe the product that it is, or that it was found to be equal to. Records are not read, so that it
-    /// costs little to ask for many.
-    pub fn products_of(&self, recipes: &[Recipe]) -> Result<Vec<Option<Recipe>>, StoreError> {
-        let Some(database) = self.database() else {
-            return Ok(vec![None; recipes.len()]);
-        };
-        database.read(|connection| {
-            let mut answer = vec![None; recipes.len()];
-            let found = |positions: &[usize], product: Option<Recipe>| {
-                for position in positions {
-                    answer[*position] = product;
-                }
-                Ok(())
-            };
-            find_products(connection, "recipe", recipes, own_recipe, found)?;
-            Ok(answer)
-        })
-    }
-
-    /// The runs that made the products that these recipes are, or were found to be equal to, each once.
-    pub fn makers_of(&self, recipes: &[Recipe]) -> Result<Vec<Arc<str>>, StoreError> {
-        let Some(database) = self.database() else {
-            return Ok(Vec::new());
-        };
-        database.read(|connection| {
-            let mut numbers = BTreeSet::new();
-            let run = |row: &rusqlite::Row<'_>| row.get::<_, i64>(1);
-            find_products(connection, "recipe, run", recipes, run, |_, run| {
-                numbers.insert(run);
-                Ok(())
-            })?;
-            let mut names = Names::new();
-            let mut runs = Vec::new();
-            for number in numbers {
-                runs.extend(name(connection, &mut names, number)?);
-            }
-            Ok(runs)
-        })
     }
 
     /// Asks, and asks again if that had to be mended which was found.
@@ -365,16 +279,17 @@ impl Store {
     }
 }
 
-impl Known for Store {
-    fn known(&self, recipes: &[Recipe]) -> Result<Vec<Option<u64>>, StoreError> {
-        let times = self.times(recipes)?.into_iter();
-        Ok(times.map(|times| times.map(|times| times.wall)).collect())
-    }
-}
-
-impl Records for Store {
-    fn fetch(&self, recipes: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError> {
-        Ok(own(self.fetch_shared(recipes)?))
+impl Records for FolderStore {
+    fn fetch_shared(
+        &self,
+        recipes: &[Recipe],
+    ) -> Result<Vec<Option<Arc<ProductRecord>>>, StoreError> {
+        let answer = self.mended(|connection| {
+            let mut found = Found::new(recipes.len());
+            found.take(connection, recipes, true)?;
+            Ok(found)
+        })?;
+        Ok(answer.unwrap_or_else(|| vec![None; recipes.len()]))
     }
 
     fn equal(&self, keys: &[Recipe]) -> Result<Vec<Option<ProductRecord>>, StoreError> {
@@ -403,6 +318,95 @@ impl Records for Store {
             Ok(found)
         })?;
         Ok(answer.map_or_else(|| vec![None; keys.len()], own))
+    }
+
+    fn times(&self, recipes: &[Recipe]) -> Result<Vec<Option<Times>>, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(vec![None; recipes.len()]);
+        };
+        database.read(|connection| {
+            let mut answer = vec![None; recipes.len()];
+            let times = |row: &rusqlite::Row<'_>| {
+                let number =
+                    |column| Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)?.cast_unsigned());
+                let (wall, cpu) = (number(1)?, number(2)?);
+                Ok(Times { wall, cpu })
+            };
+            let found = |positions: &[usize], times: Times| {
+                for position in positions {
+                    answer[*position] = Some(times);
+                }
+                Ok(())
+            };
+            find_products(connection, "recipe, wall, cpu", recipes, times, found)?;
+            Ok(answer)
+        })
+    }
+
+    fn products_of(&self, recipes: &[Recipe]) -> Result<Vec<Option<Recipe>>, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(vec![None; recipes.len()]);
+        };
+        database.read(|connection| {
+            let mut answer = vec![None; recipes.len()];
+            let found = |positions: &[usize], product: Option<Recipe>| {
+                for position in positions {
+                    answer[*position] = product;
+                }
+                Ok(())
+            };
+            find_products(connection, "recipe", recipes, own_recipe, found)?;
+            Ok(answer)
+        })
+    }
+
+    fn makers_of(&self, recipes: &[Recipe]) -> Result<Vec<Arc<str>>, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(Vec::new());
+        };
+        database.read(|connection| {
+            let mut numbers = BTreeSet::new();
+            let run = |row: &rusqlite::Row<'_>| row.get::<_, i64>(1);
+            find_products(connection, "recipe, run", recipes, run, |_, run| {
+                numbers.insert(run);
+                Ok(())
+            })?;
+            let mut names = Names::new();
+            let mut runs = Vec::new();
+            for number in numbers {
+                runs.extend(name(connection, &mut names, number)?);
+            }
+            Ok(runs)
+        })
+    }
+
+    fn aliases(&self, recipes: &[Recipe]) -> Result<Vec<Option<Alias>>, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(vec![None; recipes.len()]);
+        };
+        database.read(|connection| {
+            let mut names = Names::new();
+            let mut answer = vec![None; recipes.len()];
+            let read = |row: &rusqlite::Row<'_>| {
+                let target = <[u8; 32]>::try_from(row.get_ref(1)?.as_blob()?).ok();
+                Ok((target, row.get::<_, i64>(2)?, row.get(3)?))
+            };
+            let found = |positions: &[usize], (target, run, time): (Option<[u8; 32]>, i64, i64)| {
+                let run = name(connection, &mut names, run)?;
+                for position in positions {
+                    answer[*position] = target.zip(run.clone()).map(|(target, run)| Alias {
+                        recipe: recipes[*position],
+                        target: Recipe(target),
+                        run,
+                        time,
+                    });
+                }
+                Ok(())
+            };
+            let columns = "recipe, target, run, time";
+            find(connection, Table::Aliases, columns, recipes, read, found)?;
+            Ok(answer)
+        })
     }
 
     fn register(&self, records: &[ProductRecord]) -> Result<(), StoreError> {

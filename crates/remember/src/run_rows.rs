@@ -7,69 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use headwater_graph::text::{from_line, on_a_line};
-use headwater_graph::{Outcome, Recipe, RunStatus};
+use headwater_graph::{Outcome, Recipe, RunRecord, RunStatus, RunTask};
 use rusqlite::{Connection, ErrorCode, Params, Row};
-
-/// A run. By default it is beginning: nothing has become of its tasks.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RunRecord {
-    /// Its name, `YYYYMMDD-HHMMSS-xxxx`.
-    pub id: String,
-    /// The name of the workflow.
-    pub workflow: String,
-    /// The file of the workflow; empty where there is none.
-    pub file: PathBuf,
-    /// When it began, in seconds since 1970.
-    pub started: i64,
-    /// When it ended, in seconds since 1970.
-    pub ended: Option<i64>,
-    /// How it stands.
-    pub status: RunStatus,
-    /// How many tasks it has.
-    pub tasks: u64,
-    /// Those that ran.
-    pub executed: u64,
-    /// Those that were remembered, without those that were found to be equal to something that was there.
-    pub reused: u64,
-    /// Those that failed.
-    pub failed: u64,
-    /// Where its outputs are; empty where there are none.
-    pub outputs: PathBuf,
-    /// The command that began it, argument by argument.
-    pub command: Vec<String>,
-    /// The machine that it ran on; empty where that was not written down.
-    pub host: String,
-    /// Who ran it; empty where that was not written down.
-    pub user: String,
-    /// Why it ended before everything was done, in words; empty where it did not, or nothing more can be said than how
-    /// it stands.
-    pub reason: String,
-}
-
-/// A task of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunTask {
-    /// Its address, such as `segment.watershed[3-1]`.
-    pub address: String,
-    /// Its recipe.
-    pub recipe: Recipe,
-    /// What became of it.
-    pub state: Outcome,
-    /// When it began, in nanoseconds since the start of the run.
-    pub started: u64,
-    /// How long it took, in nanoseconds.
-    pub wall: u64,
-}
 
 /// The columns of a run.
 pub(crate) const COLUMNS: &str =
     "id, workflow, file, started, ended, status, tasks, executed, reused, failed, outputs, command";
-
-/// Whether a text can be the name of a run: it becomes the name of folders, and must stay inside the store.
-pub(crate) fn is_name(id: &str) -> bool {
-    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || sign == '-' || sign == '_';
-    !id.is_empty() && id.chars().all(is_plain)
-}
 
 /// Reads a run, whose columns begin at an offset; `None` where it is damaged.
 pub(crate) fn from_row(row: &Row<'_>, offset: usize) -> rusqlite::Result<Option<RunRecord>> {
@@ -85,7 +28,7 @@ pub(crate) fn from_row(row: &Row<'_>, offset: usize) -> rusqlite::Result<Option<
         return Ok(None);
     };
     let id: String = row.get(offset)?;
-    if !is_name(&id) {
+    if !RunRecord::is_name(&id) {
         return Ok(None);
     }
     let command: String = row.get(offset + 11)?;

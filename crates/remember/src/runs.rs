@@ -5,216 +5,20 @@
 
 use std::os::unix::ffi::OsStrExt;
 
-use headwater_graph::{RunStatus, StoreError, Tally};
+use headwater_graph::{
+    Attachments, FoundRun, RunRecord, RunStatus, RunTask, Runs, StoreError, Tally,
+};
 use rusqlite::{Connection, OptionalExtension, Params, Statement};
 
+use crate::claims;
 use crate::clock::now;
 use crate::disk::cannot;
 use crate::run_rows::{
-    CIRCUMSTANCES, COLUMNS, RunRecord, RunTask, add_circumstances, from_row, is_name, line,
-    read_line, read_task,
+    CIRCUMSTANCES, COLUMNS, add_circumstances, from_row, line, read_line, read_task,
 };
-use crate::store::Store;
+use crate::store::FolderStore;
 
-/// What a person meant by the name of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FoundRun {
-    /// This one.
-    One(Box<RunRecord>),
-    /// There is none of that name.
-    None,
-    /// Several begin like that; these.
-    Several(Vec<String>),
-}
-
-impl Store {
-    /// Begins a run: from now on it is listed, its process counts as alive and its staging folder is there.
-    pub fn begin_run(&self, run: &RunRecord) -> Result<(), StoreError> {
-        let database = self.writable()?;
-        if !is_name(&run.id) {
-            let message = format!("`{}` cannot be the name of a run", run.id);
-            return Err(StoreError::Database(message));
-        }
-        self.check_places(&run.id)?;
-        self.claim_run(&run.id)?;
-        let command: String = run
-            .command
-            .iter()
-            .flat_map(|argument| [argument, "\0"])
-            .collect();
-        let written = database.write(|transaction, _| {
-            transaction.execute_batch(CIRCUMSTANCES)?;
-            transaction.execute(
-                &format!(
-                    "INSERT INTO runs ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-                ),
-                (
-                    &run.id,
-                    &run.workflow,
-                    run.file.as_os_str().as_bytes(),
-                    run.started,
-                    run.ended,
-                    run.status.name(),
-                    run.tasks.cast_signed(),
-                    run.executed.cast_signed(),
-                    run.reused.cast_signed(),
-                    run.failed.cast_signed(),
-                    run.outputs.as_os_str().as_bytes(),
-                    &command,
-                ),
-            )?;
-            let number = transaction.last_insert_rowid();
-            transaction.execute(
-                "INSERT INTO circumstances (run, host, user, reason) VALUES (?, ?, ?, ?)",
-                (number, &run.host, &run.user, &run.reason),
-            )
-        });
-        match written {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                self.remove_staging(&run.id)?;
-                Err(error)
-            }
-        }
-    }
-
-    /// Ends a run, now, for a reason if there is more to say than how it stands. Its staging folder stays until [`Store::remove_staging`].
-    pub fn end_run(
-        &self,
-        id: &str,
-        status: RunStatus,
-        counts: Tally,
-        reason: &str,
-    ) -> Result<(), StoreError> {
-        let ended = now();
-        let changed = self.writable()?.write(|transaction, _| {
-            let changed = transaction.execute(
-                "UPDATE runs SET ended = ?, status = ?, tasks = ?, executed = ?, reused = ?, failed = ? WHERE id = ?",
-                (
-                    ended,
-                    status.name(),
-                    counts.tasks as i64,
-                    counts.executed as i64,
-                    counts.reused as i64,
-                    counts.failed as i64,
-                    id,
-                ),
-            )?;
-            // A store of an earlier version may have begun it.
-            transaction.execute_batch(CIRCUMSTANCES)?;
-            transaction.execute(
-                "UPDATE circumstances SET reason = ? WHERE run = (SELECT number FROM runs WHERE id = ?)",
-                (reason, id),
-            )?;
-            Ok(changed)
-        })?;
-        if changed == 1 {
-            Ok(())
-        } else {
-            self.without_row(id)
-        }
-    }
-
-    /// The latest runs, the last one first.
-    pub fn runs(&self, limit: usize) -> Result<Vec<RunRecord>, StoreError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.select_runs(
-            &format!("SELECT {COLUMNS} FROM runs ORDER BY number DESC LIMIT ?"),
-            [limit],
-        )
-    }
-
-    /// The run that a person means: `last`, a whole id, or the beginning of exactly one.
-    pub fn find_run(&self, text: &str) -> Result<FoundRun, StoreError> {
-        let mut runs = if text == "last" {
-            self.runs(1)?
-        } else {
-            let question = format!(
-                "SELECT {COLUMNS} FROM runs WHERE substr(id, 1, length(?1)) = ?1 ORDER BY number"
-            );
-            self.select_runs(&question, [text])?
-        };
-        if let Some(position) = runs.iter().position(|run| run.id == text) {
-            runs = vec![runs.swap_remove(position)];
-        }
-        Ok(match runs.len() {
-            0 => FoundRun::None,
-            1 => runs
-                .pop()
-                .map_or(FoundRun::None, |run| FoundRun::One(Box::new(run))),
-            _ => FoundRun::Several(runs.into_iter().map(|run| run.id).collect()),
-        })
-    }
-
-    /// Adds tasks to a run that was begun; they are listed in the order in which they were added.
-    pub fn put_run_tasks(&self, run: &str, tasks: &[RunTask]) -> Result<(), StoreError> {
-        let found = self.writable()?.note(|transaction| {
-            let Some(number) = run_number(transaction, run)? else {
-                return Ok(false);
-            };
-            let first: i64 = transaction
-                .prepare_cached(
-                    "SELECT coalesce(max(position) + 1, 0) FROM run_tasks WHERE run = ?",
-                )?
-                .query_row([number], |row| row.get(0))?;
-            let (together, rest) = tasks.as_chunks::<TOGETHER>();
-            let mut insert = transaction.prepare_cached(INSERT_TOGETHER)?;
-            let mut position = first;
-            for tasks in together {
-                let mut place = 1;
-                for task in tasks {
-                    bind(&mut insert, &mut place, number, position, task)?;
-                    position += 1;
-                }
-                insert.raw_execute()?;
-            }
-            let mut insert = transaction.prepare_cached(INSERT)?;
-            for (position, task) in (position..).zip(rest) {
-                bind(&mut insert, &mut 1, number, position, task)?;
-                insert.raw_execute()?;
-            }
-            Ok(true)
-        })?;
-        // What was noted on the way is in the list.
-        let _ = self.remove_run_file(run, ENDED_TASKS);
-        if found { Ok(()) } else { self.without_row(run) }
-    }
-
-    /// Notes tasks of a run that have ended, for those who ask before it has ended, or after it was interrupted: then
-    /// they are its tasks, in the order in which they ended. It costs little, and nothing is made durable.
-    pub fn note_run_tasks(&self, run: &str, tasks: &[RunTask]) -> Result<(), StoreError> {
-        let lines: String = tasks.iter().map(line).collect();
-        let noted = self.add_to_run_file(run, ENDED_TASKS, lines.as_bytes());
-        noted.map_err(cannot("write", &self.run_folder(run).join(ENDED_TASKS)))
-    }
-
-    /// The tasks of a run; none where there is no such run.
-    pub fn run_tasks(&self, run: &str) -> Result<Vec<RunTask>, StoreError> {
-        let Some(database) = self.database() else {
-            return Ok(Vec::new());
-        };
-        let tasks = database.read(|connection| {
-            let Some(number) = run_number(connection, run)? else { return Ok(Vec::new()) };
-            connection
-                .prepare_cached(
-                    "SELECT address, recipe, state, started, wall FROM run_tasks WHERE run = ? ORDER BY position",
-                )?
-                .query_map([number], read_task)?
-                .collect::<rusqlite::Result<Vec<_>>>()
-        })?;
-        if tasks.iter().any(Option::is_none) {
-            self.note_damage(format!("the list of tasks of run `{run}`"));
-        }
-        if tasks.is_empty() {
-            let noted = self.run_file(run, ENDED_TASKS).unwrap_or_default();
-            // The last line may be half written, and a line that means nothing is none.
-            let noted = String::from_utf8_lossy(&noted);
-            let whole = noted.split_inclusive('\n');
-            return Ok(whole.filter_map(read_line).collect());
-        }
-        Ok(tasks.into_iter().flatten().collect())
-    }
-
+impl FolderStore {
     fn select_runs(
         &self,
         question: &str,
@@ -259,6 +63,213 @@ impl Store {
         } else {
             Err(no_run(id))
         }
+    }
+}
+
+impl Runs for FolderStore {
+    fn begin_run(&self, run: &RunRecord) -> Result<(), StoreError> {
+        let database = self.writable()?;
+        if !RunRecord::is_name(&run.id) {
+            let message = format!("`{}` cannot be the name of a run", run.id);
+            return Err(StoreError::Database(message));
+        }
+        self.check_places(&run.id)?;
+        self.claim_run(&run.id)?;
+        let command: String = run
+            .command
+            .iter()
+            .flat_map(|argument| [argument, "\0"])
+            .collect();
+        let written = database.write(|transaction, _| {
+            transaction.execute_batch(CIRCUMSTANCES)?;
+            transaction.execute(
+                &format!(
+                    "INSERT INTO runs ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                ),
+                (
+                    &run.id,
+                    &run.workflow,
+                    run.file.as_os_str().as_bytes(),
+                    run.started,
+                    run.ended,
+                    run.status.name(),
+                    run.tasks.cast_signed(),
+                    run.executed.cast_signed(),
+                    run.reused.cast_signed(),
+                    run.failed.cast_signed(),
+                    run.outputs.as_os_str().as_bytes(),
+                    &command,
+                ),
+            )?;
+            let number = transaction.last_insert_rowid();
+            transaction.execute(
+                "INSERT INTO circumstances (run, host, user, reason) VALUES (?, ?, ?, ?)",
+                (number, &run.host, &run.user, &run.reason),
+            )
+        });
+        match written {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                self.release_run(&run.id)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn end_run(
+        &self,
+        id: &str,
+        status: RunStatus,
+        counts: Tally,
+        reason: &str,
+    ) -> Result<(), StoreError> {
+        let ended = now();
+        let changed = self.writable()?.write(|transaction, _| {
+            let changed = transaction.execute(
+                "UPDATE runs SET ended = ?, status = ?, tasks = ?, executed = ?, reused = ?, failed = ? WHERE id = ?",
+                (
+                    ended,
+                    status.name(),
+                    counts.tasks as i64,
+                    counts.executed as i64,
+                    counts.reused as i64,
+                    counts.failed as i64,
+                    id,
+                ),
+            )?;
+            // A store of an earlier version may have begun it.
+            transaction.execute_batch(CIRCUMSTANCES)?;
+            transaction.execute(
+                "UPDATE circumstances SET reason = ? WHERE run = (SELECT number FROM runs WHERE id = ?)",
+                (reason, id),
+            )?;
+            Ok(changed)
+        })?;
+        if changed == 1 {
+            Ok(())
+        } else {
+            self.without_row(id)
+        }
+    }
+
+    fn runs(&self, limit: usize) -> Result<Vec<RunRecord>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.select_runs(
+            &format!("SELECT {COLUMNS} FROM runs ORDER BY number DESC LIMIT ?"),
+            [limit],
+        )
+    }
+
+    fn find_run(&self, text: &str) -> Result<FoundRun, StoreError> {
+        let runs = if text == "last" {
+            self.runs(1)?
+        } else {
+            let question = format!(
+                "SELECT {COLUMNS} FROM runs WHERE substr(id, 1, length(?1)) = ?1 ORDER BY number"
+            );
+            self.select_runs(&question, [text])?
+        };
+        Ok(FoundRun::among(text, runs))
+    }
+
+    fn put_run_tasks(&self, run: &str, tasks: &[RunTask]) -> Result<(), StoreError> {
+        let found = self.writable()?.note(|transaction| {
+            let Some(number) = run_number(transaction, run)? else {
+                return Ok(false);
+            };
+            let first: i64 = transaction
+                .prepare_cached(
+                    "SELECT coalesce(max(position) + 1, 0) FROM run_tasks WHERE run = ?",
+                )?
+                .query_row([number], |row| row.get(0))?;
+            let (together, rest) = tasks.as_chunks::<TOGETHER>();
+            let mut insert = transaction.prepare_cached(INSERT_TOGETHER)?;
+            let mut position = first;
+            for tasks in together {
+                let mut place = 1;
+                for task in tasks {
+                    bind(&mut insert, &mut place, number, position, task)?;
+                    position += 1;
+                }
+                insert.raw_execute()?;
+            }
+            let mut insert = transaction.prepare_cached(INSERT)?;
+            for (position, task) in (position..).zip(rest) {
+                bind(&mut insert, &mut 1, number, position, task)?;
+                insert.raw_execute()?;
+            }
+            Ok(true)
+        })?;
+        // What was noted on the way is in the list.
+        let _ = self.remove_attachment(run, ENDED_TASKS);
+        if found { Ok(()) } else { self.without_row(run) }
+    }
+
+    fn note_run_tasks(&self, run: &str, tasks: &[RunTask]) -> Result<(), StoreError> {
+        let lines: String = tasks.iter().map(line).collect();
+        let noted = self.add_to_attachment(run, ENDED_TASKS, lines.as_bytes());
+        noted.map_err(cannot("write", &self.attachment_place(run, ENDED_TASKS)))
+    }
+
+    fn run_tasks(&self, run: &str) -> Result<Vec<RunTask>, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(Vec::new());
+        };
+        let tasks = database.read(|connection| {
+            let Some(number) = run_number(connection, run)? else { return Ok(Vec::new()) };
+            connection
+                .prepare_cached(
+                    "SELECT address, recipe, state, started, wall FROM run_tasks WHERE run = ? ORDER BY position",
+                )?
+                .query_map([number], read_task)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        })?;
+        if tasks.iter().any(Option::is_none) {
+            self.note_damage(format!("the list of tasks of run `{run}`"));
+        }
+        if tasks.is_empty() {
+            let noted = self.attachment(run, ENDED_TASKS).unwrap_or_default();
+            // The last line may be half written, and a line that means nothing is none.
+            let noted = String::from_utf8_lossy(&noted);
+            let whole = noted.split_inclusive('\n');
+            return Ok(whole.filter_map(read_line).collect());
+        }
+        Ok(tasks.into_iter().flatten().collect())
+    }
+
+    fn is_alive(&self, run: &str) -> bool {
+        claims::is_alive(self.beneath(), run)
+    }
+
+    fn tasks_before(
+        &self,
+        run: &str,
+        address: &str,
+        runs: usize,
+    ) -> Result<Vec<(String, RunTask)>, StoreError> {
+        let Some(database) = self.database() else {
+            return Ok(Vec::new());
+        };
+        let runs = i64::try_from(runs).unwrap_or(i64::MAX);
+        database.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT task.address, task.recipe, task.state, task.started, task.wall, earlier.id
+                 FROM (SELECT one.number, one.id FROM runs AS one, runs AS this
+                       WHERE this.id = ?1 AND one.number < this.number AND one.workflow = this.workflow
+                       ORDER BY one.number DESC LIMIT ?3) AS earlier
+                 JOIN run_tasks AS task ON task.run = earlier.number
+                 WHERE task.address = ?2 ORDER BY earlier.number DESC",
+            )?;
+            let found = statement.query_map((run, address, runs), |row| {
+                Ok((row.get::<_, String>(5)?, read_task(row)?))
+            })?;
+            let whole = |(run, task): (String, Option<RunTask>)| task.map(|task| (run, task));
+            Ok(found
+                .collect::<rusqlite::Result<Vec<_>>>()?
+                .into_iter()
+                .filter_map(whole)
+                .collect())
+        })
     }
 }
 

@@ -16,14 +16,14 @@
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 
-use headwater_graph::{Digest, StoreError};
+use headwater_graph::{Digest, Load, Neighbour, StoreError};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::claims;
 use crate::lock::locked;
 use crate::object_rows::add_up_objects;
 use crate::place::DATABASE;
-use crate::store::{INCOMING, Store};
+use crate::store::{FolderStore, INCOMING};
 
 const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS shares (
@@ -37,35 +37,6 @@ CREATE TABLE IF NOT EXISTS holds (
     PRIMARY KEY (run, digest)
 ) WITHOUT ROWID;
 ";
-
-/// What takes room in a store, apart from what the asking run is about to place itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Load {
-    /// Bytes of objects.
-    pub objects: u64,
-    /// Bytes of objects that other runs are about to place.
-    pub arriving: u64,
-    /// A run has died since the last look, and may have left files that are not counted.
-    pub has_dead: bool,
-}
-
-impl Load {
-    /// All of it.
-    pub fn bytes(&self) -> u64 {
-        self.objects.saturating_add(self.arriving)
-    }
-}
-
-/// Another run that is alive.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Neighbour {
-    /// Its name.
-    pub run: String,
-    /// The bytes of the objects that it holds; `None` where it has no limit, and so names none.
-    pub held: Option<u64>,
-    /// Whether it waits for room.
-    pub waits: bool,
-}
 
 /// Whether there are shares at all.
 fn has_shares(connection: &Connection) -> rusqlite::Result<bool> {
@@ -125,9 +96,9 @@ fn insert_held(connection: &Connection, run: &str, digests: &[Digest]) -> rusqli
     Ok(())
 }
 
-impl Store {
+impl FolderStore {
     /// Gives a run of this process a share. From now on others may take away what it does not hold.
-    pub fn take_share(&self, run: &str, held: &[Digest]) -> Result<(), StoreError> {
+    pub(crate) fn take_share(&self, run: &str, held: &[Digest]) -> Result<(), StoreError> {
         self.writable()?.note(|transaction| {
             transaction.execute_batch(TABLES)?;
             for other in with_share(transaction)? {
@@ -143,7 +114,7 @@ impl Store {
     }
 
     /// A run with a share holds these objects, too.
-    pub fn hold(&self, run: &str, digests: &[Digest]) -> Result<(), StoreError> {
+    pub(crate) fn hold(&self, run: &str, digests: &[Digest]) -> Result<(), StoreError> {
         self.writable()?.note(|transaction| {
             if has_shares(transaction)? {
                 insert_held(transaction, run, digests)?;
@@ -153,14 +124,19 @@ impl Store {
     }
 
     /// What takes room, for a run that has a share.
-    pub fn load(&self, run: &str) -> Result<Load, StoreError> {
+    pub(crate) fn load(&self, run: &str) -> Result<Load, StoreError> {
         self.writable()?
             .note(|transaction| self.count_load(transaction, run))
     }
 
     /// A run is about to place `arriving` bytes in all, if the whole is no more than `most` then. Gives what takes room,
     /// and whether they are admitted. No two runs are admitted at once.
-    pub fn admit(&self, run: &str, arriving: u64, most: u64) -> Result<(Load, bool), StoreError> {
+    pub(crate) fn admit(
+        &self,
+        run: &str,
+        arriving: u64,
+        most: u64,
+    ) -> Result<(Load, bool), StoreError> {
         self.writable()?.note(|transaction| {
             let load = self.count_load(transaction, run)?;
             let fits = load.bytes().saturating_add(arriving) <= most;
@@ -172,13 +148,13 @@ impl Store {
     }
 
     /// How many bytes a run is about to place: fewer than it was admitted with, since some are there.
-    pub fn set_arriving(&self, run: &str, arriving: u64) -> Result<(), StoreError> {
+    pub(crate) fn set_arriving(&self, run: &str, arriving: u64) -> Result<(), StoreError> {
         self.writable()?
             .note(|transaction| set_arriving(transaction, run, arriving))
     }
 
     /// A run waits for room, or does no longer.
-    pub fn set_waits(&self, run: &str, waits: bool) -> Result<(), StoreError> {
+    pub(crate) fn set_waits(&self, run: &str, waits: bool) -> Result<(), StoreError> {
         self.writable()?.note(|transaction| {
             if has_shares(transaction)? {
                 transaction
@@ -190,13 +166,17 @@ impl Store {
     }
 
     /// A run gives up those of its objects that it does not need; others may take them away.
-    pub fn give_up(&self, run: &str, needed: &dyn Fn(&Digest) -> bool) -> Result<(), StoreError> {
+    pub(crate) fn give_up(
+        &self,
+        run: &str,
+        needed: &dyn Fn(&Digest) -> bool,
+    ) -> Result<(), StoreError> {
         self.writable()?
             .note(|transaction| give_up(transaction, run, needed))
     }
 
     /// The shares of runs that have died end. What they were about to place is no longer expected.
-    pub fn end_dead_shares(&self) -> Result<(), StoreError> {
+    pub(crate) fn end_dead_shares(&self) -> Result<(), StoreError> {
         self.writable()?.note(|transaction| {
             for run in with_share(transaction)? {
                 if !claims::is_alive(self.beneath(), &run) {
@@ -208,7 +188,7 @@ impl Store {
     }
 
     /// The other runs that are alive, by name.
-    pub fn neighbours(&self, own: &str) -> Result<Vec<Neighbour>, StoreError> {
+    pub(crate) fn neighbours(&self, own: &str) -> Result<Vec<Neighbour>, StoreError> {
         let alive = claims::alive(self.beneath())?;
         let mut names: Vec<String> = alive.into_iter().map(|(run, _)| run).collect();
         names.retain(|run| run != own && !run.starts_with(INCOMING));
@@ -244,7 +224,7 @@ impl Store {
     }
 
     /// The bytes of those of these objects that are listed.
-    pub fn listed_bytes(&self, digests: &[Digest]) -> Result<u64, StoreError> {
+    pub(crate) fn listed_bytes(&self, digests: &[Digest]) -> Result<u64, StoreError> {
         self.writable()?.read(|connection| {
             let mut statement =
                 connection.prepare_cached("SELECT size FROM objects WHERE digest = ?")?;

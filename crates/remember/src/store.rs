@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use headwater_graph::StoreError;
+use headwater_graph::{Leases, Mode, Rates, Store, StoreError};
 
 use crate::beneath::{Kind, Root};
 use crate::claims::{self, LiveClaim};
@@ -19,22 +19,14 @@ use crate::damage::Damage;
 use crate::database::Database;
 use crate::disk::{cannot, network_file_system, sync_names};
 use crate::journal::JOURNAL;
+use crate::leases::KernelLeases;
 use crate::lock::locked;
 use crate::place::{DATABASE, RecordsPlace};
-use crate::worth::{Meter, Rates};
-
-/// What may be done with a store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Anything; the store is made if there is none.
-    ReadWrite,
-    /// Looking only.
-    ReadOnly,
-}
+use crate::worth::Meter;
 
 /// A folder of records and objects.
 #[derive(Debug)]
-pub struct Store {
+pub(crate) struct FolderStore {
     root: Arc<Root>,
     mode: Mode,
     /// `None` where there is no store and none may be made.
@@ -51,15 +43,15 @@ pub struct Store {
     /// Bytes of objects that were made durable.
     pub(crate) written: Arc<AtomicU64>,
     /// Bytes of logs that runs of this process have kept.
-    logged: Arc<AtomicU64>,
+    pub(crate) logged: Arc<AtomicU64>,
     /// The bytes of all objects when they were last counted, and which file and version of the database that was.
     pub(crate) counted: Mutex<Option<((u64, i64), u64)>>,
 }
 
-impl Store {
+impl FolderStore {
     /// Opens the store whose folder is `root` (usually named `.headwater`). With [`Mode::ReadWrite`] it is made if it
     /// is not there, and what dead processes have left in `staging/` is removed.
-    pub fn open(root: &Path, mode: Mode) -> Result<Store, StoreError> {
+    pub(crate) fn open(root: &Path, mode: Mode) -> Result<FolderStore, StoreError> {
         let path = std::path::absolute(root).map_err(cannot("find", root))?;
         if let Some(kind) = network_file_system(&path)? {
             return Err(StoreError::NetworkFileSystem { path, kind });
@@ -87,7 +79,7 @@ impl Store {
                 None
             }
         };
-        Ok(Store {
+        Ok(FolderStore {
             root,
             mode,
             database,
@@ -104,7 +96,7 @@ impl Store {
     }
 
     /// Whether there is a store in this folder, or what one can be made from again.
-    pub fn exists(root: &Path) -> bool {
+    pub(crate) fn is_at(root: &Path) -> bool {
         let is_file = |name| {
             root.join(name)
                 .symlink_metadata()
@@ -113,18 +105,8 @@ impl Store {
         is_file(DATABASE) || is_file(JOURNAL)
     }
 
-    /// How many bytes of objects this process has written to it: a count that goes on.
-    pub fn written(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.written)
-    }
-
-    /// For those who keep logs in the folders of its runs to count their bytes: a count that goes on.
-    pub fn logged(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.logged)
-    }
-
     /// Its folder.
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         self.root.path()
     }
 
@@ -133,41 +115,13 @@ impl Store {
         &self.root
     }
 
-    /// What may be done with it.
-    pub fn mode(&self) -> Mode {
-        self.mode
-    }
-
-    /// Where a run puts files that are to become objects. It is there from [`Store::begin_run`] on.
-    pub fn staging_folder(&self, run: &str) -> PathBuf {
-        self.root.at("staging").join(run)
-    }
-
-    /// Where the tasks of a run work. The store neither makes nor removes it.
-    pub fn work_folder(&self, run: &str) -> PathBuf {
-        self.root.at("work").join(run)
-    }
-
-    /// Where a run keeps what belongs to it as a whole. The store neither makes nor removes it.
-    pub fn run_folder(&self, run: &str) -> PathBuf {
-        self.root.at("runs").join(run)
-    }
-
     /// Removes the staging folder of a run of this process. Staged paths are no longer valid; objects are not touched.
-    pub fn remove_staging(&self, run: &str) -> Result<(), StoreError> {
+    pub(crate) fn release_run(&self, run: &str) -> Result<(), StoreError> {
         let claim = locked(&self.runs).remove(run);
         claim.map_or(Ok(()), LiveClaim::release)
     }
 
-    /// What was found damaged since the last call, in words. A damaged database is made anew from the journal, damaged
-    /// records are taken from there, and damaged objects are set aside; what cannot be had back counts as not
-    /// remembered, so that it is computed again. Where there is very much only the first is told, and how much more
-    /// there is.
-    pub fn take_damage(&self) -> Vec<String> {
-        locked(&self.damage).take()
-    }
-
-    /// Adds to what [`Store::take_damage`] tells.
+    /// Adds to what [`Store::take_damage`] reports.
     pub(crate) fn note_damage(&self, what: String) {
         locked(&self.damage).push(what);
     }
@@ -205,7 +159,7 @@ impl Store {
     }
 
     /// What writing and reading cost in this store.
-    pub fn rates(&self) -> Rates {
+    pub(crate) fn measured_rates(&self) -> Rates {
         let (rates, is_due) = self.meter.rates(self.database());
         if is_due {
             self.keep_rates();
@@ -225,11 +179,6 @@ impl Store {
         locked(&self.runs).contains_key(run)
     }
 
-    /// Whether the process that began a run is still there.
-    pub fn is_alive(&self, run: &str) -> bool {
-        claims::is_alive(&self.root, run)
-    }
-
     /// A name beneath the folder that nobody else uses, on the file system of the objects.
     pub(crate) fn incoming_name(&self) -> Result<PathBuf, StoreError> {
         let number = self.next_name.fetch_add(1, Ordering::Relaxed);
@@ -242,7 +191,32 @@ impl Store {
     }
 }
 
-impl Drop for Store {
+impl Store for FolderStore {
+    fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    fn place(&self) -> PathBuf {
+        self.root().to_owned()
+    }
+
+    fn exists(&self) -> bool {
+        FolderStore::is_at(self.root())
+    }
+
+    fn leases(&self) -> Result<Box<dyn Leases>, StoreError> {
+        if self.mode == Mode::ReadOnly {
+            return Err(StoreError::ReadOnly);
+        }
+        Ok(Box::new(KernelLeases::open(&self.root)?))
+    }
+
+    fn take_damage(&self) -> Vec<String> {
+        locked(&self.damage).take()
+    }
+}
+
+impl Drop for FolderStore {
     fn drop(&mut self) {
         self.keep_rates();
         if let Some(claim) = locked(&self.incoming).take() {

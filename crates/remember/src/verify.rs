@@ -7,30 +7,13 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use headwater_graph::{Digest, StoreError};
+use headwater_graph::{Digest, Mode, Store, StoreError, Verified};
 
 use crate::database::Database;
 use crate::lock::locked;
 use crate::object_rows::{Seen, listed};
 use crate::objects::total;
-use crate::store::{Mode, Store};
-
-/// What a verification has found.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Verified {
-    /// Objects that were read.
-    pub objects: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Records that were read.
-    pub records: u64,
-    /// Objects that are not what their name says, sorted.
-    pub damaged: Vec<Digest>,
-    /// Objects that are listed and not there, sorted.
-    pub missing: Vec<Digest>,
-    /// Records that are not what was written.
-    pub damaged_records: u64,
-}
+use crate::store::FolderStore;
 
 /// How an object stands.
 enum Stands {
@@ -40,10 +23,10 @@ enum Stands {
     Collected,
 }
 
-impl Store {
+impl FolderStore {
     /// Reads all objects, so many at once, and all records. `progress` is told the bytes that were read and those of
     /// all objects, from any thread.
-    pub fn verify(
+    pub(crate) fn verify_all(
         &self,
         threads: usize,
         progress: &(dyn Fn(u64, u64) + Sync),
@@ -79,7 +62,7 @@ impl Store {
                 let stands = self.stands(digest, seen, &mut piece);
                 let mut found = locked(&found);
                 match (&mut *found, stands) {
-                    (Ok(found), Ok(stands)) => found.add(digest, stands),
+                    (Ok(found), Ok(stands)) => add(found, digest, stands),
                     (Ok(_), Err(error)) => {
                         stop.store(true, Ordering::Relaxed);
                         *found = Err(error);
@@ -90,7 +73,10 @@ impl Store {
         };
         std::thread::scope(|scope| {
             for _ in 1..threads.min(objects.len()) {
-                scope.spawn(work);
+                // A machine that gives no more threads has those that there are do it all.
+                if (std::thread::Builder::new().spawn_scoped(scope, work)).is_err() {
+                    break;
+                }
             }
             work();
         });
@@ -145,20 +131,19 @@ impl Store {
     }
 }
 
-impl Verified {
-    fn add(&mut self, digest: &Digest, stands: Stands) {
-        match stands {
-            Stands::Right(seen) => {
-                self.objects += 1;
-                self.bytes = self.bytes.saturating_add(seen.size);
-            }
-            Stands::Damaged => {
-                self.objects += 1;
-                self.damaged.push(*digest);
-            }
-            Stands::Missing => self.missing.push(*digest),
-            Stands::Collected => {}
+/// Counts an object.
+fn add(found: &mut Verified, digest: &Digest, stands: Stands) {
+    match stands {
+        Stands::Right(seen) => {
+            found.objects += 1;
+            found.bytes = found.bytes.saturating_add(seen.size);
         }
+        Stands::Damaged => {
+            found.objects += 1;
+            found.damaged.push(*digest);
+        }
+        Stands::Missing => found.missing.push(*digest),
+        Stands::Collected => {}
     }
 }
 

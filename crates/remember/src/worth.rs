@@ -7,6 +7,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use headwater_graph::Rates;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::database::Database;
@@ -22,68 +23,29 @@ const WAIT: Duration = Duration::from_secs(30);
 const NAMES: [&str; 3] = ["cost:write", "cost:read", "cost:object"];
 const UNIT: f64 = 1e-15;
 
-/// What writing and reading cost.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rates {
-    /// Bytes written per second, made durable.
-    pub write: f64,
-    /// Bytes read per second, verified.
-    pub read: f64,
-    /// Seconds that an object costs besides, however small it is.
-    pub object: f64,
-}
-
-impl Default for Rates {
-    fn default() -> Rates {
-        Rates {
-            write: 2e8,
-            read: 1e9,
-            object: 2e-4,
-        }
+/// Takes in that objects were written.
+fn wrote(rates: &mut Rates, objects: usize, bytes: u64, seconds: f64) {
+    if objects == 0 {
+        return;
+    }
+    if bytes / objects as u64 <= SMALL {
+        rates.object += WEIGHT * (seconds / objects as f64 - rates.object);
+    } else {
+        let seconds = (seconds - objects as f64 * rates.object).max(seconds / 10.0);
+        rates.write = blend(rates.write, bytes, seconds);
     }
 }
 
-impl Rates {
-    /// Seconds to write an object of so many bytes.
-    pub fn seconds_to_write(&self, bytes: u64) -> f64 {
-        self.object + bytes as f64 / self.write
+/// Takes in that an object was read.
+fn read(rates: &mut Rates, bytes: u64, seconds: f64) {
+    if bytes > SMALL {
+        rates.read = blend(rates.read, bytes, seconds);
     }
+}
 
-    /// Seconds to read an object of so many bytes.
-    pub fn seconds_to_read(&self, bytes: u64) -> f64 {
-        self.object + bytes as f64 / self.read
-    }
-
-    /// Whether keeping saves more time than it costs.
-    pub fn worth_keeping(&self, expected_reads: f64, seconds_to_make: f64, bytes: u64) -> bool {
-        let saved = seconds_to_make - self.seconds_to_read(bytes);
-        expected_reads * saved > self.seconds_to_write(bytes)
-    }
-
-    /// Takes in that objects were written.
-    fn wrote(&mut self, objects: usize, bytes: u64, seconds: f64) {
-        if objects == 0 {
-            return;
-        }
-        if bytes / objects as u64 <= SMALL {
-            self.object += WEIGHT * (seconds / objects as f64 - self.object);
-        } else {
-            let seconds = (seconds - objects as f64 * self.object).max(seconds / 10.0);
-            self.write = blend(self.write, bytes, seconds);
-        }
-    }
-
-    /// Takes in that an object was read.
-    fn read(&mut self, bytes: u64, seconds: f64) {
-        if bytes > SMALL {
-            self.read = blend(self.read, bytes, seconds);
-        }
-    }
-
-    /// Seconds per byte or object, in the order of [`NAMES`].
-    fn costs(&self) -> [f64; 3] {
-        [1.0 / self.write, 1.0 / self.read, self.object]
-    }
+/// Seconds per byte or object, in the order of [`NAMES`].
+fn costs(rates: &Rates) -> [f64; 3] {
+    [1.0 / rates.write, 1.0 / rates.read, rates.object]
 }
 
 /// A rate after another measurement. Times are averaged, not rates.
@@ -152,7 +114,7 @@ impl Meter {
         if locked(&self.0).since.take().is_none() {
             return;
         }
-        let costs = self.rates(Some(database)).0.costs();
+        let costs = costs(&self.rates(Some(database)).0);
         // What is lost is measured again.
         let _ = database.note(|transaction| {
             let mut put =
@@ -180,8 +142,8 @@ impl Meter {
 impl Measured {
     fn apply(self, rates: &mut Rates) {
         match self {
-            Measured::Wrote(objects, bytes, seconds) => rates.wrote(objects, bytes, seconds),
-            Measured::Read(bytes, seconds) => rates.read(bytes, seconds),
+            Measured::Wrote(objects, bytes, seconds) => wrote(rates, objects, bytes, seconds),
+            Measured::Read(bytes, seconds) => read(rates, bytes, seconds),
         }
     }
 }
@@ -220,11 +182,11 @@ mod tests {
     fn measurements_pull_the_rates_towards_them() {
         let mut rates = Rates::default();
         for _ in 0..50 {
-            rates.wrote(100, 100 * 1000, 0.1);
-            rates.wrote(2, 100_000_000, 0.502);
-            rates.read(50_000_000, 0.1);
-            rates.read(10, 5.0);
-            rates.wrote(0, 0, 5.0);
+            wrote(&mut rates, 100, 100 * 1000, 0.1);
+            wrote(&mut rates, 2, 100_000_000, 0.502);
+            read(&mut rates, 50_000_000, 0.1);
+            read(&mut rates, 10, 5.0);
+            wrote(&mut rates, 0, 0, 5.0);
         }
         let near = |found: f64, wanted: f64| (found / wanted - 1.0).abs() < 0.01;
         assert!(near(rates.object, 1e-3), "{rates:?}");
@@ -236,9 +198,9 @@ mod tests {
     fn a_clock_that_stands_still_does_no_harm() {
         let mut rates = Rates::default();
         for _ in 0..1000 {
-            rates.wrote(1, 1 << 30, 0.0);
-            rates.wrote(1, 1, 0.0);
-            rates.read(1 << 30, 0.0);
+            wrote(&mut rates, 1, 1 << 30, 0.0);
+            wrote(&mut rates, 1, 1, 0.0);
+            read(&mut rates, 1 << 30, 0.0);
         }
         assert!(rates.write.is_finite() && rates.read.is_finite());
         assert!(rates.object >= 0.0);

@@ -11,13 +11,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use headwater_graph::StoreError;
+use headwater_graph::{Alias, Pending, Store, StoreEntry, StoreError};
 
-use crate::aliases::Alias;
-use crate::keep::{Entry, repeat};
+use crate::keep::repeat;
 use crate::lock::locked;
-use crate::pending::Pending;
-use crate::store::Store;
 
 /// How long the first of a batch waits for company.
 const WINDOW: Duration = Duration::from_millis(50);
@@ -34,7 +31,7 @@ type Tell = Box<dyn Fn(&[u64]) + Send>;
 /// What the thread and those who submit share.
 #[derive(Debug, Default)]
 struct State {
-    queue: VecDeque<Entry>,
+    queue: VecDeque<StoreEntry>,
     /// Of what is in the queue, and of the batch that is being written.
     bytes: u64,
     /// Tickets below this one have been taken from the queue and dealt with.
@@ -74,14 +71,14 @@ pub struct Writer {
 
 impl Writer {
     /// Starts the thread. `acknowledged` is called on it with the tickets of each batch that has become durable.
-    pub fn start(store: Arc<Store>, acknowledged: Tell) -> Writer {
+    pub fn start(store: Arc<dyn Store>, acknowledged: Tell) -> Writer {
         Writer::start_within(store, acknowledged, Box::new(|_| ()), QUEUE_BYTES)
     }
 
     /// As [`start`](Self::start); `given_up` is called with the tickets of products whose bytes are not what was
     /// digested. Objects that wait or are being written take at most `room` bytes of memory, or are alone.
     pub fn start_within(
-        store: Arc<Store>,
+        store: Arc<dyn Store>,
         acknowledged: Tell,
         given_up: Tell,
         room: u64,
@@ -92,7 +89,7 @@ impl Writer {
             .name("headwater-writer".to_owned())
             .spawn(move || {
                 let end = TellsAtEnd(own);
-                work(&store, &end.0, &acknowledged, &given_up);
+                work(&*store, &end.0, &acknowledged, &given_up);
             })
             .inspect_err(|error| {
                 let mut state = locked(&shared.state);
@@ -111,17 +108,17 @@ impl Writer {
 
     /// Hands over a product and returns its ticket; tickets count from 0. Waits only while the queue is full.
     pub fn submit(&self, pending: Pending) -> u64 {
-        self.hand_over(Entry::Product(pending))
+        self.hand_over(StoreEntry::Product(pending))
     }
 
     /// Hands over that a task is equal to a product, and returns its ticket: the next of the same row of numbers. The
     /// product may have been submitted just before. Where it is neither there nor on its way, the alias is not kept.
     pub fn alias(&self, alias: Alias) -> u64 {
-        self.hand_over(Entry::Alias(alias))
+        self.hand_over(StoreEntry::Alias(alias))
     }
 
-    fn hand_over(&self, entry: Entry) -> u64 {
-        let bytes = entry.bytes() as u64;
+    fn hand_over(&self, entry: StoreEntry) -> u64 {
+        let bytes = entry.memory();
         let mut state = locked(&self.shared.state);
         // A product larger than the whole allowance goes alone.
         while !state.ended
@@ -207,18 +204,18 @@ impl Drop for TellsAtEnd {
     }
 }
 
-fn work(store: &Store, shared: &Shared, acknowledged: &Tell, given_up: &Tell) {
+fn work(store: &dyn Store, shared: &Shared, acknowledged: &Tell, given_up: &Tell) {
     while let Some((first, batch)) = next_batch(shared) {
         let kept = store.keep(&batch);
         // A product whose bytes are not those that were digested; an alias of what is gone is trouble.
         let is_changed = |(position, error): &(usize, StoreError)| {
-            matches!(batch.get(*position), Some(Entry::Product(_)))
+            matches!(batch.get(*position), Some(StoreEntry::Product(_)))
                 && matches!(error, StoreError::Damaged { .. })
         };
         let changed = kept.iter().flatten().filter(|left| is_changed(left));
         let changed: Vec<usize> = changed.map(|(position, _)| *position).collect();
         let count = batch.len();
-        let bytes: u64 = batch.iter().map(|entry| entry.bytes() as u64).sum();
+        let bytes: u64 = batch.iter().map(|entry| entry.memory()).sum();
         // The products may be large, and nobody should have to wait while they are freed.
         drop(batch);
         let tickets = first..first + count as u64;
@@ -257,7 +254,7 @@ fn work(store: &Store, shared: &Shared, acknowledged: &Tell, given_up: &Tell) {
 }
 
 /// Waits for work and takes a batch, with the ticket of its first product; `None` when there is nothing to come.
-fn next_batch(shared: &Shared) -> Option<(u64, Vec<Entry>)> {
+fn next_batch(shared: &Shared) -> Option<(u64, Vec<StoreEntry>)> {
     let mut state = locked(&shared.state);
     while state.queue.is_empty() {
         state.hurry = false;
@@ -279,7 +276,7 @@ fn next_batch(shared: &Shared) -> Option<(u64, Vec<Entry>)> {
             .0;
     }
     let count = state.queue.len().min(BATCH);
-    let batch: Vec<Entry> = state.queue.drain(..count).collect();
+    let batch: Vec<StoreEntry> = state.queue.drain(..count).collect();
     let first = state.done;
     drop(state);
     // Those who wait for a place need not wait for the commit.

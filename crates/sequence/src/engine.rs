@@ -20,10 +20,9 @@ use headwater_engine::temporary::Temporary;
 use headwater_engine::{Error, Run, StorePlace, budget, open_store};
 use headwater_execute::{Execution, Fetch, Finished, Observer, Ports, Watched, read_written_out};
 use headwater_graph::{
-    DirectoryEntry, DirectoryValue, Failure, FileValue, Handle, Operation, Recipe, Source,
-    TaskGraph, TaskId, Value,
+    DirectoryEntry, DirectoryValue, Failure, FileValue, Handle, Operation, Recipe, RunStatus,
+    Source, Store, TaskGraph, TaskId, Value,
 };
-use headwater_remember::{RunStatus, Store};
 
 use super::SequenceError;
 use crate::error::{FailedCall, Unavailable};
@@ -90,7 +89,7 @@ pub(crate) struct Engine {
     run: Run,
     place: Option<StorePlace>,
     /// What digests files where nothing is remembered.
-    digests: Option<Arc<Store>>,
+    digests: Option<Arc<dyn Store>>,
     heard: HeardOfCalls,
     memory: Option<u64>,
     watched: Arc<Watched>,
@@ -215,7 +214,7 @@ impl Engine {
     }
 
     /// The store in which products are remembered, opened if it is not yet, and the run begun.
-    fn remembering(&mut self) -> Result<Option<Arc<Store>>, Error> {
+    fn remembering(&mut self) -> Result<Option<Arc<dyn Store>>, Error> {
         if !self.run.remembers()
             && !self.run.is_ended()
             && let Some(place) = &self.place
@@ -233,7 +232,7 @@ impl Engine {
     }
 
     /// A store that digests files: the one in which products are remembered, or one that goes with the sequence.
-    pub(crate) fn digests(&mut self) -> Result<Arc<Store>, Error> {
+    pub(crate) fn digests(&mut self) -> Result<Arc<dyn Store>, Error> {
         if let Some(store) = self.remembering()? {
             return Ok(store);
         }
@@ -252,9 +251,9 @@ impl Engine {
         }
     }
 
-    /// Files of the user, which nobody may change while tasks read them.
-    pub(crate) fn watch(&mut self, value: &Value) {
-        Arc::make_mut(&mut self.watched).add(value);
+    /// Notes files of the user, which nobody may change while tasks read them.
+    pub(crate) fn watch(&mut self, note: impl FnOnce(&mut Watched)) {
+        note(Arc::make_mut(&mut self.watched));
     }
 
     /// Takes note of a call that was made.
@@ -665,7 +664,7 @@ impl Engine {
         let fetcher = self.run.keeper().map(|keeper| keeper.resting_fetcher());
         let closed = self.run.close();
         write(self, &self.run);
-        self.damage = take_damage(&store).collect();
+        self.damage = take_damage(&*store).collect();
         self.conclude(self.run.is_stopping() || closed.is_err());
         closed?;
         Ok((self.run.listed().map(str::to_owned), fetcher))

@@ -185,15 +185,15 @@ impl Sequence {
     pub fn file(&mut self, path: impl AsRef<Path>) -> Result<Item<File>, SequenceError> {
         let path = self.engine.current().join(path);
         let store = self.engine.digests()?;
-        let (digest, size) = store.digest_file(&path).map_err(Error::from)?;
+        let found = store.digest_file(&path).map_err(Error::from)?;
+        self.engine.watch(|watched| watched.digested(&path, &found));
         let value = Value::File(Arc::new(FileValue {
-            digest,
-            size,
+            digest: found.digest,
+            size: found.mark.size,
             name: None,
             executable: false,
             handle: Handle::Path(path.into()),
         }));
-        self.engine.watch(&value);
         Ok(Item::new(self.given(Type::File, value)))
     }
 
@@ -201,8 +201,10 @@ impl Sequence {
     pub fn directory(&mut self, path: impl AsRef<Path>) -> Result<Item<Directory>, SequenceError> {
         let path = self.engine.current().join(path);
         let store = self.engine.digests()?;
-        let value = Value::Directory(store.digest_directory(&path).map_err(Error::from)?);
-        self.engine.watch(&value);
+        let (directory, files) = store.digest_directory(&path).map_err(Error::from)?;
+        self.engine
+            .watch(|watched| watched.digested_directory(&directory, &files));
+        let value = Value::Directory(directory);
         Ok(Item::new(self.given(Type::Directory, value)))
     }
 

@@ -15,8 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use headwater_engine::load::Versioned;
 use headwater_engine::temporary::Temporary;
 use headwater_engine::{Error, load};
-use headwater_graph::{Diagnostic, Kind, Operation, Registry};
-use headwater_remember::Store;
+use headwater_graph::{Diagnostic, Kind, Operation, Registry, Store};
 
 /// Programs as operations, from a file. It holds copies of the files that they use: keep it until the sequences that
 /// call them have ended.
@@ -54,7 +53,7 @@ pub struct Programs {
 /// # Ok(())
 /// # }
 /// ```
-pub fn programs(path: &Path, store: Option<&Store>) -> Result<Programs, Error> {
+pub fn programs(path: &Path, store: Option<&dyn Store>) -> Result<Programs, Error> {
     let text = headwater_engine::given::read_text(path)?;
     let read = headwater_flow::read_programs(&text, &Registry::new());
     let Some(operations) = read.value else {
@@ -178,12 +177,12 @@ mod tests {
         assert!(used(&after, "a").iter().all(|copy| copy.exists()));
 
         // A store digests as we do here, and learns what the versions are made of.
-        let store = Store::open(
+        let store = headwater_remember::open(
             &folder.path().join("store"),
-            headwater_remember::Mode::ReadWrite,
+            headwater_graph::Mode::ReadWrite,
         )
         .expect("a store");
-        let stored = programs(&file, Some(&store)).expect("a file of operations");
+        let stored = programs(&file, Some(&*store)).expect("a file of operations");
         assert_eq!(version(&stored, "a"), version(&after, "a"));
         let parts = store.version_parts(&version(&stored, "a"));
         assert!(parts.expect("a store").is_some());

@@ -6,8 +6,7 @@
 use headwater_enact::State;
 use headwater_engine::listener::fate;
 use headwater_engine::{Run, diagram, failures, notes};
-use headwater_graph::{FailedTask, TaskId};
-use headwater_remember::RunTask;
+use headwater_graph::{FailedTask, RunTask, TaskId};
 
 use crate::drawing::Drawing;
 
@@ -43,7 +42,7 @@ pub(crate) fn note(run: &Run, drawing: &Drawing<'_>) {
         others: &|_| {},
     };
     let _ = notes::write(
-        store,
+        &**store,
         run.name(),
         &[notes::Part::Whole(round)],
         engine.current(),
@@ -51,12 +50,12 @@ pub(crate) fn note(run: &Run, drawing: &Drawing<'_>) {
     let failed: Vec<FailedTask> = engine.failed().map(|failed| failed.task()).collect();
     if !failed.is_empty() {
         let text = failures::in_words(&failed);
-        let _ = store.write_run_file(run.name(), failures::FAILURES, text.as_bytes());
-        let _ = failures::note(store, run.name(), &failed);
+        let _ = store.attach(run.name(), failures::FAILURES, text.as_bytes());
+        let _ = failures::note(&**store, run.name(), &failed);
     }
     let small = drawing.is_small();
     let _ = diagram::note_sequence(
-        store,
+        &**store,
         run.name(),
         drawing.grouped(),
         small.then(|| drawing.reduced()),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use headwater_engine::results_folder::ResultsFolder;
 use headwater_engine::{Error, StorePlace, whole};
-use headwater_remember::RunRecord;
+use headwater_graph::RunRecord;
 use headwater_report::page;
 use headwater_report::study::StudySummary;
 use headwater_report::study::study_report_html;
@@ -41,7 +41,7 @@ pub fn report_study(
     let file = std::path::absolute(&request.study).unwrap_or_else(|_| request.study.clone());
     let record = match &request.run {
         Some(text) => {
-            let record = headwater_engine::runs::find_run(&store, text)?;
+            let record = headwater_engine::runs::find_run(&*store, text)?;
             if record.file != file {
                 return Err(Error::usage(
                     format!(
@@ -55,7 +55,7 @@ pub fn report_study(
             record
         }
         None => latest(store.runs(usize::MAX >> 1)?, &file, |run| {
-            store.has_run_file(run, write::SUMMARY)
+            store.has_attachment(run, write::SUMMARY)
         })
         .ok_or_else(|| {
             Error::usage(
@@ -67,7 +67,7 @@ pub fn report_study(
             )
         })?,
     };
-    let summary = write::remembered(&store, &record.id)?.ok_or_else(|| {
+    let summary = write::remembered(&*store, &record.id)?.ok_or_else(|| {
         Error::usage(
             format!(
                 "run `{}` is no run of a study, or has not come to an end",

@@ -6,9 +6,8 @@
 use std::sync::Arc;
 
 use headwater_engine::Error;
-use headwater_graph::{Cost, Costs, Operation};
+use headwater_graph::{Cost, FoundRun, Operation, RunRecord, Store};
 use headwater_merge::Weight;
-use headwater_remember::{FoundRun, RunRecord, Store};
 
 /// What stands in the list of runs in the place of a command.
 pub(crate) const TUNE: &str = "tune";
@@ -57,7 +56,7 @@ fn key(operation: &Operation) -> Key {
 /// The operations that count, each once, with what is remembered of them.
 pub(crate) fn costs_of(
     operations: &[&Arc<Operation>],
-    store: &Store,
+    store: &dyn Store,
 ) -> Result<Vec<(Key, Option<Cost>)>, Error> {
     let counted = operations
         .iter()
@@ -71,7 +70,7 @@ pub(crate) fn costs_of(
 
 impl Costing {
     /// Looks up what the operations of the steps of an instance have cost.
-    pub(crate) fn new(operations: &[&Arc<Operation>], store: &Store) -> Result<Costing, Error> {
+    pub(crate) fn new(operations: &[&Arc<Operation>], store: &dyn Store) -> Result<Costing, Error> {
         let costs = costs_of(operations, store)?;
         let known: Vec<&Cost> = costs.iter().filter_map(|(_, cost)| cost.as_ref()).collect();
         if known.is_empty() {

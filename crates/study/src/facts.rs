@@ -17,8 +17,7 @@ use headwater_engine::listener::Ran;
 use headwater_engine::trace::{Trace, TraceRow};
 use headwater_engine::{Error, Progress};
 use headwater_graph::progress::StageSnapshot;
-use headwater_graph::{Attempt, Index, Operation, Outcome, Recipe, Tally, TaskId};
-use headwater_remember::{RunTask, Store};
+use headwater_graph::{Attempt, Index, Operation, Outcome, Recipe, RunTask, Store, Tally, TaskId};
 use headwater_report::study::{TaskFacts, Timeline};
 
 use crate::names::{Names, StepName};
@@ -345,7 +344,7 @@ impl Book {
     pub(crate) fn processor_times(
         &self,
         ended: &EndedRound,
-        store: &Store,
+        store: &dyn Store,
     ) -> Result<Vec<Option<u64>>, Error> {
         let products = ended.enactment.graph().ids();
         let products = products.map(|task| (task, ended.enactment.stored_as(task)));
@@ -449,7 +448,7 @@ impl Book {
     }
 
     /// The rows in the order of the workflow; what products of earlier runs took is looked up.
-    pub(crate) fn facts(&self, store: &Store) -> Result<Vec<TaskFacts>, Error> {
+    pub(crate) fn facts(&self, store: &dyn Store) -> Result<Vec<TaskFacts>, Error> {
         let products: Vec<Recipe> = self.equal.iter().map(|(_, _, product)| *product).collect();
         let mut worth: Vec<(u128, usize)> = (self.rows.iter())
             .map(|row| (row.worth, row.unknown))

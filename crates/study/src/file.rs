@@ -31,6 +31,8 @@ pub(crate) struct NamedStudy {
     pub(crate) samples: Option<Varied>,
     /// The workflow.
     pub(crate) workflow: Parsed,
+    /// The text of its data file, which may be a pipe and is read once.
+    pub(crate) data: Option<String>,
 }
 
 /// A study file that was looked at, with everything there is to say.
@@ -142,9 +144,10 @@ impl Reader {
             _ => None,
         };
         if let Some(Some(data)) = &data {
-            self.bind(&file, &workflow, data);
+            self.bind(&file, &workflow, &data.0);
         }
         Some(NamedStudy {
+            data: data.flatten().map(|(_, text)| text),
             resolved: read.value?,
             file,
             samples,
@@ -179,7 +182,7 @@ impl Reader {
         named: Option<&[Arc<str>]>,
     ) -> Option<SampleTable> {
         let path = self.folder.join(written);
-        if !path.is_file() {
+        if !path.exists() {
             let missing = Error::usage(format!("there is no file `{}`", path.display()), None);
             return self.unreadable(&missing, span);
         }
@@ -214,7 +217,7 @@ impl Reader {
     }
 
     /// A data file.
-    fn data(&mut self, written: &str, span: Span) -> Option<DataFile> {
+    fn data(&mut self, written: &str, span: Span) -> Option<(DataFile, String)> {
         let path = self.folder.join(written);
         let text = match read_text(&path) {
             Ok(text) => text,
@@ -223,10 +226,10 @@ impl Reader {
         let read = read_data(&text, format_of(&path));
         self.others.push(CheckedFile {
             file: path,
-            text,
+            text: text.clone(),
             diagnostics: read.diagnostics,
         });
-        read.value
+        Some((read.value?, text))
     }
 
     /// Which inputs the data file gives, and the study besides.

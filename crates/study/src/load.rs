@@ -11,9 +11,11 @@ use headwater_enact::DataSet;
 use headwater_engine::Error;
 use headwater_engine::data::BoundData;
 use headwater_engine::load::{Checked, CheckedFile, Loaded, Parsed};
+use headwater_execute::Watched;
 use headwater_flow::{DataColumn, DataShape, ResolvedStudy, StudyFile, StudyText, StudyValue};
-use headwater_graph::{Diagnostic, OutputBinding, Registry, Scalar, Severity, Span, Workflow};
-use headwater_remember::Store;
+use headwater_graph::{
+    Diagnostic, OutputBinding, Registry, Scalar, Severity, Span, Store, Workflow,
+};
 
 use crate::file::{NamedStudy, ReadStudy, load_study, sorted};
 use crate::instances::Varied;
@@ -27,6 +29,8 @@ pub(crate) struct Study {
     pub(crate) resolved: ResolvedStudy,
     /// The samples that the user brings.
     pub(crate) samples: Option<Varied>,
+    /// The text of its data file.
+    pub(crate) data: Option<String>,
     /// What the readers of the files said.
     pub(crate) said: Vec<CheckedFile>,
 }
@@ -35,6 +39,8 @@ pub(crate) struct Study {
 pub(crate) struct StudyData {
     pub(crate) loaded: Loaded,
     pub(crate) data_set: DataSet,
+    /// Its files, as they were when they were digested.
+    pub(crate) watched: Arc<Watched>,
     /// The values that parameters have where they do not vary: what the study fixes, or the default.
     pub(crate) baseline: BTreeMap<Arc<str>, Scalar>,
 }
@@ -87,6 +93,7 @@ impl Study {
             resolved,
             samples,
             workflow,
+            data,
         } = study;
         // What is merely worth a note is told where the file is what it is about.
         for other in files.iter_mut().skip(parts) {
@@ -99,6 +106,7 @@ impl Study {
             study: file,
             resolved,
             samples,
+            data,
             said: files,
         };
         Ok((study, workflow))
@@ -111,10 +119,11 @@ impl Study {
         libraries: &Registry,
     ) -> Result<BoundData, Error> {
         let folder = folder_of(&self.file)?;
-        let data = self.study.data.as_ref().map(|data| {
+        let path = self.study.data.as_ref().map(|data| {
             let found = folder.join(&*data.value);
             shortest(&self.file, &data.value, found)
         });
+        let data = path.as_deref().zip(self.data.clone());
         let given = self.study.inputs.iter().filter_map(|input| {
             let StudyValue::Data(value) = &input.value else {
                 return None;
@@ -128,8 +137,7 @@ impl Study {
         let given = DataShape::Columns(given.collect());
         let given: Vec<&DataShape> = [&given].into_iter().chain(&self.study.rows).collect();
         let place = (self.file.as_path(), self.text.whole());
-        let bound =
-            headwater_engine::data::bind_study(workflow, libraries, data.as_deref(), &given, place);
+        let bound = headwater_engine::data::bind_study(workflow, libraries, data, &given, place);
         bound.map_err(|error| match error {
             Error::File {
                 file, diagnostics, ..
@@ -145,7 +153,7 @@ impl Study {
         parsed: Parsed,
         bound: BoundData,
         libraries: &Registry,
-        store: &Store,
+        store: &dyn Store,
         copies: Option<&Path>,
     ) -> Result<StudyData, Error> {
         let loaded = parsed.with_versions(libraries, store, copies)?;
@@ -166,6 +174,7 @@ impl Study {
         Ok(StudyData {
             loaded,
             data_set: data.data_set,
+            watched: Arc::new(data.watched),
             baseline,
         })
     }

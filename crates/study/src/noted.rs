@@ -11,8 +11,7 @@ use std::fmt::{Debug, Write as _};
 use std::io;
 
 use headwater_engine::diagram::Census;
-use headwater_graph::{ContentHasher, Digest, Recipe, TaskId, Workflow};
-use headwater_remember::Store;
+use headwater_graph::{ContentHasher, Digest, Recipe, Store, TaskId, Workflow};
 
 use crate::assemble::TaskPlace;
 use crate::instances::Varied;
@@ -130,18 +129,23 @@ fn name(key: &Digest) -> String {
 }
 
 /// The note of a round, by the latest run of this workflow that has one.
-pub(crate) fn find(store: &Store, workflow: &str, key: &Digest) -> Option<NotedRound> {
+pub(crate) fn find(store: &dyn Store, workflow: &str, key: &Digest) -> Option<NotedRound> {
     let runs = store.runs(MOST_RUNS).ok()?;
     let name = name(key);
     let found = runs
         .iter()
-        .find(|run| run.workflow == workflow && store.has_run_file(&run.id, &name))?;
-    read(&store.run_file(&found.id, &name).ok()?, key)
+        .find(|run| run.workflow == workflow && store.has_attachment(&run.id, &name))?;
+    read(&store.attachment(&found.id, &name).ok()?, key)
 }
 
 /// Notes a round.
-pub(crate) fn write(store: &Store, run: &str, key: &Digest, round: &NotedRound) -> io::Result<()> {
-    store.write_run_file(run, &name(key), &bytes(key, round)?)
+pub(crate) fn write(
+    store: &dyn Store,
+    run: &str,
+    key: &Digest,
+    round: &NotedRound,
+) -> io::Result<()> {
+    store.attach(run, &name(key), &bytes(key, round)?)
 }
 
 /// No time is known.

@@ -522,7 +522,7 @@ impl Site<'_> {
         run: &mut Run,
     ) -> Result<(EndedRound, Vec<Cell>, Option<ForecastFacts>), Error> {
         let shared = Shared::new(instances, self.open);
-        let costing = Costing::new(&shared.operations, self.ground.store)?;
+        let costing = Costing::new(&shared.operations, &**self.ground.store)?;
         let cut = self.division.cut(&shared, &costing)?;
         let mut assembled = self.assemble(&shared, round.first_set, &cut)?;
         let is_foreseen = round.is_first && run.remembers();
@@ -558,7 +558,7 @@ impl Site<'_> {
         let whole = self.instances(&phase.design.varied(&phase.studied))?;
         let whole = Shared::new(whole, self.open);
         self.forecast(&whole, costing, || {
-            LookedUp::new(&whole, &self.open.graph, self.ground.store)
+            LookedUp::new(&whole, &self.open.graph, &**self.ground.store)
         })
     }
 

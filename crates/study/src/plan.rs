@@ -11,7 +11,6 @@ use headwater_engine::results_folder::ResultsFolder;
 use headwater_engine::{Error, StorePlace};
 use headwater_graph::{Registry, Scalar, Workflow};
 use headwater_merge::Sharing;
-use headwater_remember::Store;
 
 use crate::buckets::{AlgorithmPlan, BUCKET_SIZE, Cutting, Limits};
 use crate::costs::{CostSource, Costing};
@@ -227,12 +226,13 @@ pub fn plan_study(
     let StudyData {
         loaded,
         data_set,
+        watched: _,
         baseline,
-    } = study.load(parsed, bound, libraries, &store, None)?;
+    } = study.load(parsed, bound, libraries, &*store, None)?;
     let open = open(&study, &loaded, &data_set, &baseline)?;
     let design = Design::new(&mut study)?;
     let mut notes = design.notes();
-    if let (Some(url), false) = (&place.url, Store::exists(store.root())) {
+    if let (Some(url), false) = (&place.url, store.exists()) {
         notes.push(format!(
             "there is no store at `{url}` yet: nothing is remembered"
         ));
@@ -246,8 +246,8 @@ pub fn plan_study(
         .map_err(|unfit| misfit(&study, &unfit))?;
     refuse_too_many(&study, &instances)?;
     let shared = Shared::new(instances, &open);
-    let found = LookedUp::new(&shared, &open.graph, &store)?;
-    let costing = Costing::new(&shared.operations, &store)?;
+    let found = LookedUp::new(&shared, &open.graph, &*store)?;
+    let costing = Costing::new(&shared.operations, &*store)?;
     let weights = shared.weights(&costing, &found);
     let counts: Vec<StageCount> = shared
         .compact

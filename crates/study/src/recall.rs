@@ -11,8 +11,7 @@ use headwater_engine::fetch::Presence;
 use headwater_engine::keep::StoreKeeper;
 use headwater_engine::{Error, diagram};
 use headwater_execute::Ports;
-use headwater_graph::{Digest, Operation, Recipe, Source, TaskId, Value};
-use headwater_remember::Mode;
+use headwater_graph::{Digest, Mode, Operation, Recipe, Source, TaskId, Value};
 use headwater_report::study::ForecastFacts;
 
 use crate::answer::Values;
@@ -62,7 +61,7 @@ impl Site<'_> {
             return None;
         }
         let workflow = &self.loaded.workflow;
-        let mut noted = noted::find(self.ground.store, &workflow.name, key)?;
+        let mut noted = noted::find(&**self.ground.store, &workflow.name, key)?;
         let (steps, items) = (instances.tasks.len(), self.open.items.len());
         if !noted.fits(steps, items, instances.sets.len(), self.open.made.len()) {
             return None;
@@ -142,7 +141,7 @@ impl Site<'_> {
         instances: &Instances,
         round: &Stretch,
     ) -> Result<Option<ForecastFacts>, Error> {
-        let costing = Costing::new(&self.operations(instances), self.ground.store)?;
+        let costing = Costing::new(&self.operations(instances), &**self.ground.store)?;
         if !round.is_whole {
             return self.foresee(phase, &costing);
         }
@@ -174,7 +173,7 @@ impl Site<'_> {
         }
         if let Some(round) = self.noted(ended, cells, first, book) {
             // What is not noted is put together again.
-            let _ = noted::write(self.ground.store, self.ground.name, key, &round);
+            let _ = noted::write(&**self.ground.store, self.ground.name, key, &round);
         }
     }
 
@@ -186,7 +185,7 @@ impl Site<'_> {
         book: &Book,
     ) -> Option<NotedRound> {
         let (graph, coordinator) = (ended.enactment.graph(), ended.enactment.coordinator());
-        let times = book.processor_times(ended, self.ground.store).ok()?;
+        let times = book.processor_times(ended, &**self.ground.store).ok()?;
         const NOWHERE: u32 = u32::MAX;
         let mut numbers = vec![NOWHERE; graph.len()];
         let mut round = NotedRound::default();

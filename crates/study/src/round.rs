@@ -20,8 +20,7 @@ use headwater_engine::trace::Trace;
 use headwater_engine::{Error, Progress, Run};
 use headwater_execute::{Execution, Finished, Observer};
 use headwater_graph::progress::StudySnapshot;
-use headwater_graph::{Failure, Outputs, Recipe, Registry, Source, TaskId, Value};
-use headwater_remember::Store;
+use headwater_graph::{Failure, Outputs, Recipe, Registry, Source, Store, TaskId, Value};
 use headwater_report::study::ForecastFacts;
 
 use crate::assemble::Assembled;
@@ -31,7 +30,7 @@ use crate::names::Names;
 /// What all rounds of a study stand on.
 pub(crate) struct Ground<'a> {
     pub(crate) registry: &'a Registry,
-    pub(crate) store: &'a Arc<Store>,
+    pub(crate) store: &'a Arc<dyn Store>,
     /// The name of the run.
     pub(crate) name: &'a str,
     pub(crate) options: Options,

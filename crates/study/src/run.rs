@@ -14,19 +14,19 @@ use headwater_engine::limits::check_environment;
 use headwater_engine::listener::failed_tasks;
 use headwater_engine::load::{CheckedFile, Loaded};
 use headwater_engine::lock::locked;
-use headwater_engine::results_folder::ResultsFolder;
+use headwater_engine::results_folder::{Finishing, ResultsFolder, refuse_in_store};
 use headwater_engine::run::About;
 use headwater_engine::trace::Trace;
 use headwater_engine::{
     Error, Limits, Progress, Run, StorePlace, budget, diagram, failures, notes,
 };
-use headwater_execute::{Stop, Threads, Watched};
+use headwater_execute::{Stop, Threads};
 use headwater_flow::Method;
 use headwater_graph::progress::StudySnapshot;
 use headwater_graph::{
-    FailedTask, OutputBinding, Registry, Scalar, Tally, TaskGraph, TaskId, Value, alike,
+    FailedTask, OutputBinding, Registry, RunStatus, Scalar, Store, Tally, TaskGraph, TaskId, Value,
+    alike,
 };
-use headwater_remember::{RunStatus, Store};
 use headwater_report::study::{Extremes, StudyExample, StudyFacts, StudyItem, StudySummary};
 
 use super::extremes;
@@ -68,6 +68,9 @@ pub struct StudyRunRequest {
     pub outputs: Option<PathBuf>,
     /// The command line, for the record.
     pub command: Vec<String>,
+    /// Whether the folder of the results counts as unfinished until the report is dropped, for who reports to somebody:
+    /// killed before that, the same command goes on in it.
+    pub holds_folder: bool,
 }
 
 /// A study that was run.
@@ -85,6 +88,8 @@ pub struct StudyRun {
     pub errors: Vec<String>,
     /// What the readers of the files said.
     pub said: Vec<CheckedFile>,
+    /// The folder of the results, if it was asked to hold it: it counts as finished when this is dropped.
+    pub finishing: Option<Finishing>,
 }
 
 impl StudyRun {
@@ -176,17 +181,21 @@ pub fn run_study(
     let delivered = delivered(request, &parsed.workflow.wanted())?;
     let bound = study.bind(&parsed.workflow, libraries)?;
     // Held until everything is written.
-    let results = ResultsFolder::take_empty(&match &request.outputs {
+    let folder = match &request.outputs {
         Some(folder) => current.join(folder),
         None => current.join("outputs").join(run.name()),
-    })?;
+    };
+    refuse_in_store(&folder, &request.store.folder(current)?)?;
+    let results = ResultsFolder::take_empty(&folder)?;
     let store = headwater_engine::open_store(&request.store, current)?;
     run.live_in(&store, request.store.read_only);
     let StudyData {
         loaded,
         data_set,
+        watched,
         baseline,
-    } = study.load(parsed, bound, libraries, &store, Some(&run.uses()))?;
+    } = study.load(parsed, bound, libraries, &*store, Some(&run.uses()))?;
+    run.watch(watched);
     let open = open_for(&study, &loaded, &data_set, &baseline, &delivered, None)?;
     close::refuse(&study, &loaded, &open.graph, &open.blueprint, true)?;
     refuse_without_default(&study, &loaded.workflow)?;
@@ -219,16 +228,17 @@ pub fn run_study(
         Ok(done) => {
             let facts = &done.summary.facts;
             run.end(done.status(), done.counts, facts.failures.is_empty());
-            // What was stopped may go on in the same folder.
-            if !facts.stopped {
-                results.finish();
-            }
         }
         Err(error) => run.fail(error),
     }
+    let done = done?;
+    // What was stopped may go on in the same folder.
+    let finishing = (!done.summary.facts.stopped).then(|| Finishing::new(results));
+    let finishing = finishing.filter(|_| request.holds_folder);
     Ok(StudyRun {
         said: std::mem::take(&mut study.said),
-        ..done?
+        finishing,
+        ..done
     })
 }
 
@@ -238,7 +248,7 @@ struct StudyJob<'a> {
     current: &'a Path,
     progress: &'a Progress,
     results: &'a ResultsFolder,
-    store: &'a Arc<Store>,
+    store: &'a Arc<dyn Store>,
     subject: Subject<'a>,
     division: Division,
 }
@@ -275,7 +285,6 @@ impl StudyJob<'_> {
                 Arc::default()
             },
         };
-        run.watch(Arc::new(watched(self.subject.data_set)));
         run.count_from_beginning();
         budget::keep_to(limits.memory);
         if self.division.remembers() {
@@ -283,7 +292,7 @@ impl StudyJob<'_> {
             keeper.tells(self.progress);
         }
         let mut book = Book::default();
-        let evaluated = loaded.copy_used(self.store).and_then(|()| {
+        let evaluated = loaded.copy_used(&**self.store).and_then(|()| {
             evaluate(
                 &self.subject,
                 open,
@@ -321,6 +330,7 @@ impl StudyJob<'_> {
             files,
             errors,
             said: Vec::new(),
+            finishing: None,
         })
     }
 
@@ -345,10 +355,10 @@ impl StudyJob<'_> {
         self.progress.about(facts, clock);
         if let Some(store) = run.writable_store() {
             // Notes are for explanations; a run does not fail for want of one.
-            let _ = notes::write_study(store, run.name(), study.name());
+            let _ = notes::write_study(&**store, run.name(), study.name());
             let _ = store.note_versions(&loaded.versions);
             let varied = varied(study);
-            let _ = diagram::note(store, run.name(), &loaded.workflow, &varied, &[], &[]);
+            let _ = diagram::note(&**store, run.name(), &loaded.workflow, &varied, &[], &[]);
         }
         Ok(started)
     }
@@ -369,17 +379,36 @@ impl StudyJob<'_> {
         std::thread::scope(|threads| {
             let tasks = &book.tasks;
             let name = run.name();
-            let list = listed.map(|store| threads.spawn(|| store.put_run_tasks(name, tasks)));
+            let list = listed.map(|store| {
+                let put = || store.put_run_tasks(name, tasks);
+                let thread = std::thread::Builder::new();
+                // Where there are no more threads it is written first.
+                thread.spawn_scoped(threads, put).map_err(|_| put())
+            });
             book.trace(&mut locked(&ground.trace));
             if let Some(store) = listed {
                 let Evaluated { open, phases, .. } = &evaluated;
-                note(store, run.name(), &self.subject, open, phases, self.current);
+                note(
+                    &**store,
+                    run.name(),
+                    &self.subject,
+                    open,
+                    phases,
+                    self.current,
+                );
             }
             let finished = self.write(evaluated, &book, ground, run, started, notes);
-            match list.map(std::thread::ScopedJoinHandle::join) {
-                Some(Err(panic)) => std::panic::resume_unwind(panic),
-                Some(Ok(Err(unlisted))) => finished.and(Err(unlisted.into())),
-                Some(Ok(Ok(()))) | None => finished,
+            let listed = match list {
+                Some(Ok(thread)) => match thread.join() {
+                    Ok(listed) => listed,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                },
+                Some(Err(listed)) => listed,
+                None => Ok(()),
+            };
+            match listed {
+                Err(unlisted) => finished.and(Err(unlisted.into())),
+                Ok(()) => finished,
             }
         })
     }
@@ -409,7 +438,7 @@ impl StudyJob<'_> {
             extremes,
             ..
         } = evaluated;
-        notes.extend(headwater_engine::places::take_damage(self.store));
+        notes.extend(headwater_engine::places::take_damage(&**self.store));
         let forecast = phases.iter_mut().find_map(|phase| phase.forecast.take());
         let (mut failed, mut seen) = (Vec::new(), HashSet::new());
         for ended in phases.iter().flat_map(|phase| &phase.rounds) {
@@ -430,7 +459,7 @@ impl StudyJob<'_> {
             }
         }
         if let Some(store) = run.writable_store() {
-            let _ = failures::note(store, run.name(), &failed);
+            let _ = failures::note(&**store, run.name(), &failed);
         }
         let (mut files, said) =
             write::delivered(&loaded.registry, delivered, &phases, self.results)?;
@@ -443,7 +472,7 @@ impl StudyJob<'_> {
             cores: self.division.workers,
             sharing: self.division.in_words(),
             stopped: false,
-            tasks: book.facts(self.store)?,
+            tasks: book.facts(&**self.store)?,
             recomputed: book.recomputed,
             timeline: book.timeline(),
             forecast,
@@ -475,7 +504,7 @@ impl StudyJob<'_> {
         let mut written = write::results(&summary, &phases, self.results)?;
         written.append(&mut files);
         if let Some(store) = run.writable_store() {
-            write::remember(&summary, store, run.name())?;
+            write::remember(&summary, &**store, run.name())?;
         }
         Ok((summary, written))
     }
@@ -567,14 +596,6 @@ fn refuse_without_default(
         }
     }
     Ok(())
-}
-
-/// The files of the user, as they were when they were digested.
-fn watched(data_set: &DataSet) -> Watched {
-    let mut watched = Watched::default();
-    let items = data_set.columns.iter().flat_map(|column| &column.items);
-    items.flatten().for_each(|item| watched.add(&item.value));
-    watched
 }
 
 /// What a study is about.
@@ -728,7 +749,7 @@ fn varied(study: &Study) -> Vec<Arc<str>> {
 
 /// Notes what explanations and drawings need of all rounds; a run does not fail for want of a note.
 fn note(
-    store: &Store,
+    store: &dyn Store,
     run: &str,
     subject: &Subject<'_>,
     open: &Open,

@@ -5,9 +5,8 @@
 use std::sync::Arc;
 
 use headwater_engine::Error;
-use headwater_graph::{Known, Operation, Recipe, TaskGraph, TaskId};
+use headwater_graph::{Operation, Recipe, Store, TaskGraph, TaskId};
 use headwater_merge::{Compact, Node, Weight};
-use headwater_remember::Store;
 
 use crate::costs::Costing;
 use crate::count::{Weights, nodes_of_stages};
@@ -124,7 +123,7 @@ impl LookedUp {
     pub(crate) fn new(
         shared: &Shared<'_>,
         blueprint: &TaskGraph,
-        store: &Store,
+        store: &dyn Store,
     ) -> Result<LookedUp, Error> {
         let (graph, tasks) = shared
             .instances

@@ -12,9 +12,10 @@ use headwater_engine::native::run_graph_in;
 use headwater_engine::run::About;
 use headwater_engine::{Error, Progress, Run, StorePlace};
 use headwater_execute::{Stop, Threads};
-use headwater_graph::{FailedTask, Failure, Operation, Registry, Tally, TaskGraph, TaskId};
+use headwater_graph::{
+    FailedTask, Failure, Operation, Registry, RunStatus, Store, Tally, TaskGraph, TaskId,
+};
 use headwater_merge::Compact;
-use headwater_remember::{RunStatus, Store};
 
 use crate::costs::{TUNE, costs_of};
 use crate::instances::{Instances, Unfit, Varied};
@@ -115,8 +116,10 @@ pub fn tune_study(
     let StudyData {
         loaded,
         data_set,
+        watched,
         baseline,
-    } = study.load(parsed, bound, libraries, &store, Some(&run.uses()))?;
+    } = study.load(parsed, bound, libraries, &*store, Some(&run.uses()))?;
+    run.watch(watched);
     let open = open(&study, &loaded, &first_items(data_set), &baseline)?;
     let (graph, wanted) = one_instance(&open)?;
     let operations: Vec<_> = graph
@@ -133,14 +136,14 @@ pub fn tune_study(
     let (facts, clock) = run.begin(about)?;
     progress.about(facts, clock);
     // A note is for people; a run does not fail for want of one.
-    let _ = headwater_engine::notes::write_study(&store, run.name(), study.name());
+    let _ = headwater_engine::notes::write_study(&*store, run.name(), study.name());
     let options = Options {
         capacity: Capacity::cores(1),
         ..Options::default()
     };
     run.keep_in(&store, None, None);
     let ran = loaded
-        .copy_used(&store)
+        .copy_used(&*store)
         .and_then(|()| run_graph_in(&mut run, graph, &wanted, options, heard));
     let ran = ran.inspect_err(|error| run.fail(error))?;
     let failed = |(task, failure): &(TaskId, Failure)| FailedTask {
@@ -164,7 +167,7 @@ pub fn tune_study(
         stopped: stop.is_stopping(),
     };
     run.end(report.status(), ran.counts, report.failures.is_empty());
-    report.operations = measured(&operations, &store)?;
+    report.operations = measured(&operations, &*store)?;
     Ok(report)
 }
 
@@ -191,7 +194,10 @@ fn one_instance(open: &Open) -> Result<(TaskGraph, Vec<TaskId>), Error> {
 }
 
 /// What is remembered of the costs of operations, in their order.
-fn measured(operations: &[Arc<Operation>], store: &Store) -> Result<Vec<TunedOperation>, Error> {
+fn measured(
+    operations: &[Arc<Operation>],
+    store: &dyn Store,
+) -> Result<Vec<TunedOperation>, Error> {
     let asked: Vec<_> = operations.iter().collect();
     let mut costs = costs_of(&asked, store)?;
     let place = |name: &Arc<str>| {

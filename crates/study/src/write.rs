@@ -10,8 +10,7 @@ use std::sync::Arc;
 use headwater_engine::Error;
 use headwater_engine::deliver::{Delivered, Deliverer};
 use headwater_engine::results_folder::ResultsFolder;
-use headwater_graph::{Index, OutputBinding, Registry};
-use headwater_remember::Store;
+use headwater_graph::{Index, OutputBinding, Registry, Store};
 use headwater_report::json::path_text;
 use headwater_report::page;
 use headwater_report::study::{
@@ -106,17 +105,17 @@ fn samples(summary: &StudySummary, phase: &EndedPhase) -> Result<Table, Error> {
 }
 
 /// Keeps the summary in the folder of the run.
-pub(crate) fn remember(summary: &StudySummary, store: &Store, run: &str) -> Result<(), Error> {
+pub(crate) fn remember(summary: &StudySummary, store: &dyn Store, run: &str) -> Result<(), Error> {
     let text =
         serde_json::to_string(summary).map_err(|error| Error::usage(error.to_string(), None))?;
-    (store.write_run_file(run, SUMMARY, text.as_bytes()))
-        .map_err(|source| Error::io("cannot write", store.run_folder(run).join(SUMMARY), source))
+    (store.attach(run, SUMMARY, text.as_bytes()))
+        .map_err(|source| Error::io("cannot write", store.attachment_place(run, SUMMARY), source))
 }
 
 /// The summary that a run has left.
-pub(crate) fn remembered(store: &Store, run: &str) -> Result<Option<StudySummary>, Error> {
-    let path = store.run_folder(run).join(SUMMARY);
-    match store.run_file(run, SUMMARY) {
+pub(crate) fn remembered(store: &dyn Store, run: &str) -> Result<Option<StudySummary>, Error> {
+    let path = store.attachment_place(run, SUMMARY);
+    match store.attachment(run, SUMMARY) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::io("cannot read", path, error)),
         Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
@@ -132,7 +131,7 @@ pub(crate) fn remembered(store: &Store, run: &str) -> Result<Option<StudySummary
 }
 
 /// How long a study took, and what became of its tasks, where it came to an end that can be read.
-pub fn study_figures(store: &Store, run: &str) -> Option<(f64, Vec<TaskFacts>)> {
+pub fn study_figures(store: &dyn Store, run: &str) -> Option<(f64, Vec<TaskFacts>)> {
     #[derive(serde::Deserialize)]
     struct Summary {
         facts: Facts,
@@ -142,7 +141,7 @@ pub fn study_figures(store: &Store, run: &str) -> Option<(f64, Vec<TaskFacts>)> 
         seconds: f64,
         tasks: Vec<TaskFacts>,
     }
-    let bytes = store.run_file(run, SUMMARY).ok()?;
+    let bytes = store.attachment(run, SUMMARY).ok()?;
     let summary: Summary = serde_json::from_slice(&bytes).ok()?;
     Some((summary.facts.seconds, summary.facts.tasks))
 }

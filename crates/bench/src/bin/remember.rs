@@ -9,13 +9,12 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_bench::records::{recipe, record};
 use headwater_bench::{Bar, Claims, exit_code, median, timed};
-use headwater_graph::{Known, Recipe};
-use headwater_remember::{Mode, Pending, Store, Writer};
+use headwater_graph::{Mode, Pending, Recipe};
+use headwater_remember::Writer;
 
 /// How many recipes the plan of a large run asks for.
 const ASKED: u64 = 100_000;
@@ -68,7 +67,7 @@ fn lookups(
 ) -> Result<(), Box<dyn Error>> {
     let root = folder.join(format!("store-{records}"));
     let (built, building) = timed(|| -> Result<(), Box<dyn Error>> {
-        let store = Arc::new(Store::open(&root, Mode::ReadWrite)?);
+        let store = headwater_remember::open(&root, Mode::ReadWrite)?;
         let writer = Writer::start(store, Box::new(|_| {}));
         for number in 0..records {
             writer.submit(Pending {
@@ -88,7 +87,7 @@ fn lookups(
         let wanted: Vec<Recipe> = (0..ASKED)
             .map(|place| recipe(place * step + time % step))
             .collect();
-        let store = Store::open(&root, Mode::ReadWrite)?;
+        let store = headwater_remember::open(&root, Mode::ReadWrite)?;
         let (known, took) = timed(|| store.known(&wanted));
         if known?.iter().any(Option::is_none) {
             return Err("a record that was written is not there".into());
@@ -97,7 +96,7 @@ fn lookups(
         let absent: Vec<Recipe> = (0..ASKED)
             .map(|place| recipe(records * (time + 1) + place))
             .collect();
-        let store = Store::open(&root, Mode::ReadWrite)?;
+        let store = headwater_remember::open(&root, Mode::ReadWrite)?;
         let (known, took) = timed(|| store.known(&absent));
         if known?.iter().any(Option::is_some) {
             return Err("a record is there that nobody wrote".into());
@@ -175,7 +174,7 @@ fn digests(claims: &mut Claims, folder: &Path) -> Result<(), Box<dyn Error>> {
         let (mut ratios, mut ours, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
         for turn in 0..=TURNS {
             let root = folder.join(format!("digests-{turn}"));
-            let store = Store::open(&root, Mode::ReadWrite)?;
+            let store = headwater_remember::open(&root, Mode::ReadWrite)?;
             let (digested, took) = timed(|| store.digest_files(&paths, threads));
             if digested?.len() != paths.len() {
                 return Err("a file has no digest".into());

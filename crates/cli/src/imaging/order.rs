@@ -112,18 +112,23 @@ pub(super) fn in_order<R, M, T: Send>(
     std::thread::scope(|scope| {
         let (sender, results) = mpsc::channel();
         let workers: Vec<_> = (0..threads)
-            .map(|_| {
+            .map_while(|_| {
                 let (sender, turns, one) = (sender.clone(), &turns, &one);
-                scope.spawn(move || {
+                let work = move || {
                     let _alarm = Alarm(turns);
                     let ended = one(&sender);
                     if ended.is_err() {
                         turns.stop();
                     }
                     ended
-                })
+                };
+                // A machine that gives no more threads has those that there are do it all.
+                std::thread::Builder::new().spawn_scoped(scope, work).ok()
             })
             .collect();
+        if workers.is_empty() {
+            one(&sender)?;
+        }
         drop(sender);
         let mut waiting = BTreeMap::new();
         let mut due = 0;

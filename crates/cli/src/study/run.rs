@@ -82,6 +82,7 @@ fn request(options: &study::StudyRun, common: &Common) -> StudyRunRequest {
         deliver: options.deliver.clone(),
         outputs: options.output.clone(),
         command: std::env::args().collect(),
+        holds_folder: true,
     }
 }
 

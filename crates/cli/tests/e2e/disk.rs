@@ -605,3 +605,37 @@ operations:
     }
     place.headwater(&["products", "verify"]).ended(0);
 }
+
+/// Who is stopped while it waits is stopped: it says so, and the same command goes on in the same folder.
+#[test]
+fn a_run_that_is_stopped_while_it_waits_for_room_can_be_given_again() {
+    let place = Place::with_flow(LETTERS);
+    let limit = LIMIT.to_string();
+    place.write("a.yaml", "inputs: {letter: a}\n");
+    place.write("b.yaml", "inputs: {letter: b}\n");
+    let stop = place.side().join("stop-a");
+    fs::write(&stop, "").expect("a file");
+    let command = |letter: &str| {
+        let words = format!("run flow.yaml --inputs {letter}.yaml -o out-{letter} --disk {limit}");
+        words.split(' ').map(str::to_owned).collect::<Vec<String>>()
+    };
+    let wait = std::time::Duration::from_millis(5);
+    let mut first = place.start(&command("a"));
+    while !is_so(&place, 700_000, false) {
+        assert!(first.try_wait().expect("it is there").is_none(), "it waits");
+        std::thread::sleep(wait);
+    }
+    let second = place.start(&command("b"));
+    while !is_so(&place, 700_000, true) {
+        std::thread::sleep(wait);
+    }
+    crate::interrupt::signal(&second, libc::SIGINT);
+    let ran = crate::place::Ran::from(second.wait_with_output().expect("it ends"));
+    let ran = ran.ended(1);
+    let said = "stopped before it was done";
+    assert!(ran.stdout.contains(said), "{}", ran.stdout);
+    fs::remove_file(&stop).expect("it was there");
+    assert!(first.wait().expect("it ends").success());
+    place.headwater(&command("b")).ended(0);
+    assert!(bytes_below(&place.path("out-b")) >= 700_000);
+}

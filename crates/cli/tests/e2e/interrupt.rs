@@ -174,3 +174,15 @@ fn a_killed_engine_leaves_no_process_behind() {
     let report = place.headwater(&COMMAND).ended(0).report();
     assert_eq!(report.texts("file").len(), 6);
 }
+
+/// A file system that is full may say so by a signal alone.
+#[test]
+fn a_page_that_cannot_be_had_is_an_error_in_words() {
+    let (place, child) = in_the_middle(FLOW);
+    signal(&child, libc::SIGBUS);
+    let ran = Ran::from(child.wait_with_output().expect("it ends"));
+    ran.ended(1)
+        .says(&["No space left on device", "give the command again"]);
+    fs::write(place.side().join("quick"), "").expect("a file");
+    place.headwater(&COMMAND).ended(0);
+}

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Child;
 
 use headwater::StorePlace;
-use headwater::graph::{Known, Recipe};
+use headwater::graph::Recipe;
 
 use crate::place::{Place, delivered};
 

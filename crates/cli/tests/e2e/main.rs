@@ -3,6 +3,7 @@
 //! Every test works in a folder of its own and says in its name what a user relies on. Nothing here waits for
 //! a clock: where a test has to meet a moment, it watches a file that the commands write.
 
+mod another_user;
 mod arguments;
 mod book;
 mod counts;

@@ -685,3 +685,43 @@ fn a_folder_that_nothing_was_written_to_is_not_left_behind() {
     place.headwater(&study).ended(2);
     assert!(!place.path("a").exists());
 }
+
+/// Killed when everything is written and nobody has heard of it, the same command goes on in the same folder.
+#[test]
+fn a_kill_before_the_report_is_shown_leaves_a_folder_to_go_on_in() {
+    let place = layout();
+    let command = ["run", "flow.yaml", "--inputs", "data.yaml", "-o", "out"];
+    // A pipe that is full: what would be shown has to wait.
+    let (unread, mut full) = std::io::pipe().expect("a pipe");
+    std::io::Write::write_all(&mut full, &[b'x'; 1 << 16]).expect("so much fits");
+    let mut child = (place.command(&command).stdout(full))
+        .spawn()
+        .expect("it starts");
+    until(&mut child, || {
+        let runs = place.headwater(&["runs", "ls"]);
+        runs.stdout.contains("done")
+    });
+    child.kill().expect("it can be killed");
+    child.wait().expect("it ends");
+    drop(unread);
+    let mut before = delivered(&place.path("out"));
+    assert!(before.remove(Path::new(".unfinished")).is_some());
+    let again = place.headwater(&command).ended(0);
+    assert!(again.stdout.contains("0 executed"), "{}", again.stdout);
+    assert_eq!(delivered(&place.path("out")), before);
+    assert!(!place.path("out/.unfinished").exists());
+}
+
+/// What lies in the store without being the store's goes with the next command.
+#[test]
+fn results_do_not_go_into_the_store() {
+    let place = layout();
+    place.run(&["--inputs", "data.yaml"], 0);
+    std::os::unix::fs::symlink(place.path(".headwater"), place.path("link")).expect("a link");
+    for folder in [".headwater/staging/x", ".headwater", "link/work/x"] {
+        place
+            .headwater(&["run", "flow.yaml", "--inputs", "data.yaml", "-o", folder])
+            .ended(2)
+            .says(&["is in the store", "give a folder elsewhere with -o"]);
+    }
+}

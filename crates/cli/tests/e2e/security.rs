@@ -461,6 +461,26 @@ fn a_file_without_an_end_is_refused_with_the_limit() {
     crate::place::Ran::from(shell.output().expect("a shell")).ended(0);
 }
 
+/// A pipe can be read once, and what it gave is needed more than once.
+#[test]
+fn a_study_reads_its_table_and_its_data_from_pipes() {
+    let place = reader();
+    place.write("sets.csv", "p\n0.25\n0.5\n");
+    let study = "headwater: 1\nstudy: s\nworkflow: flow.yaml\ndata: data\nobjective: y\nmethod: {table: sets}\n";
+    place.write("study.yaml", study);
+    let program = env!("CARGO_BIN_EXE_headwater");
+    let script = format!(
+        "mkfifo data sets; cat data.yaml > data & cat sets.csv > sets & '{program}' study run study.yaml -o out"
+    );
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &script])
+        .current_dir(place.root())
+        .env("TMPDIR", place.side());
+    crate::place::Ran::from(shell.output().expect("a shell")).ended(0);
+    assert!(place.read("out/samples.csv").contains("0.25"));
+}
+
 #[test]
 fn a_pipe_that_nobody_writes_to_is_refused() {
     let place = reader();

@@ -9,8 +9,7 @@ use headwater_draw::{
     DiagramEdge, DiagramEnd, NodeKind, SequenceCall, SequenceEdge, grouped_sequence_diagram,
     sequence_diagram,
 };
-use headwater_graph::{Outcome, Recipe};
-use headwater_remember::{Mode, RunRecord, RunStatus, RunTask, Store};
+use headwater_graph::{Mode, Outcome, Recipe, RunRecord, RunStatus, RunTask, Store};
 
 use super::*;
 
@@ -75,14 +74,15 @@ fn between_calls(diagram: &Diagram) -> Vec<&DiagramEdge> {
 
 struct Place {
     _folder: tempfile::TempDir,
-    store: Store,
+    store: Arc<dyn Store>,
     run: RunRecord,
 }
 
 impl Place {
     fn new() -> Place {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("store"), Mode::ReadWrite).unwrap();
+        let store =
+            headwater_remember::open(&folder.path().join("store"), Mode::ReadWrite).unwrap();
         let run = RunRecord {
             id: "20261116-150000-abcd".to_owned(),
             workflow: "four calls".to_owned(),
@@ -110,7 +110,7 @@ impl Place {
         let grouped = grouped_sequence_diagram("four calls", calls, reduced());
         let run = &self.run.id;
         note_sequence(
-            &self.store,
+            &*self.store,
             run,
             grouped,
             Some(each),
@@ -121,7 +121,7 @@ impl Place {
     }
 
     fn drawn(&self, detail: DiagramDetail) -> Result<Diagram, (String, String)> {
-        run_diagram(&self.store, &self.run, detail)
+        run_diagram(&*self.store, &self.run, detail)
             .map_err(|error| (error.to_string(), error.hint().unwrap_or_default()))
     }
 }
@@ -217,7 +217,7 @@ fn what_cannot_be_drawn_before_the_reduction_is_refused() {
     let all = sequence_diagram("t", &calls, &edges, &[], &[]);
     let each = sequence_diagram("t", &calls, &edges[..49], &[], &[]);
     let grouped = grouped_sequence_diagram("t", calls, edges);
-    note_sequence(&place.store, id, grouped, Some(each), Some(all), 50).unwrap();
+    note_sequence(&*place.store, id, grouped, Some(each), Some(all), 50).unwrap();
     assert_eq!(place.drawn(DiagramDetail::Each).unwrap().nodes.len(), 50);
     let (error, _) = place.drawn(DiagramDetail::Unreduced).unwrap_err();
     assert_eq!(
@@ -230,7 +230,7 @@ fn what_cannot_be_drawn_before_the_reduction_is_refused() {
     // As runs of workflows note it, and as they did before there were sequences.
     let note =
         r#"{"grouped": {"title": "t", "groups": [], "nodes": [], "edges": []}, "tasks": 300}"#;
-    let path = place.store.run_folder(id).join("dag.json");
+    let path = place.store.attachment_place(id, "dag.json");
     std::fs::write(path, note).unwrap();
     assert_eq!(place.drawn(DiagramDetail::Automatic).unwrap().title, "t");
     let (error, hint) = place.drawn(DiagramDetail::Unreduced).unwrap_err();

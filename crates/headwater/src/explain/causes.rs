@@ -8,8 +8,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use headwater_graph::{ProductRecord, Recipe, StoreError};
-use headwater_remember::VersionParts;
+use headwater_graph::{ProductRecord, Recipe, StoreError, VersionParts};
 
 use super::Source;
 use super::change::{Change, Named, differences, version_changes};

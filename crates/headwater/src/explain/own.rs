@@ -8,14 +8,13 @@ use std::collections::HashMap;
 
 use headwater_engine::details::Details;
 use headwater_engine::notes;
-use headwater_graph::{ProductRecord, Recipe, Records, StoreError};
-use headwater_remember::{Alias, Store};
+use headwater_graph::{Alias, ProductRecord, Recipe, Store, StoreError};
 
 use super::causes::Found;
 
 /// Looks up what recipes compute; reads the notes of each run once.
 pub(crate) struct OwnRecords<'a> {
-    store: &'a Store,
+    store: &'a dyn Store,
     /// A run whose failed tasks are of interest, too.
     run: Option<&'a str>,
     noted: RefCell<HashMap<String, HashMap<Recipe, Details>>>,
@@ -23,7 +22,7 @@ pub(crate) struct OwnRecords<'a> {
 
 impl<'a> OwnRecords<'a> {
     /// Of a store, and of the tasks of a run that left no product.
-    pub(crate) fn new(store: &'a Store, run: Option<&'a str>) -> OwnRecords<'a> {
+    pub(crate) fn new(store: &'a dyn Store, run: Option<&'a str>) -> OwnRecords<'a> {
         OwnRecords {
             store,
             run,

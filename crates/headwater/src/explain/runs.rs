@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use headwater_engine::Error;
 use headwater_engine::runs::find_run;
-use headwater_graph::Recipe;
-use headwater_remember::{RunTask, Store};
+use headwater_graph::{Recipe, RunTask, Store};
 
 use super::causes::{Cause, Causes, Memory};
 use super::stale::{Extent, Stale, stale};
@@ -52,7 +51,7 @@ pub struct RunDifference {
 }
 
 /// Compares two runs; each is an id, the beginning of one or `last`.
-pub fn diff_runs(store: &Store, first: &str, second: &str) -> Result<RunDifference, Error> {
+pub fn diff_runs(store: &dyn Store, first: &str, second: &str) -> Result<RunDifference, Error> {
     let (first, second) = (find_run(store, first)?, find_run(store, second)?);
     let (old, new) = (tasks_of(store, &first)?, tasks_of(store, &second)?);
     let (before, now) = (by_address(&old), by_address(&new));
@@ -141,7 +140,7 @@ fn by_address(tasks: &[RunTask]) -> HashMap<&str, usize> {
 
 /// The addresses at which both recipes stand for one product.
 fn equal_products<'a>(
-    store: &Store,
+    store: &dyn Store,
     pairs: &[(&'a str, (Recipe, Recipe))],
 ) -> Result<HashSet<&'a str>, Error> {
     let recipes: Vec<Recipe> = (pairs.iter())

@@ -11,8 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use headwater_engine::fetch::identity;
 use headwater_engine::{Error, notes};
-use headwater_graph::{Identity, ProductRecord, Recipe, RecipeBuilder, Records};
-use headwater_remember::Store;
+use headwater_graph::{Identity, ProductRecord, Recipe, RecipeBuilder, Store};
 
 use super::causes::Found;
 use super::{Made, OwnRecords, Source, made};
@@ -36,7 +35,7 @@ pub struct Stale {
 
 /// What is known of products, looked up once.
 struct Contents<'a> {
-    store: &'a Store,
+    store: &'a dyn Store,
     records: HashMap<Recipe, Option<ProductRecord>>,
 }
 
@@ -135,7 +134,7 @@ pub(super) enum Extent {
 
 /// Those of the products that do not fit what they read. `address` says what tasks are called.
 pub(super) fn stale(
-    store: &Store,
+    store: &dyn Store,
     own: &OwnRecords<'_>,
     recipes: &[Recipe],
     extent: Extent,
@@ -193,7 +192,7 @@ pub(super) fn stale(
 }
 
 /// Whether none of the runs that made these products has made anything again.
-fn is_unlikely(store: &Store, recipes: &[Recipe]) -> Result<bool, Error> {
+fn is_unlikely(store: &dyn Store, recipes: &[Recipe]) -> Result<bool, Error> {
     for run in store.makers_of(recipes)? {
         if !notes::made_nothing_again(store, &run) {
             return Ok(false);
@@ -203,7 +202,7 @@ fn is_unlikely(store: &Store, recipes: &[Recipe]) -> Result<bool, Error> {
 }
 
 fn told(
-    store: &Store,
+    store: &dyn Store,
     contents: &Contents<'_>,
     own: &ProductRecord,
     product: &ProductRecord,

@@ -2,8 +2,7 @@
 //!
 //! Law: a product in a list has the same fields as one that is shown alone.
 
-use headwater_graph::{Digest, ProductRecord};
-use headwater_remember::Verified;
+use headwater_graph::{Digest, ProductRecord, Verified};
 use headwater_report::json::{
     AffectedJson, CollectedJson, InputSourceJson, OriginJson, ProductFileJson, ProductInputJson,
     ProductJson, ProductListJson, ProductOutputJson, ProductRecordJson, VerifiedJson,

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use headwater_remember::{RunRecord, RunTask};
+use headwater_graph::{RunRecord, RunTask};
 use headwater_report::json::{
     RunOverviewJson, RunRecordJson, RunStageJson, RunTaskJson, TaskCountsJson, path_text,
     rounded_seconds,

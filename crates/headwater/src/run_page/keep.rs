@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use headwater_engine::results_folder::ResultsFolder;
 use headwater_engine::{Error, whole};
-use headwater_remember::{RunRecord, Store};
+use headwater_graph::{RunRecord, Store};
 use headwater_report::page;
 use headwater_report::run::{RunSummary, run_report_html};
 
@@ -16,17 +16,17 @@ use super::gather::link;
 const SUMMARY: &str = "summary.json";
 
 /// Keeps the summary in the folder of the run.
-pub(crate) fn remember(summary: &RunSummary, store: &Store, run: &str) -> Result<(), Error> {
+pub(crate) fn remember(summary: &RunSummary, store: &dyn Store, run: &str) -> Result<(), Error> {
     let text =
         serde_json::to_string(summary).map_err(|error| Error::usage(error.to_string(), None))?;
-    (store.write_run_file(run, SUMMARY, text.as_bytes()))
-        .map_err(|source| Error::io("cannot write", store.run_folder(run).join(SUMMARY), source))
+    (store.attach(run, SUMMARY, text.as_bytes()))
+        .map_err(|source| Error::io("cannot write", store.attachment_place(run, SUMMARY), source))
 }
 
 /// Writes the report of a run that has ended, from what the run left in the store: beside its outputs, or to `output`,
 /// a file or a folder. Gives where it is.
 pub fn report_run(
-    store: &Store,
+    store: &dyn Store,
     run: &RunRecord,
     output: Option<&Path>,
     current: &Path,
@@ -41,9 +41,9 @@ pub fn report_run(
 }
 
 /// The summary that a run has left.
-fn remembered(store: &Store, run: &RunRecord) -> Result<RunSummary, Error> {
-    let path = store.run_folder(&run.id).join(SUMMARY);
-    let bytes = match store.run_file(&run.id, SUMMARY) {
+fn remembered(store: &dyn Store, run: &RunRecord) -> Result<RunSummary, Error> {
+    let path = store.attachment_place(&run.id, SUMMARY);
+    let bytes = match store.attachment(&run.id, SUMMARY) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(Error::usage(
@@ -86,8 +86,8 @@ pub(crate) struct StageFigure {
 }
 
 /// The figures of a run; `None` where it left none, or none that can be read.
-pub(crate) fn figures(store: &Store, run: &str) -> Option<Figures> {
-    let bytes = store.run_file(run, SUMMARY).ok()?;
+pub(crate) fn figures(store: &dyn Store, run: &str) -> Option<Figures> {
+    let bytes = store.attachment(run, SUMMARY).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 

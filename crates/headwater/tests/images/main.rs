@@ -6,7 +6,7 @@ use std::fs;
 
 use headwater::explain::Why;
 use headwater::graph::{ElementType, Value, decode};
-use headwater::{Explanation, Store, explain};
+use headwater::{Explanation, explain};
 use library::{Case, files, read};
 
 const PICTURE: &[u8] = b"image\nabcdef";
@@ -53,8 +53,9 @@ fn a_diamond_below_an_implicit_operation() {
     assert_eq!((third.counts.tasks, third.counts.executed), (6, 6));
     assert_eq!(case.calls("split"), 2);
     let why = |run: &str, task: &str| -> Explanation {
-        let store = Store::open(&case.store(), headwater_remember::Mode::ReadOnly).unwrap();
-        explain(&store, run, task).unwrap()
+        let store =
+            headwater_remember::open(&case.store(), headwater_graph::Mode::ReadOnly).unwrap();
+        explain(&*store, run, task).unwrap()
     };
     let bright = why(&third.run, "bright.brighten[0]");
     assert!(matches!(bright.why, Why::Changed { .. }), "{bright:?}");
@@ -102,8 +103,8 @@ fn files_of_native_operations() {
     let second = case.run(&[]);
     assert_eq!(second.counts.executed, 0);
     check(&second);
-    let store = Store::open(&case.store(), headwater_remember::Mode::ReadWrite).unwrap();
-    let verified = headwater::products::verify(&store, &|_, _| ()).unwrap();
+    let store = headwater_remember::open(&case.store(), headwater_graph::Mode::ReadWrite).unwrap();
+    let verified = headwater::products::verify(&*store, &|_, _| ()).unwrap();
     assert!(verified.damaged.is_empty(), "{verified:?}");
     drop(store);
 

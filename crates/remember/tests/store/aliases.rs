@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::{Case, pending, recipe, record};
-use headwater_graph::{Known, ProductRecord, Recipe, Records, StoreError};
-use headwater_remember::{Alias, Mode, Pending, Writer};
+use headwater_graph::{Alias, Mode, Pending, ProductRecord, Recipe, StoreError};
+use headwater_remember::Writer;
 use proptest::prelude::*;
 
 fn alias(number: u64, target: u64) -> Alias {
@@ -82,7 +82,7 @@ fn an_alias_is_found_as_its_target_by_everybody() {
         recipe(100),
         recipe(4),
     ];
-    for store in [&*case.store, &case.open(Mode::ReadOnly)] {
+    for store in [&*case.store, &*case.open(Mode::ReadOnly)] {
         assert_eq!(
             store.known(&asked).unwrap(),
             [Some(3), None, Some(3), Some(3), Some(3), Some(4)]
@@ -216,10 +216,10 @@ fn products_are_found_by_their_content_key_and_by_their_recipe() {
         // Both its own recipe and the content key of another: the product itself comes first.
         Some(records[1].clone()),
     ];
-    for store in [&*case.store, &case.open(Mode::ReadOnly)] {
+    for store in [&*case.store, &*case.open(Mode::ReadOnly)] {
         assert_eq!(store.equal(&asked).unwrap(), expected);
     }
-    let nothing = headwater_remember::Store::open(&case.root().join("none"), Mode::ReadOnly);
+    let nothing = headwater_remember::open(&case.root().join("none"), Mode::ReadOnly);
     assert_eq!(nothing.unwrap().equal(&[key]).unwrap(), [None]);
 }
 

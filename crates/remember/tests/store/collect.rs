@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{Case, bytes, pending, recipe, record, run};
-use headwater_graph::{Digest, Known, Objects, Records, StoreError};
-use headwater_remember::{Collected, Mode, Store, Writer};
+use headwater_graph::{Collected, Digest, Mode, StoreError};
+use headwater_remember::Writer;
 
 fn digest(number: u64) -> Digest {
     Digest::of(&bytes(number))
@@ -81,7 +81,7 @@ fn what_is_worth_least_goes_first() {
             protected: 0,
         };
         let reader = case.open(Mode::ReadOnly);
-        for store in [&*case.store, &reader] {
+        for store in [&*case.store, &*reader] {
             assert_eq!(store.collect(left - 1, true).unwrap(), expected);
         }
         assert!(matches!(
@@ -311,7 +311,7 @@ fn files_that_no_row_names_are_removed() {
     assert!(other.exists());
     assert!(case.store.path(&digest(2)).is_some());
     // Where there is no store, there is nothing to collect.
-    let nothing = Store::open(&case.root().join("none"), Mode::ReadOnly).unwrap();
+    let nothing = headwater_remember::open(&case.root().join("none"), Mode::ReadOnly).unwrap();
     assert_eq!(nothing.collect(0, true).unwrap(), Collected::default());
     assert_eq!(nothing.object_bytes().unwrap(), 0);
 }

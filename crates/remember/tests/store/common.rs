@@ -5,20 +5,23 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use headwater_graph::{Digest, Known, ProductRecord, Recipe, Records, Scalar, StoredOutput};
-use headwater_remember::{Mode, ObjectSource, Pending, PendingObject, RunRecord, Store, Writer};
+use headwater_graph::{
+    Digest, Mode, ObjectSource, Pending, PendingObject, ProductRecord, Recipe, RunRecord, Scalar,
+    Store, StoredOutput,
+};
+use headwater_remember::Writer;
 
 /// A store in a temporary folder.
 pub(crate) struct Case {
     pub(crate) folder: tempfile::TempDir,
-    pub(crate) store: Arc<Store>,
+    pub(crate) store: Arc<dyn Store>,
 }
 
 impl Case {
     pub(crate) fn new() -> Case {
         let folder = tempfile::tempdir().unwrap();
         let store =
-            Arc::new(Store::open(&folder.path().join(".headwater"), Mode::ReadWrite).unwrap());
+            headwater_remember::open(&folder.path().join(".headwater"), Mode::ReadWrite).unwrap();
         Case { folder, store }
     }
 
@@ -31,8 +34,8 @@ impl Case {
         self.folder.path().join(".headwater")
     }
 
-    pub(crate) fn open(&self, mode: Mode) -> Store {
-        Store::open(&self.root(), mode).unwrap()
+    pub(crate) fn open(&self, mode: Mode) -> Arc<dyn Store> {
+        headwater_remember::open(&self.root(), mode).unwrap()
     }
 
     /// Keeps products and returns the tickets that were acknowledged.
@@ -72,7 +75,7 @@ pub(crate) fn copy_tree(from: &Path, to: &Path) {
 
 /// Keeps products in a store and returns the tickets that were acknowledged.
 pub(crate) fn keep_in(
-    store: &Arc<Store>,
+    store: &Arc<dyn Store>,
     pending: impl IntoIterator<Item = Pending>,
 ) -> (Vec<u64>, Result<(), headwater_graph::StoreError>) {
     let acknowledged = Arc::new(Mutex::new(Vec::new()));
@@ -88,7 +91,7 @@ pub(crate) fn keep_in(
 }
 
 /// Checks that what a store says of these products is right, and gives those that it knows.
-pub(crate) fn check_right(store: &Store, numbers: std::ops::Range<u64>) -> Vec<u64> {
+pub(crate) fn check_right(store: &dyn Store, numbers: std::ops::Range<u64>) -> Vec<u64> {
     let recipes: Vec<Recipe> = numbers.clone().map(recipe).collect();
     store.known(&recipes).unwrap();
     let mut served = Vec::new();
@@ -101,7 +104,7 @@ pub(crate) fn check_right(store: &Store, numbers: std::ops::Range<u64>) -> Vec<u
 }
 
 /// The same, where nobody else is at the store: what is there is also known.
-pub(crate) fn check_served(store: &Store, numbers: std::ops::Range<u64>) -> Vec<u64> {
+pub(crate) fn check_served(store: &dyn Store, numbers: std::ops::Range<u64>) -> Vec<u64> {
     let served = check_right(store, numbers);
     let recipes: Vec<Recipe> = served.iter().copied().map(recipe).collect();
     let known = store.known(&recipes).unwrap();
@@ -161,8 +164,8 @@ pub(crate) fn pending(number: u64) -> Pending {
 }
 
 /// A product whose object is a staged file.
-pub(crate) fn staged(store: &Store, run: &str, number: u64) -> Pending {
-    let path = store.staging_folder(run).join(number.to_string());
+pub(crate) fn staged(store: &dyn Store, run: &str, number: u64) -> Pending {
+    let path = store.run_folders(run).staging.join(number.to_string());
     let bytes = bytes(number);
     std::fs::write(&path, &bytes).unwrap();
     let object = PendingObject {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::common::{Case, record};
-use headwater_graph::{Cost, Costs, Digest, ProductRecord, Records, StoredOutput};
-use headwater_remember::{Mode, Store};
+use headwater_graph::Store;
+use headwater_graph::{Cost, Digest, Mode, ProductRecord, StoredOutput};
 
 fn output(size: u64) -> StoredOutput {
     StoredOutput {
@@ -27,7 +27,7 @@ fn made(number: u64, version: &str, run: &str, wall: u64) -> ProductRecord {
     }
 }
 
-fn ask(store: &Store, operations: &[(&str, &str)]) -> Vec<Option<Cost>> {
+fn ask(store: &dyn Store, operations: &[(&str, &str)]) -> Vec<Option<Cost>> {
     let operations: Vec<(Arc<str>, Arc<str>)> = operations
         .iter()
         .map(|(operation, version)| (Arc::from(*operation), Arc::from(*version)))
@@ -72,17 +72,17 @@ fn costs_are_told_by_operation_and_version() {
         ("c", "1"),
     ];
     let expected = [Some(two), None, Some(one), None, None];
-    assert_eq!(ask(&case.store, &questions), expected);
-    assert_eq!(ask(&case.open(Mode::ReadOnly), &questions), expected);
-    assert_eq!(ask(&case.store, &[]), []);
+    assert_eq!(ask(&*case.store, &questions), expected);
+    assert_eq!(ask(&*case.open(Mode::ReadOnly), &questions), expected);
+    assert_eq!(ask(&*case.store, &[]), []);
 }
 
 #[test]
 fn a_store_that_is_not_there_knows_no_costs() {
     let folder = tempfile::tempdir().unwrap();
     let absent = folder.path().join("absent");
-    let store = Store::open(&absent, Mode::ReadOnly).unwrap();
-    assert_eq!(ask(&store, &[("a/b", "1"), ("c", "1")]), [None, None]);
+    let store = headwater_remember::open(&absent, Mode::ReadOnly).unwrap();
+    assert_eq!(ask(&*store, &[("a/b", "1"), ("c", "1")]), [None, None]);
     drop(store);
     assert!(!absent.exists(), "reading made a store");
 }
@@ -96,7 +96,7 @@ fn only_the_latest_executions_count() {
     // One call has the records in the order of their recipes; the old ones have to come first.
     case.store.register(&records[..500]).unwrap();
     case.store.register(&records[500..]).unwrap();
-    let found = ask(&case.store, &[("a/b", "1")]);
+    let found = ask(&*case.store, &[("a/b", "1")]);
     let cost = found[0].as_ref().unwrap();
     assert_eq!((cost.executions, cost.wall), (1000, 9));
 }
@@ -114,7 +114,7 @@ fn damaged_rows_are_left_out() {
         )
         .unwrap();
     drop(database);
-    let found = ask(&case.store, &[("a/b", "1")]);
+    let found = ask(&*case.store, &[("a/b", "1")]);
     let cost = found[0].as_ref().unwrap();
     assert_eq!((cost.executions, cost.wall), (2, 5));
 }

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::common::{
     Case, bytes, check_right, check_served, pending, recipe, run, scratch, staged,
 };
-use headwater_graph::{Digest, Known, Objects, Recipe};
-use headwater_remember::{Mode, RunStatus, Store, Writer};
+use headwater_graph::{Digest, Mode, Recipe, RunStatus, Store};
+use headwater_remember::Writer;
 
 /// Kills, where no time is given.
 const KILLS: u64 = 300;
@@ -33,7 +33,7 @@ fn child() {
         number("HEADWATER_TEST_COUNT"),
         number("HEADWATER_TEST_RUN"),
     );
-    let store = Arc::new(Store::open(Path::new(&root), Mode::ReadWrite).unwrap());
+    let store = headwater_remember::open(Path::new(&root), Mode::ReadWrite).unwrap();
     let id = format!("run-{id}");
     store.begin_run(&run(&id)).unwrap();
     let acknowledged = |tickets: &[u64]| {
@@ -50,7 +50,7 @@ fn child() {
         let pending = if number % 3 == 0 {
             pending(number)
         } else {
-            staged(&store, &id, number)
+            staged(&*store, &id, number)
         };
         writer.submit(pending);
         // Small groups as well as large ones.
@@ -93,7 +93,7 @@ fn tickets(out: impl std::io::Read) -> Vec<u64> {
 }
 
 /// Checks that every record of these numbers is whole; returns how many there are.
-fn check_whole(store: &Store, numbers: std::ops::Range<u64>) -> usize {
+fn check_whole(store: &dyn Store, numbers: std::ops::Range<u64>) -> usize {
     let served = check_served(store, numbers);
     for number in &served {
         let digest = Digest::of(&bytes(*number));
@@ -132,11 +132,11 @@ fn kill_one(root: &Path, attempt: u64, first: u64, after: Duration) -> Vec<u64> 
         }
         acknowledged.extend(tickets.into_iter().map(|ticket| start + ticket));
     }
-    let store = Store::open(root, Mode::ReadWrite).unwrap();
+    let store = headwater_remember::open(root, Mode::ReadWrite).unwrap();
     for other in 0..=others {
         let id = format!("run-{}", 2 * attempt + other);
         assert!(
-            !store.staging_folder(&id).exists(),
+            !store.run_folders(&id).staging.exists(),
             "the left-overs are swept"
         );
     }
@@ -146,7 +146,7 @@ fn kill_one(root: &Path, attempt: u64, first: u64, after: Duration) -> Vec<u64> 
         known.iter().all(Option::is_some),
         "attempt {attempt}: acknowledged, and not there"
     );
-    check_whole(&store, first..first + 2 * COUNT);
+    check_whole(&*store, first..first + 2 * COUNT);
     acknowledged
 }
 
@@ -190,8 +190,8 @@ fn a_killed_writer_loses_nothing_it_acknowledged() {
             .fold(first, |first, last| first.max(last + 1));
         all.extend(acknowledged);
         if attempt.is_multiple_of(50) {
-            let store = Store::open(&root, Mode::ReadWrite).unwrap();
-            assert!(check_whole(&store, 0..first + 2 * COUNT) >= all.len());
+            let store = headwater_remember::open(&root, Mode::ReadWrite).unwrap();
+            assert!(check_whole(&*store, 0..first + 2 * COUNT) >= all.len());
         }
         // A new store from time to time, so that it is killed at its beginning and memory stays bounded.
         if attempt.is_multiple_of(100) {
@@ -254,7 +254,7 @@ fn damage_under_the_hands_of_two_processes_loses_nothing_they_acknowledged() {
     for attempt in 0..8 {
         let folder = scratch();
         let root = folder.path().join("store");
-        drop(Store::open(&root, Mode::ReadWrite).unwrap());
+        drop(headwater_remember::open(&root, Mode::ReadWrite).unwrap());
         let count = 10 * COUNT;
         let mut children: Vec<Child> = (0..2)
             .map(|run| start(&root, run, run * count / 2, count))
@@ -282,8 +282,8 @@ fn damage_under_the_hands_of_two_processes_loses_nothing_they_acknowledged() {
                 damage(&root.join(name), random / 2);
             }
             if round.is_multiple_of(3) {
-                let store = Store::open(&root, Mode::ReadWrite).unwrap();
-                check_right(&store, 0..2 * count);
+                let store = headwater_remember::open(&root, Mode::ReadWrite).unwrap();
+                check_right(&*store, 0..2 * count);
                 told += store.take_damage().len();
             }
         }
@@ -294,16 +294,16 @@ fn damage_under_the_hands_of_two_processes_loses_nothing_they_acknowledged() {
             );
             let seen = reader.join().unwrap();
             assert_eq!(seen.len() as u64, count, "attempt {attempt}");
-            let store = Store::open(&root, Mode::ReadWrite).unwrap();
-            check_right(&store, run * count / 2..run * count / 2 + count);
+            let store = headwater_remember::open(&root, Mode::ReadWrite).unwrap();
+            check_right(&*store, run * count / 2..run * count / 2 + count);
             told += store.take_damage().len();
         }
         // Damage to an index may hide a record. The journal has all of them.
         std::fs::remove_file(root.join("records.sqlite")).unwrap();
-        let store = Store::open(&root, Mode::ReadWrite).unwrap();
+        let store = headwater_remember::open(&root, Mode::ReadWrite).unwrap();
         let all = 0..count / 2 + count;
         assert_eq!(
-            check_served(&store, all.clone()),
+            check_served(&*store, all.clone()),
             all.collect::<Vec<u64>>(),
             "attempt {attempt}"
         );
@@ -320,5 +320,5 @@ fn two_processes_may_write_the_same_products() {
         assert!(child.wait().unwrap().success());
         assert_eq!(seen, (0..400).collect::<Vec<u64>>());
     }
-    assert_eq!(check_whole(&case.store, 0..500), 400);
+    assert_eq!(check_whole(&*case.store, 0..500), 400);
 }

@@ -10,8 +10,8 @@ use std::sync::{Arc, OnceLock};
 use crate::common::{
     Case, bytes, check_served, copy_tree, keep_in, pending, recipe, record, run, scratch,
 };
-use headwater_graph::{Digest, Known, Objects, Outcome, Records, StoreError, Tally};
-use headwater_remember::{Mode, RunStatus, RunTask, Store};
+use headwater_graph::Store;
+use headwater_graph::{Digest, Mode, Outcome, RunStatus, RunTask, StoreError, Tally};
 
 /// Products in the store that is damaged.
 const COUNT: u64 = 60;
@@ -29,7 +29,7 @@ fn model() -> &'static Model {
     MODEL.get_or_init(|| {
         let folder = scratch();
         let (whole, with_log) = (folder.path().join("whole"), folder.path().join("with-log"));
-        let store = Arc::new(Store::open(&whole, Mode::ReadWrite).unwrap());
+        let store = headwater_remember::open(&whole, Mode::ReadWrite).unwrap();
         store.begin_run(&run("run")).unwrap();
         // Several commits, so that the log has several.
         for start in (0..COUNT).step_by(10) {
@@ -89,13 +89,14 @@ impl Patient {
     /// and what was said about damage.
     fn survives(&self, what: &str) -> (Vec<u64>, Vec<String>) {
         let open = |mode| {
-            Store::open(&self.root, mode).unwrap_or_else(|error| panic!("{what}: refused: {error}"))
+            headwater_remember::open(&self.root, mode)
+                .unwrap_or_else(|error| panic!("{what}: refused: {error}"))
         };
         let reader = open(Mode::ReadOnly);
-        check_served(&reader, 0..COUNT);
+        check_served(&*reader, 0..COUNT);
         drop(reader);
         let store = Arc::new(open(Mode::ReadWrite));
-        let known = check_served(&store, 0..COUNT);
+        let known = check_served(&**store, 0..COUNT);
         let damage = store.take_damage();
         // The lists of runs may have lost something, but they can be asked for.
         let runs = store.runs(10).unwrap();
@@ -108,7 +109,7 @@ impl Patient {
         store
             .end_run("next", RunStatus::Done, Tally::default(), "")
             .unwrap();
-        let complete = |store: &Store| {
+        let complete = |store: &dyn Store| {
             assert_eq!(check_served(store, 0..COUNT).len() as u64, COUNT, "{what}");
             for number in 0..COUNT {
                 let digest = Digest::of(&bytes(number));
@@ -116,10 +117,10 @@ impl Patient {
                 assert_eq!(store.read(&digest).unwrap(), bytes(number), "{what}");
             }
         };
-        complete(&store);
+        complete(&**store);
         drop(store);
-        complete(&open(Mode::ReadWrite));
-        complete(&open(Mode::ReadOnly));
+        complete(&*open(Mode::ReadWrite));
+        complete(&*open(Mode::ReadOnly));
         (known, damage)
     }
 }
@@ -307,8 +308,8 @@ fn without_a_journal_what_can_be_read_of_the_database_is_kept() {
         patient.change("records.sqlite", |bytes| {
             bytes[page * PAGE..][..PAGE].fill(0);
         });
-        let store = Store::open(&patient.root, Mode::ReadWrite).unwrap();
-        let known = check_served(&store, 0..COUNT);
+        let store = headwater_remember::open(&patient.root, Mode::ReadWrite).unwrap();
+        let known = check_served(&*store, 0..COUNT);
         runs += store.runs(10).unwrap().len();
         drop(store);
         // The first page tells where the others are.
@@ -342,13 +343,13 @@ fn a_damaged_object_is_made_again() {
         let mut wrong = bytes(8);
         change(&mut wrong);
         fs::write(&path, wrong).unwrap();
-        let store = Store::open(&patient.root, Mode::ReadWrite).unwrap();
+        let store = headwater_remember::open(&patient.root, Mode::ReadWrite).unwrap();
         assert!(matches!(
             store.read(&digest),
             Err(StoreError::Damaged { .. })
         ));
         assert_eq!(store.path(&digest), None);
-        assert_eq!(check_served(&store, 0..COUNT), all(), "records stay");
+        assert_eq!(check_served(&*store, 0..COUNT), all(), "records stay");
         drop(store);
         patient.survives("an object");
     }
@@ -364,7 +365,7 @@ fn objects_that_the_journal_does_not_list_are_read_before_they_are() {
     patient.change(&format!("objects/{}/{}", &hex[..2], &hex[2..]), |bytes| {
         bytes[0] ^= 1;
     });
-    let store = Store::open(&patient.root, Mode::ReadWrite).unwrap();
+    let store = headwater_remember::open(&patient.root, Mode::ReadWrite).unwrap();
     assert!(store.path(&good).is_some());
     assert_eq!(store.path(&bad), None);
 }
@@ -372,28 +373,28 @@ fn objects_that_the_journal_does_not_list_are_read_before_they_are() {
 #[test]
 fn others_who_have_the_old_database_open_go_over_to_the_new_one() {
     let patient = Patient::of(&model().whole);
-    let first = Arc::new(Store::open(&patient.root, Mode::ReadWrite).unwrap());
-    let second = Arc::new(Store::open(&patient.root, Mode::ReadWrite).unwrap());
-    let reader = Store::open(&patient.root, Mode::ReadOnly).unwrap();
-    for store in [&*first, &*second, &reader] {
+    let first = headwater_remember::open(&patient.root, Mode::ReadWrite).unwrap();
+    let second = headwater_remember::open(&patient.root, Mode::ReadWrite).unwrap();
+    let reader = headwater_remember::open(&patient.root, Mode::ReadOnly).unwrap();
+    for store in [&*first, &*second, &*reader] {
         assert_eq!(check_served(store, 0..COUNT), all());
     }
     // Only what is not in anybody's cache is missed; a new store has none.
     patient.change("records.sqlite", |bytes| bytes[PAGE..].fill(0));
-    let third = Arc::new(Store::open(&patient.root, Mode::ReadWrite).unwrap());
-    assert_eq!(check_served(&third, 0..COUNT), all());
+    let third = headwater_remember::open(&patient.root, Mode::ReadWrite).unwrap();
+    assert_eq!(check_served(&*third, 0..COUNT), all());
     assert_eq!(third.take_damage().len(), 1);
     for (store, number) in [(&first, COUNT), (&third, COUNT + 1), (&second, COUNT + 2)] {
         keep_in(store, [pending(number)]).1.unwrap();
     }
-    for store in [&*first, &*second, &*third, &reader] {
+    for store in [&*first, &*second, &*third, &*reader] {
         assert_eq!(check_served(store, 0..COUNT + 3).len() as u64, COUNT + 3);
     }
     drop((first, second));
     keep_in(&third, [pending(COUNT + 3)]).1.unwrap();
     drop(third);
-    let store = Store::open(&patient.root, Mode::ReadOnly).unwrap();
-    assert_eq!(check_served(&store, 0..COUNT + 4).len() as u64, COUNT + 4);
+    let store = headwater_remember::open(&patient.root, Mode::ReadOnly).unwrap();
+    assert_eq!(check_served(&*store, 0..COUNT + 4).len() as u64, COUNT + 4);
 }
 
 #[test]
@@ -406,8 +407,8 @@ fn a_store_read_only_remembers_nothing_of_a_damaged_database_and_says_so() {
     let mut damaged = fs::read(&path).unwrap();
     damaged[PAGE..].fill(0);
     fs::write(&path, &damaged).unwrap();
-    let store = Store::open(&root, Mode::ReadOnly).unwrap();
-    assert_eq!(check_served(&store, 0..COUNT), [0; 0]);
+    let store = headwater_remember::open(&root, Mode::ReadOnly).unwrap();
+    assert_eq!(check_served(&*store, 0..COUNT), [0; 0]);
     assert_eq!(store.runs(10).unwrap(), []);
     let damage = store.take_damage();
     assert!(

@@ -6,11 +6,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 
 use crate::common::{bytes, check_served, keep_in, pending, record, run, scratch};
-use headwater_graph::{Digest, Objects, ProductRecord, Records, Scalar, StoreError, Tally};
-use headwater_remember::{Mode, RunStatus, Store};
+use headwater_graph::{Digest, Mode, ProductRecord, RunStatus, Scalar, Store, StoreError, Tally};
 
 /// More than fits.
 const COUNT: u64 = 2_000;
@@ -45,7 +43,7 @@ fn is_full(error: &StoreError) -> bool {
     error.to_string().contains("No space left on device")
 }
 
-fn check(store: &Store, numbers: &[u64]) {
+fn check(store: &dyn Store, numbers: &[u64]) {
     let served = check_served(store, 0..COUNT);
     for number in numbers {
         assert!(
@@ -64,7 +62,7 @@ fn check(store: &Store, numbers: &[u64]) {
 fn fill(place: &Path, root: &Path) {
     let filler = place.join("filler");
     fs::write(&filler, vec![1; 21 << 20]).unwrap();
-    let store = Arc::new(Store::open(root, Mode::ReadWrite).unwrap());
+    let store = headwater_remember::open(root, Mode::ReadWrite).unwrap();
     // Objects fill the disk.
     let mut kept = Vec::new();
     for start in (0..COUNT).step_by(40) {
@@ -76,7 +74,7 @@ fn fill(place: &Path, root: &Path) {
         }
     }
     assert!(!kept.is_empty() && kept.len() < COUNT as usize);
-    check(&store, &kept);
+    check(&*store, &kept);
     // Not a byte is left, so that records fail as well.
     stuff(&place.join("rest"));
     let mut refused = 0;
@@ -94,7 +92,7 @@ fn fill(place: &Path, root: &Path) {
     }
     // A log that was long before takes some more.
     assert!(refused > 0);
-    check(&store, &kept);
+    check(&*store, &kept);
     // Room again, in the same store.
     fs::remove_file(&filler).unwrap();
     fs::remove_file(place.join("rest")).unwrap();
@@ -103,7 +101,7 @@ fn fill(place: &Path, root: &Path) {
     closed.unwrap();
     assert_eq!(tickets.len(), 40);
     kept.extend(next..next + 40);
-    check(&store, &kept);
+    check(&*store, &kept);
     let list: String = kept.iter().map(|number| format!("{number}\n")).collect();
     fs::write(place.join("kept"), list).unwrap();
 }
@@ -111,12 +109,12 @@ fn fill(place: &Path, root: &Path) {
 fn go_on(root: &Path) {
     let list = fs::read_to_string(root.with_file_name("kept")).unwrap();
     let mut kept: Vec<u64> = list.lines().map(|line| line.parse().unwrap()).collect();
-    let store = Arc::new(Store::open(root, Mode::ReadWrite).unwrap());
-    check(&store, &kept);
+    let store = headwater_remember::open(root, Mode::ReadWrite).unwrap();
+    check(&*store, &kept);
     let next = kept.iter().max().unwrap() + 1;
     keep_in(&store, (next..next + 40).map(pending)).1.unwrap();
     kept.extend(next..next + 40);
-    check(&store, &kept);
+    check(&*store, &kept);
 }
 
 /// Records without objects that make a database of several megabytes.
@@ -147,7 +145,7 @@ fn make_anew(place: &Path, root: &Path) {
     let records = large_records();
     let recipes: Vec<_> = records.iter().map(|record| record.recipe).collect();
     for has_journal in [true, false] {
-        let store = Store::open(root, Mode::ReadWrite).unwrap();
+        let store = headwater_remember::open(root, Mode::ReadWrite).unwrap();
         store.register(&records).unwrap();
         store.begin_run(&run("run")).unwrap();
         store
@@ -170,7 +168,7 @@ fn make_anew(place: &Path, root: &Path) {
             assert!(tenths <= 40, "four times its size is enough");
             let less = room(place).saturating_sub(size * tenths / 10);
             fs::write(&filler, vec![1; less as usize]).unwrap();
-            let opened = Store::open(root, Mode::ReadWrite);
+            let opened = headwater_remember::open(root, Mode::ReadWrite);
             fs::remove_file(&filler).unwrap();
             match opened {
                 Ok(store) => {

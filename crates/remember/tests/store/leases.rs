@@ -5,8 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::common::{Case, recipe};
-use headwater_graph::{Recipe, StoreError};
-use headwater_remember::{Leases, Mode, Store};
+use headwater_graph::{Leases, Mode, Recipe, StoreError};
 
 /// Takes a key, says so, and holds it until it is killed.
 #[test]
@@ -14,8 +13,8 @@ fn holder() {
     let Ok(root) = std::env::var("HEADWATER_TEST_LEASES") else {
         return;
     };
-    let store = Store::open(Path::new(&root), Mode::ReadWrite).unwrap();
-    let leases = Leases::open(&store).unwrap();
+    let store = headwater_remember::open(Path::new(&root), Mode::ReadWrite).unwrap();
+    let leases = store.leases().unwrap();
     let lease = leases.take(&[recipe(1), recipe(2)]);
     let mut out = std::io::stdout().lock();
     out.write_all(format!("\nholds {}\n", lease.is_some()).as_bytes())
@@ -29,8 +28,8 @@ fn holder() {
 fn two_leases_exclude_each_other() {
     let case = Case::new();
     let (one, other) = (
-        Leases::open(&case.store).unwrap(),
-        Leases::open(&case.open(Mode::ReadWrite)).unwrap(),
+        case.store.leases().unwrap(),
+        case.open(Mode::ReadWrite).leases().unwrap(),
     );
     let first = one.take(&[recipe(1), recipe(2)]).unwrap();
     for leases in [&one, &other] {
@@ -53,13 +52,13 @@ fn two_leases_exclude_each_other() {
 #[test]
 fn a_key_may_be_named_twice_and_no_key_is_no_lease_in_the_way() {
     let case = Case::new();
-    let leases = Leases::open(&case.store).unwrap();
+    let leases = case.store.leases().unwrap();
     let lease = leases.take(&[recipe(1), recipe(1)]).unwrap();
     assert!(leases.take(&[]).is_some());
     drop(lease);
     let odd = [Recipe([0; 32]), Recipe([0xFF; 32])];
     let lease = leases.take(&odd).unwrap();
-    let other = Leases::open(&case.store).unwrap();
+    let other = case.store.leases().unwrap();
     assert!(odd.iter().all(|key| other.take(&[*key]).is_none()));
     drop(lease);
     assert!(odd.iter().all(|key| other.take(&[*key]).is_some()));
@@ -68,7 +67,7 @@ fn a_key_may_be_named_twice_and_no_key_is_no_lease_in_the_way() {
 #[test]
 fn of_many_threads_one_gets_it() {
     let case = Case::new();
-    let shared = Leases::open(&case.store).unwrap();
+    let shared = case.store.leases().unwrap();
     let inside = std::sync::atomic::AtomicUsize::new(0);
     let taken = std::sync::atomic::AtomicUsize::new(0);
     let order = std::sync::atomic::Ordering::SeqCst;
@@ -76,7 +75,7 @@ fn of_many_threads_one_gets_it() {
         for number in 0..4 {
             let (case, shared, inside, taken) = (&case, &shared, &inside, &taken);
             scope.spawn(move || {
-                let own = Leases::open(&case.store).unwrap();
+                let own = case.store.leases().unwrap();
                 let leases = if number % 2 == 0 { shared } else { &own };
                 for _ in 0..2000 {
                     if let Some(lease) = leases.take(&[recipe(1), recipe(2)]) {
@@ -96,7 +95,7 @@ fn of_many_threads_one_gets_it() {
 #[test]
 fn a_killed_process_holds_nothing() {
     let case = Case::new();
-    let leases = Leases::open(&case.store).unwrap();
+    let leases = case.store.leases().unwrap();
     assert!(leases.undisturbed());
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([
@@ -126,35 +125,35 @@ fn a_killed_process_holds_nothing() {
     drop(third);
     assert!(!leases.undisturbed(), "it was, and stays so");
     drop(leases);
-    assert!(Leases::open(&case.store).unwrap().undisturbed());
+    assert!(case.store.leases().unwrap().undisturbed());
 }
 
 #[test]
 fn who_was_ever_beside_another_is_disturbed() {
     let case = Case::new();
-    let first = Leases::open(&case.store).unwrap();
+    let first = case.store.leases().unwrap();
     assert!(first.undisturbed());
     let lease = first.take(&[recipe(1)]).unwrap();
-    let second = Leases::open(&case.store).unwrap();
+    let second = case.store.leases().unwrap();
     assert!(!first.undisturbed() && !second.undisturbed());
     drop(second);
     assert!(!first.undisturbed());
     // A lease that outlives its leases still counts as somebody.
     drop(first);
-    let third = Leases::open(&case.store).unwrap();
+    let third = case.store.leases().unwrap();
     assert!(!third.undisturbed());
     drop((third, lease));
-    let fourth = Leases::open(&case.store).unwrap();
+    let fourth = case.store.leases().unwrap();
     assert!(fourth.undisturbed());
     // A reader is nobody.
     let reader = case.open(Mode::ReadOnly);
-    assert!(matches!(Leases::open(&reader), Err(StoreError::ReadOnly)));
+    assert!(matches!(reader.leases(), Err(StoreError::ReadOnly)));
     assert!(fourth.undisturbed());
 }
 
 #[test]
 fn leases_travel_between_threads() {
-    fn check<T: Send + Sync>() {}
-    check::<Leases>();
-    check::<headwater_remember::Lease>();
+    fn check<T: Send + ?Sized>() {}
+    check::<dyn Leases>();
+    check::<headwater_graph::Lease>();
 }

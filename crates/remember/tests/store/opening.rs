@@ -4,32 +4,35 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{Case, keep_in, pending, recipe, record, run};
-use headwater_graph::{Fault, Known, Objects, Outcome, Records, StoreError, Tally};
-use headwater_remember::{FoundRun, Mode, RunStatus, RunTask, Store};
+use headwater_graph::Store;
+use headwater_graph::{Fault, FoundRun, Mode, Outcome, RunStatus, RunTask, StoreError, Tally};
 
 #[test]
 fn a_new_store_is_ignored_by_git_and_knows_its_folders() {
     let case = Case::new();
-    assert!(Store::exists(&case.root()));
-    assert_eq!(case.store.root(), case.root());
+    assert!(headwater_remember::is_store(&case.root()));
+    assert_eq!(case.store.place(), case.root());
     assert_eq!(
         fs::read_to_string(case.root().join(".gitignore")).unwrap(),
         "*\n"
     );
     assert_eq!(
-        case.store.staging_folder("a"),
+        case.store.run_folders("a").staging,
         case.root().join("staging/a")
     );
-    assert_eq!(case.store.work_folder("a"), case.root().join("work/a"));
-    assert_eq!(case.store.run_folder("a"), case.root().join("runs/a"));
+    assert_eq!(case.store.run_folders("a").work, case.root().join("work/a"));
+    assert_eq!(
+        case.store.run_folders("a").logs,
+        case.root().join("runs/a/logs")
+    );
 }
 
 #[test]
 fn an_absent_store_can_be_read_and_is_not_made() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("absent");
-    assert!(!Store::exists(&root));
-    let store = Store::open(&root, Mode::ReadOnly).unwrap();
+    assert!(!headwater_remember::is_store(&root));
+    let store = headwater_remember::open(&root, Mode::ReadOnly).unwrap();
     assert_eq!(store.known(&[recipe(1)]).unwrap(), [None]);
     assert_eq!(store.fetch(&[recipe(1)]).unwrap(), [None]);
     assert_eq!(store.path(&record(1).outputs[0].1.digest), None);
@@ -37,7 +40,7 @@ fn an_absent_store_can_be_read_and_is_not_made() {
     assert_eq!(store.find_run("last").unwrap(), FoundRun::None);
     let file = folder.path().join("file");
     fs::write(&file, "text").unwrap();
-    assert_eq!(store.digest_file(&file).unwrap().1, 4);
+    assert_eq!(store.digest_file(&file).unwrap().mark.size, 4);
     assert!(matches!(
         store.register(&[record(1)]),
         Err(StoreError::ReadOnly)
@@ -75,7 +78,7 @@ fn a_store_of_another_format_is_refused_in_words() {
     // Beside a journal of this format another number would be damage.
     fs::remove_file(case.root().join("records.journal")).unwrap();
     for mode in [Mode::ReadWrite, Mode::ReadOnly] {
-        let error = Store::open(&case.root(), mode).unwrap_err();
+        let error = headwater_remember::open(&case.root(), mode).unwrap_err();
         let expected = format!(
             "the store at {} has format 99; this program reads format 2",
             database.display()
@@ -96,7 +99,7 @@ fn a_journal_of_another_format_is_not_used_to_make_a_database() {
     bytes[3] = 99;
     fs::write(&journal, bytes).unwrap();
     fs::write(root.join("records.sqlite"), "text ".repeat(1000)).unwrap();
-    let error = Store::open(&root, Mode::ReadWrite).unwrap_err();
+    let error = headwater_remember::open(&root, Mode::ReadWrite).unwrap_err();
     assert!(
         matches!(error, StoreError::Format { found: 99, .. }),
         "{error}"
@@ -119,7 +122,7 @@ fn beside_a_journal_of_another_format_no_database_is_made() {
     fs::write(&journal, bytes).unwrap();
     fs::write(&database, "").unwrap();
     for mode in [Mode::ReadWrite, Mode::ReadOnly, Mode::ReadWrite] {
-        let error = Store::open(&root, mode).unwrap_err();
+        let error = headwater_remember::open(&root, mode).unwrap_err();
         assert!(
             matches!(error, StoreError::Format { found: 99, .. }),
             "{error}"
@@ -128,7 +131,7 @@ fn beside_a_journal_of_another_format_no_database_is_made() {
     assert_eq!(fs::read(&database).unwrap(), b"");
     fs::remove_file(&database).unwrap();
     for mode in [Mode::ReadWrite, Mode::ReadOnly] {
-        let error = Store::open(&root, mode).unwrap_err();
+        let error = headwater_remember::open(&root, mode).unwrap_err();
         assert!(
             matches!(error, StoreError::Format { found: 99, .. }),
             "{error}"
@@ -144,8 +147,8 @@ fn a_store_read_only_says_that_its_database_is_gone() {
     keep_in(&store, [pending(2)]).1.unwrap();
     drop(store);
     fs::remove_file(root.join("records.sqlite")).unwrap();
-    assert!(Store::exists(&root));
-    let store = Store::open(&root, Mode::ReadOnly).unwrap();
+    assert!(headwater_remember::is_store(&root));
+    let store = headwater_remember::open(&root, Mode::ReadOnly).unwrap();
     assert_eq!(store.known(&[recipe(2)]).unwrap(), [None]);
     let damage = store.take_damage();
     assert!(
@@ -155,7 +158,7 @@ fn a_store_read_only_says_that_its_database_is_gone() {
             ),
         "{damage:?}"
     );
-    let store = Store::open(&root, Mode::ReadWrite).unwrap();
+    let store = headwater_remember::open(&root, Mode::ReadWrite).unwrap();
     assert_eq!(store.known(&[recipe(2)]).unwrap(), [Some(2)]);
 }
 
@@ -164,7 +167,7 @@ fn a_file_that_is_no_database_is_set_aside() {
     let folder = tempfile::tempdir().unwrap();
     let text = "text ".repeat(1000);
     fs::write(folder.path().join("records.sqlite"), &text).unwrap();
-    let store = Store::open(folder.path(), Mode::ReadOnly).unwrap();
+    let store = headwater_remember::open(folder.path(), Mode::ReadOnly).unwrap();
     assert_eq!(store.known(&[recipe(1)]).unwrap(), [None]);
     let damage = store.take_damage();
     assert!(
@@ -175,7 +178,7 @@ fn a_file_that_is_no_database_is_set_aside() {
         fs::read_to_string(folder.path().join("records.sqlite")).unwrap(),
         text
     );
-    let store = Store::open(folder.path(), Mode::ReadWrite).unwrap();
+    let store = headwater_remember::open(folder.path(), Mode::ReadWrite).unwrap();
     assert_eq!(store.known(&[recipe(1)]).unwrap(), [None]);
     let damage = store.take_damage();
     assert!(
@@ -195,12 +198,13 @@ fn many_may_make_one_store_at_once() {
         for number in 0..8 {
             let folder = &folder;
             scope.spawn(move || {
-                let store = Store::open(&folder.path().join("store"), Mode::ReadWrite).unwrap();
+                let store = headwater_remember::open(&folder.path().join("store"), Mode::ReadWrite)
+                    .unwrap();
                 store.register(&[record(number)]).unwrap();
             });
         }
     });
-    let store = Store::open(&folder.path().join("store"), Mode::ReadOnly).unwrap();
+    let store = headwater_remember::open(&folder.path().join("store"), Mode::ReadOnly).unwrap();
     let recipes: Vec<_> = (0..8).map(recipe).collect();
     assert!(store.known(&recipes).unwrap().iter().all(Option::is_some));
 }
@@ -221,20 +225,26 @@ fn left_overs_of_the_dead_are_removed_and_the_living_are_left_alone() {
     case.store.begin_run(&run("alive")).unwrap();
     other.begin_run(&run("dead")).unwrap();
     for id in ["alive", "dead"] {
-        fs::write(case.store.staging_folder(id).join("file"), "bytes").unwrap();
-        fs::create_dir_all(case.store.work_folder(id)).unwrap();
+        fs::write(case.store.run_folders(id).staging.join("file"), "bytes").unwrap();
+        fs::create_dir_all(case.store.run_folders(id).work).unwrap();
     }
     drop(other);
     drop(case.open(Mode::ReadOnly));
     assert!(
-        case.store.staging_folder("dead").exists(),
+        case.store.run_folders("dead").staging.exists(),
         "a reader removes nothing"
     );
     drop(case.open(Mode::ReadWrite));
     assert_eq!(names(&case.root().join("staging")), ["alive", "alive.lock"]);
-    assert!(case.store.staging_folder("alive").join("file").exists());
     assert!(
-        case.store.work_folder("dead").exists(),
+        case.store
+            .run_folders("alive")
+            .staging
+            .join("file")
+            .exists()
+    );
+    assert!(
+        case.store.run_folders("dead").work.exists(),
         "the work of a dead run may be looked at"
     );
     case.store.remove_staging("alive").unwrap();
@@ -280,7 +290,7 @@ fn a_run_without_its_process_is_interrupted() {
     other
         .end_run("b", RunStatus::Done, Tally::default(), "")
         .unwrap();
-    let statuses = |store: &Store| {
+    let statuses = |store: &dyn Store| {
         store
             .runs(10)
             .unwrap()
@@ -288,14 +298,17 @@ fn a_run_without_its_process_is_interrupted() {
             .map(|run| run.status)
             .collect::<Vec<_>>()
     };
-    assert_eq!(statuses(&case.store), [RunStatus::Done, RunStatus::Running]);
+    assert_eq!(
+        statuses(&*case.store),
+        [RunStatus::Done, RunStatus::Running]
+    );
     drop(other);
     assert_eq!(
-        statuses(&case.store),
+        statuses(&*case.store),
         [RunStatus::Done, RunStatus::Interrupted]
     );
     assert_eq!(
-        statuses(&case.open(Mode::ReadOnly)),
+        statuses(&*case.open(Mode::ReadOnly)),
         [RunStatus::Done, RunStatus::Interrupted]
     );
 }
@@ -392,7 +405,7 @@ fn a_store_with_a_part_that_lies_elsewhere_is_refused_and_nothing_there_is_touch
         }
         std::os::unix::fs::symlink(&target, copy.join(part)).unwrap();
         for mode in [Mode::ReadWrite, Mode::ReadOnly] {
-            let Err(error) = Store::open(&copy, mode) else {
+            let Err(error) = headwater_remember::open(&copy, mode) else {
                 panic!("{part} is a link");
             };
             assert_eq!(error.fault(), Fault::User);
@@ -408,7 +421,7 @@ fn a_store_with_a_part_that_lies_elsewhere_is_refused_and_nothing_there_is_touch
     let beside = tempfile::tempdir().unwrap();
     let link = beside.path().join("link");
     std::os::unix::fs::symlink(case.root(), &link).unwrap();
-    let linked = Store::open(&link, Mode::ReadWrite).unwrap();
+    let linked = headwater_remember::open(&link, Mode::ReadWrite).unwrap();
     assert_eq!(linked.fetch(&[recipe(1)]).unwrap(), [Some(record(1))]);
 }
 

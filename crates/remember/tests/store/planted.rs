@@ -8,8 +8,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 use crate::common::{Case, bytes, check_served, copy_tree, keep_in, pending, record, run};
-use headwater_graph::{Digest, Fault, Objects, StoreError};
-use headwater_remember::{Leases, Mode, Store};
+use headwater_graph::Store;
+use headwater_graph::{Digest, Fault, Mode, StoreError};
 
 fn digest(number: u64) -> Digest {
     Digest::of(&bytes(number))
@@ -128,10 +128,10 @@ fn what_stands_in_the_place_of_an_object_is_damage_and_is_made_again() {
 }
 
 /// What a store does, with everything that it opens, makes and removes; errors are as good as any other answer.
-fn use_all(store: &Arc<Store>) -> Vec<StoreError> {
+fn use_all(store: &Arc<dyn Store>) -> Vec<StoreError> {
     let mut errors = Vec::new();
     let mut note = |answer: Result<(), StoreError>| errors.extend(answer.err());
-    let leases = Leases::open(store);
+    let leases = store.leases();
     note(
         leases
             .as_ref()
@@ -144,9 +144,9 @@ fn use_all(store: &Arc<Store>) -> Vec<StoreError> {
         }
     }
     note(store.begin_run(&run("a")));
-    let _ = store.write_run_file("a", "note", b"new");
-    let _ = store.add_to_run_file("a", "note", b"new");
-    let _ = store.run_file("a", "file");
+    let _ = store.attach("a", "note", b"new");
+    let _ = store.add_to_attachment("a", "note", b"new");
+    let _ = store.attachment("a", "file");
     note(keep_in(store, (0..8).map(pending)).1);
     store.paths(&[0, 2, 4, 6].map(digest));
     note(store.verify(1, &|_, _| ()).map(drop));
@@ -222,15 +222,15 @@ fn a_link_below_a_part_of_a_store_is_followed_by_nothing() {
         let root = folder.path().join("store");
         copy_tree(&model.root(), &root);
         plant(&root, &outside);
-        match Store::open(&root, Mode::ReadOnly) {
+        match headwater_remember::open(&root, Mode::ReadOnly) {
             Ok(store) => {
                 store.paths(&[digest(0), digest(2)]);
                 store.verify(1, &|_, _| ()).unwrap();
-                let _ = store.run_file("a", "note").unwrap_err();
+                let _ = store.attachment("a", "note").unwrap_err();
             }
             Err(error) => is_told(&error, part),
         }
-        match Store::open(&root, Mode::ReadWrite) {
+        match headwater_remember::open(&root, Mode::ReadWrite) {
             Ok(store) => drop(use_all(&Arc::new(store))),
             Err(error) => is_told(&error, part),
         }
@@ -240,16 +240,16 @@ fn a_link_below_a_part_of_a_store_is_followed_by_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("store");
         copy_tree(&model.root(), &root);
-        let store = Arc::new(Store::open(&root, Mode::ReadWrite).unwrap());
+        let store = headwater_remember::open(&root, Mode::ReadWrite).unwrap();
         plant(&root, &outside);
         drop(use_all(&store));
         drop(store);
         outside.is_untouched(part);
         // Without it the store is as good as ever.
         let _ = fs::remove_file(root.join(part));
-        let store = Arc::new(Store::open(&root, Mode::ReadWrite).unwrap());
+        let store = headwater_remember::open(&root, Mode::ReadWrite).unwrap();
         keep_in(&store, (0..8).map(pending)).1.unwrap();
-        assert_eq!(check_served(&store, 0..8), (0..8).collect::<Vec<_>>());
+        assert_eq!(check_served(&*store, 0..8), (0..8).collect::<Vec<_>>());
     }
 }
 
@@ -306,7 +306,7 @@ fn a_file_of_the_database_that_has_another_name_outside_is_refused() {
             copy_tree(&case.root(), &root);
             let _ = fs::remove_file(root.join(part));
             fs::hard_link(outside.0.path().join("file"), root.join(part)).unwrap();
-            let opened = Store::open(&root, mode);
+            let opened = headwater_remember::open(&root, mode);
             if let Ok(store) = opened {
                 use_all(&Arc::new(store));
             }
@@ -346,14 +346,14 @@ fn a_journal_that_names_a_file_does_not_have_it_removed() {
     fs::write(root.join("records.sqlite-journal"), &journal).unwrap();
     for mode in [Mode::ReadOnly, Mode::ReadWrite] {
         is_told(
-            &Store::open(&root, mode).unwrap_err(),
+            &headwater_remember::open(&root, mode).unwrap_err(),
             "records.sqlite-journal",
         );
     }
     outside.is_untouched("journal");
     fs::remove_file(root.join("records.sqlite-journal")).unwrap();
-    let store = Store::open(&root, Mode::ReadWrite).unwrap();
-    let found = headwater_graph::Records::fetch(&store, &[crate::common::recipe(0)]).unwrap();
+    let store = headwater_remember::open(&root, Mode::ReadWrite).unwrap();
+    let found = store.fetch(&[crate::common::recipe(0)]).unwrap();
     assert_eq!(found, [Some(record(0))]);
 }
 
@@ -395,7 +395,7 @@ fn a_file_of_a_terabyte_that_is_a_hole_is_not_read_through() {
             let mut options = fs::OpenOptions::new();
             let planted = options.write(true).create(true).truncate(false).open(&path);
             planted.unwrap().set_len(1 << 40).unwrap();
-            let store = Store::open(&copy, Mode::ReadWrite).map(Arc::new);
+            let store = headwater_remember::open(&copy, Mode::ReadWrite).map(Arc::new);
             let store = store.unwrap_or_else(|error| panic!("{what}: {error}"));
             store.verify(1, &|_, _| ()).unwrap();
             let (_, kept) = keep_in(&store, (0..4).map(pending));
@@ -405,7 +405,7 @@ fn a_file_of_a_terabyte_that_is_a_hole_is_not_read_through() {
                 assert_eq!(read.unwrap(), bytes(number), "{what}");
             }
             drop(store);
-            let store = Store::open(&copy, Mode::ReadWrite).unwrap();
+            let store = headwater_remember::open(&copy, Mode::ReadWrite).unwrap();
             store.verify(1, &|_, _| ()).unwrap();
             drop(store);
             fs::remove_dir_all(&copy).unwrap();

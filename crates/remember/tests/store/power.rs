@@ -25,8 +25,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::common::{keep_in, recipe, record, run, scratch};
-use headwater_graph::{Digest, Objects, Recipe, Records};
-use headwater_remember::{Mode, ObjectSource, Pending, PendingObject, Store, Writer};
+use headwater_graph::{Digest, Mode, ObjectSource, Pending, PendingObject, Recipe, Store};
+use headwater_remember::Writer;
 
 const RECORDER: &str = include_str!("recorder.c");
 
@@ -86,7 +86,7 @@ fn child() {
     let mut notes = fs::File::create(folder.join("acknowledged")).unwrap();
     let sync_folder = || fs::File::open(&folder).unwrap().sync_all().unwrap();
     sync_folder();
-    let store = Arc::new(Store::open(&folder.join("store"), Mode::ReadWrite).unwrap());
+    let store = headwater_remember::open(&folder.join("store"), Mode::ReadWrite).unwrap();
     store.begin_run(&run("run")).unwrap();
     let acknowledge = move |tickets: &[u64]| {
         let lines: String = tickets.iter().map(|ticket| format!("{ticket}\n")).collect();
@@ -110,7 +110,7 @@ fn child() {
             if let Some(object) = pending.objects.first_mut()
                 && number % 4 == 1
             {
-                let path = store.staging_folder("run").join(number.to_string());
+                let path = store.run_folders("run").staging.join(number.to_string());
                 fs::write(&path, contents(number)).unwrap();
                 object.source = ObjectSource::Staged(path);
             }
@@ -346,10 +346,10 @@ fn check(what: &str, state: &State) {
         .map(|line| line.parse().unwrap())
         .collect();
     let store = Arc::new(
-        Store::open(&root, Mode::ReadWrite)
+        headwater_remember::open(&root, Mode::ReadWrite)
             .unwrap_or_else(|error| panic!("{what}: refused: {error}")),
     );
-    let served = |store: &Store| {
+    let served = |store: &dyn Store| {
         let recipes: Vec<Recipe> = (0..COUNT).map(recipe).collect();
         let mut served = HashSet::new();
         for (number, found) in (0..COUNT).zip(store.fetch(&recipes).unwrap()) {
@@ -366,7 +366,7 @@ fn check(what: &str, state: &State) {
         assert_eq!(store.take_damage(), [""; 0], "{what}");
         served
     };
-    let first = served(&store);
+    let first = served(&**store);
     for ticket in acknowledged {
         assert!(
             first.contains(&ticket),
@@ -374,10 +374,10 @@ fn check(what: &str, state: &State) {
         );
     }
     keep_in(&store, (0..COUNT).map(product)).1.unwrap();
-    assert_eq!(served(&store).len() as u64, COUNT, "{what}");
+    assert_eq!(served(&**store).len() as u64, COUNT, "{what}");
     drop(store);
-    let store = Store::open(&root, Mode::ReadOnly).unwrap();
-    assert_eq!(served(&store).len() as u64, COUNT, "{what}");
+    let store = headwater_remember::open(&root, Mode::ReadOnly).unwrap();
+    assert_eq!(served(&*store).len() as u64, COUNT, "{what}");
 }
 
 /// Compiles the recorder; `None` where there is no compiler.

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use crate::common::{Case, pending, recipe, record, run};
-use headwater_graph::{Outcome, ProductRecord, Records};
-use headwater_remember::{FoundProduct, Mode, ProductFilter, RunTask, Store};
+use headwater_graph::{FoundProduct, Mode, Outcome, ProductFilter, ProductRecord, RunTask};
 
 fn parts(texts: &[(&str, &str)]) -> Vec<(String, String)> {
     let owned = |(label, text): &(&str, &str)| ((*label).to_owned(), (*text).to_owned());
@@ -170,7 +169,7 @@ fn what_stood_at_an_address_before() {
 #[test]
 fn where_there_is_no_store_there_is_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(&folder.path().join("none"), Mode::ReadOnly).unwrap();
+    let store = headwater_remember::open(&folder.path().join("none"), Mode::ReadOnly).unwrap();
     let filter = ProductFilter {
         operation: None,
         run: None,

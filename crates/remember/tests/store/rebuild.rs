@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::common::{Case, bytes, check_right, copy_tree, keep_in, pending, recipe, record, run};
-use headwater_graph::{Digest, Objects, Outcome, Records, Tally};
-use headwater_remember::{Alias, Mode, RunRecord, RunStatus, RunTask, Store, Writer};
+use headwater_graph::{Alias, Digest, Mode, Outcome, RunRecord, RunStatus, RunTask, Store, Tally};
+use headwater_remember::Writer;
 
 /// Where in a file these bytes are.
 fn places(path: &Path, wanted: &[u8]) -> Vec<usize> {
@@ -40,19 +40,19 @@ fn a_flipped_byte_of_a_name_costs_no_record() {
             let copy = folder.path().join(format!("{number}-{verify}"));
             copy_tree(&root, &copy);
             flip(&copy.join("records.sqlite"), at + 5);
-            let store = Arc::new(Store::open(&copy, Mode::ReadWrite).unwrap());
+            let store = headwater_remember::open(&copy, Mode::ReadWrite).unwrap();
             if verify {
                 store.verify(1, &|_, _| ()).unwrap();
             }
-            assert_eq!(check_right(&store, 0..6), [0, 1, 2, 3, 4, 5]);
+            assert_eq!(check_right(&*store, 0..6), [0, 1, 2, 3, 4, 5]);
             remade += store
                 .take_damage()
                 .iter()
                 .filter(|what| what.contains("it was made anew"))
                 .count();
             drop(store);
-            let store = Store::open(&copy, Mode::ReadWrite).unwrap();
-            assert_eq!(check_right(&store, 0..6), [0, 1, 2, 3, 4, 5]);
+            let store = headwater_remember::open(&copy, Mode::ReadWrite).unwrap();
+            assert_eq!(check_right(&*store, 0..6), [0, 1, 2, 3, 4, 5]);
             assert_eq!(store.take_damage(), [""; 0], "it is dealt with");
         }
     }
@@ -97,7 +97,7 @@ fn a_mended_row_keeps_its_number() {
     assert_eq!(case.store.verify(1, &|_, _| ()).unwrap().damaged_records, 0);
 }
 
-fn keep_alias(store: &Arc<Store>, number: u64, target: u64) {
+fn keep_alias(store: &Arc<dyn Store>, number: u64, target: u64) {
     let writer = Writer::start(Arc::clone(store), Box::new(|_| ()));
     writer.alias(Alias {
         recipe: recipe(number),
@@ -115,24 +115,24 @@ fn an_alias_of_an_alias_comes_back() {
     keep_in(&store, [pending(3)]).1.unwrap();
     keep_alias(&store, 100, 3);
     keep_alias(&store, 101, 100);
-    let check = |store: &Store, what: &str| {
+    let check = |store: &dyn Store, what: &str| {
         let found = store.fetch(&[recipe(100), recipe(101)]).unwrap();
         assert_eq!(found, [Some(record(3)), Some(record(3))], "{what}");
     };
-    check(&store, "as they were written");
+    check(&*store, "as they were written");
     drop(store);
     let database = root.join("records.sqlite");
     fs::remove_file(&database).unwrap();
-    let store = Store::open(&root, Mode::ReadWrite).unwrap();
-    check(&store, "from the journal");
+    let store = headwater_remember::open(&root, Mode::ReadWrite).unwrap();
+    check(&*store, "from the journal");
     drop(store);
     fs::remove_file(root.join("records.journal")).unwrap();
     rusqlite::Connection::open(&database)
         .unwrap()
         .execute_batch("DROP INDEX products_by_content")
         .unwrap();
-    let store = Store::open(&root, Mode::ReadWrite).unwrap();
-    check(&store, "from the database");
+    let store = headwater_remember::open(&root, Mode::ReadWrite).unwrap();
+    check(&*store, "from the database");
 }
 
 #[test]
@@ -149,13 +149,13 @@ fn what_live_runs_use_is_not_collected_after_a_rebuild() {
     };
     change("UPDATE objects SET used = 1000");
     fs::remove_file(root.join("records.journal")).unwrap();
-    let user = Store::open(&root, Mode::ReadWrite).unwrap();
+    let user = headwater_remember::open(&root, Mode::ReadWrite).unwrap();
     let mut alive = run("alive");
     alive.started = i64::MAX;
     user.begin_run(&alive).unwrap();
     let path = user.path(&Digest::of(&bytes(2))).unwrap();
     change("DROP INDEX products_by_content");
-    let other = Store::open(&root, Mode::ReadWrite).unwrap();
+    let other = headwater_remember::open(&root, Mode::ReadWrite).unwrap();
     assert_eq!(other.take_damage().len(), 1);
     assert_eq!(other.collect(0, false).unwrap().objects, 0);
     assert!(path.exists());
@@ -178,15 +178,15 @@ fn who_ran_it_and_why_it_ended_is_known_and_not_asked_of_earlier_stores() {
         };
         case.store.begin_run(&run).unwrap();
     };
-    let known = |store: &Store| {
+    let known = |store: &dyn Store| {
         let runs = store.runs(9).unwrap().into_iter();
         let told = runs.map(|run| [run.id, run.host, run.user, run.reason].join(" "));
         told.collect::<Vec<_>>()
     };
     begin("first");
-    assert_eq!(known(&case.store), ["first here somebody "]);
+    assert_eq!(known(&*case.store), ["first here somebody "]);
     change("DROP TABLE circumstances");
-    assert_eq!(known(&case.store), ["first   "]);
+    assert_eq!(known(&*case.store), ["first   "]);
     let end = |id: &str| {
         let counts = Tally::default();
         case.store.end_run(id, RunStatus::Failed, counts, "no room")
@@ -195,7 +195,7 @@ fn who_ran_it_and_why_it_ended_is_known_and_not_asked_of_earlier_stores() {
     begin("second");
     end("second").unwrap();
     let all = ["second here somebody no room", "first   "];
-    assert_eq!(known(&case.store), all);
+    assert_eq!(known(&*case.store), all);
     // It is brought over when the database is made anew.
     let Case { folder, store } = case;
     drop(store);
@@ -205,9 +205,9 @@ fn who_ran_it_and_why_it_ended_is_known_and_not_asked_of_earlier_stores() {
         .execute_batch("DROP INDEX products_by_prefix")
         .unwrap();
     drop(connection);
-    let store = Store::open(&root, Mode::ReadWrite).unwrap();
+    let store = headwater_remember::open(&root, Mode::ReadWrite).unwrap();
     assert_eq!(store.take_damage().len(), 1, "it was made anew");
-    assert_eq!(known(&store), all);
+    assert_eq!(known(&*store), all);
 }
 
 /// Until a run has its list, its tasks are those that were noted.
@@ -229,11 +229,11 @@ fn tasks_that_were_noted_are_told_until_there_is_a_list() {
     assert_eq!(case.store.run_tasks("a").unwrap(), noted);
     // A process that is killed may leave half a line.
     case.store
-        .add_to_run_file("a", "tasks", b"executed\t1\t1\t00")
+        .add_to_attachment("a", "tasks", b"executed\t1\t1\t00")
         .unwrap();
     assert_eq!(case.store.run_tasks("a").unwrap(), noted);
     let all = [task(3, "x"), task(1, "one[0]")];
     case.store.put_run_tasks("a", &all).unwrap();
     assert_eq!(case.store.run_tasks("a").unwrap(), all);
-    assert!(!case.store.has_run_file("a", "tasks"));
+    assert!(!case.store.has_attachment("a", "tasks"));
 }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use crate::common::{Case, pending, recipe, record, staged};
 use headwater_graph::{
-    Digest, Known, Objects, ProductRecord, Recipe, Records, Scalar, StoreError, StoredOutput,
+    Digest, Mode, ProductRecord, Recipe, Scalar, Store, StoreError, StoredOutput,
 };
-use headwater_remember::{Mode, Store};
 use proptest::prelude::*;
 
 fn any_record() -> impl Strategy<Value = ProductRecord> {
@@ -84,7 +83,7 @@ proptest! {
             (0u8..5).flat_map(|first| (0u8..5).map(move |last| { let mut recipe = [first; 32]; recipe[31] = last; Recipe(recipe) })).collect();
         let expected: Vec<Option<ProductRecord>> =
             recipes.iter().map(|recipe| model.iter().find(|record| record.recipe == *recipe).cloned()).collect();
-        for store in [&*case.store, &case.open(Mode::ReadOnly)] {
+        for store in [&*case.store, &*case.open(Mode::ReadOnly)] {
             prop_assert_eq!(&store.fetch(&recipes).unwrap(), &expected);
             let walls: Vec<Option<u64>> = expected.iter().map(|record| record.as_ref().map(|record| record.wall)).collect();
             prop_assert_eq!(store.known(&recipes).unwrap(), walls);
@@ -148,9 +147,9 @@ fn one_lost_file_costs_one_record() {
     let case = Case::new();
     case.store.begin_run(&crate::common::run("run")).unwrap();
     let batch: Vec<_> = (0..20)
-        .map(|number| staged(&case.store, "run", 2 * number))
+        .map(|number| staged(&*case.store, "run", 2 * number))
         .collect();
-    std::fs::remove_file(case.store.staging_folder("run").join("6")).unwrap();
+    std::fs::remove_file(case.store.run_folders("run").staging.join("6")).unwrap();
     let (tickets, closed) = case.try_keep(batch);
     assert_eq!(
         tickets,
@@ -263,7 +262,7 @@ fn threads_with_stores_of_their_own_may_write_the_same_recipes() {
             scope.spawn(move || {
                 let own = Case {
                     folder: tempfile::tempdir().unwrap(),
-                    store: Arc::new(case.open(Mode::ReadWrite)),
+                    store: case.open(Mode::ReadWrite),
                 };
                 for start in (offset..offset + 3).map(|part| part * 40) {
                     own.keep((start..start + 80).map(pending));
@@ -283,7 +282,7 @@ fn threads_with_stores_of_their_own_may_write_the_same_recipes() {
 
 #[test]
 fn a_store_may_be_shared_between_threads() {
-    fn check<T: Send + Sync>() {}
-    check::<Store>();
+    fn check<T: Send + Sync + ?Sized>() {}
+    check::<dyn Store>();
     check::<headwater_remember::Writer>();
 }

@@ -7,8 +7,7 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 use crate::common::{Case, bytes, pending, recipe};
-use headwater_graph::{Digest, Known, Objects};
-use headwater_remember::{Mode, Store, Verified};
+use headwater_graph::{Digest, Mode, Verified};
 
 fn digest(number: u64) -> Digest {
     Digest::of(&bytes(number))
@@ -141,7 +140,7 @@ fn everything_is_read_and_everything_wrong_is_told() {
             .map(|number| bytes(*number).len() as u64)
             .sum();
         // One that only reads finds the same and changes nothing.
-        for store in [&case.open(Mode::ReadOnly), &*case.store] {
+        for store in [&case.open(Mode::ReadOnly), &case.store] {
             let seen = Mutex::new(Vec::new());
             let verified = store
                 .verify(threads, &|done, of| seen.lock().unwrap().push((done, of)))
@@ -191,7 +190,7 @@ fn a_record_without_a_legible_recipe_is_counted() {
 fn nothing_is_verified_where_there_is_nothing() {
     let folder = tempfile::tempdir().unwrap();
     for mode in [Mode::ReadOnly, Mode::ReadWrite] {
-        let store = Store::open(&folder.path().join(".headwater"), mode).unwrap();
+        let store = headwater_remember::open(&folder.path().join(".headwater"), mode).unwrap();
         assert_eq!(store.verify(4, &|_, _| ()).unwrap(), Verified::default());
     }
 }

@@ -1,8 +1,7 @@
 //! What is worth keeping: the rule, and what it is fed with.
 
 use crate::common::{Case, pending};
-use headwater_graph::{Digest, Objects};
-use headwater_remember::{Mode, ObjectSource, Pending, PendingObject, Rates, Store};
+use headwater_graph::{Digest, Mode, ObjectSource, Pending, PendingObject, Rates};
 use proptest::prelude::*;
 
 fn any_rates() -> impl Strategy<Value = Rates> {
@@ -60,7 +59,7 @@ fn habits_are_counted_per_operation() {
     store
         .note_habits(&[("a".into(), 3, 1), ("b".into(), 0, 4), ("a".into(), 4, 2)])
         .unwrap();
-    for store in [&**store, &case.open(Mode::ReadOnly)] {
+    for store in [&**store, &*case.open(Mode::ReadOnly)] {
         assert_eq!(store.expected_reads("a"), 0.5);
         assert_eq!(store.expected_reads("b"), 5.0);
         assert_eq!(store.expected_reads("c"), 1.0);
@@ -102,7 +101,8 @@ fn what_was_measured_is_remembered() {
     // Written down when the store is closed, to within what a whole number holds.
     let Case { folder, store } = case;
     drop(store);
-    let again = Store::open(&folder.path().join(".headwater"), Mode::ReadOnly).unwrap();
+    let again =
+        headwater_remember::open(&folder.path().join(".headwater"), Mode::ReadOnly).unwrap();
     let kept = again.rates();
     for (kept, measured) in [
         (kept.write, measured.write),

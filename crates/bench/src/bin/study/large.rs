@@ -73,7 +73,7 @@ pub(crate) fn measure(
         read_only: true,
     };
     let store = headwater::open_store(&store, &place)?;
-    let (diff, took) = timed(|| headwater::diff_runs(&store, "last~1", "last"));
+    let (diff, took) = timed(|| headwater::diff_runs(&*store, "last~1", "last"));
     if diff?.different > 0 {
         return Err("two runs of the same study differ".into());
     }

@@ -1,0 +1,105 @@
+//! What a user meets who may not do everything: folders of a store that cannot be written to, few threads.
+//!
+//! Law: these tests give up the rights of root, so that only root can run them; others skip them and say so.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use crate::place::{Place, Ran};
+
+/// A user without rights, and without files.
+const NOBODY: &str = "65534";
+
+const FLOW: &str = r#"
+headwater: 1
+workflow: copies
+inputs: {file: file}
+stages:
+  copy:
+    tasks: [{op: copy, in: {file: file}, out: {file: copied}}]
+outputs: {file: copied}
+operations:
+  copy:
+    command: [cp, "{in.file}", "{out.file}"]
+    inputs: {file: file}
+    outputs: {file: {type: file, path: copied}}
+"#;
+
+/// A folder that everybody may use, with the program in it; `None` where rights cannot be given up.
+fn place() -> Option<Place> {
+    let tried = Command::new("setpriv")
+        .args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"])
+        .args(["prlimit", "--nproc=100", "true"])
+        .output();
+    if !tried.is_ok_and(|tried| tried.status.success()) {
+        eprintln!("skipped: rights cannot be given up here (setpriv, prlimit)");
+        return None;
+    }
+    let place = Place::with_flow(FLOW);
+    fs::copy(env!("CARGO_BIN_EXE_headwater"), place.path("headwater")).expect("a copy");
+    for number in 0..40 {
+        place.write(&format!("in/{number}.txt"), &number.to_string());
+    }
+    place.write("data.yaml", "inputs: {file: in/*.txt}\n");
+    open(&place, ".", 0o777);
+    open(&place, "headwater", 0o755);
+    Some(place)
+}
+
+fn open(place: &Place, name: &str, mode: u32) {
+    fs::set_permissions(place.path(name), fs::Permissions::from_mode(mode)).expect("a mode");
+}
+
+/// Runs the workflow as nobody, with at most this number of threads.
+fn run(place: &Place, threads: usize, folder: &str) -> Ran {
+    let output = Command::new("setpriv")
+        .args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"])
+        .arg("prlimit")
+        .arg(format!("--nproc={threads}"))
+        .arg(place.path("headwater"))
+        .args(["run", "flow.yaml", "--inputs", "data.yaml", "-o", folder])
+        .current_dir(place.root())
+        .env("TMPDIR", "/tmp")
+        .env_remove("HEADWATER_STORE")
+        .output();
+    Ran::from(output.expect("it starts"))
+}
+
+#[test]
+fn what_may_not_be_written_to_is_not_taken_for_planted() {
+    let Some(place) = place() else {
+        return;
+    };
+    run(&place, 500, "out").ended(0);
+    for part in ["", "objects", "runs", "staging", "work"] {
+        let name = format!(".headwater/{part}");
+        // Another recipe, so that there is something to write.
+        place.write(
+            "flow.yaml",
+            &FLOW.replace("copies", &format!("copies-{part}x")),
+        );
+        open(&place, &name, 0o555);
+        let refused = run(&place, 500, &format!("out-{part}"));
+        let said = format!("{}{}", refused.stdout, refused.stderr);
+        for wrong in ["of the store's own", "did not make", "panicked"] {
+            assert!(!said.contains(wrong), "{part}: {said}");
+        }
+        open(&place, &name, 0o755);
+        let _ = fs::remove_dir_all(place.path(&format!("out-{part}")));
+        run(&place, 500, &format!("again-{part}")).ended(0);
+    }
+}
+
+#[test]
+fn a_machine_that_gives_no_threads_is_an_error_or_slower_but_no_panic() {
+    let Some(place) = place() else {
+        return;
+    };
+    for threads in [1, 2, 3, 4, 5, 6, 8] {
+        let ran = run(&place, threads, &format!("out-{threads}"));
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(!said.contains("panicked"), "{threads}: {said}");
+    }
+    run(&place, 500, "out").ended(0);
+}
