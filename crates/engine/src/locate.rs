@@ -2,14 +2,15 @@
 //!
 //! Law: `--store` wins over `HEADWATER_STORE`, which wins over the nearest `.headwater` in the current
 //! folder or its parents; where there is none, it is made in the current folder. One that anybody could have put
-//! there is used only if it was named.
+//! there is used only if it was named. `memory:` names a store in memory.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::Error;
 use headwater_graph::{Mode, Store};
+
+use crate::{Error, temporary};
 
 /// Which store to use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,9 +21,25 @@ pub struct StorePlace {
     pub read_only: bool,
 }
 
+/// The URL of a store in memory, which goes with the process.
+const MEMORY: &str = "memory:";
+
 impl StorePlace {
-    /// Its folder.
+    /// Whether there is a store at this place.
+    pub fn has_store(&self, current: &Path) -> Result<bool, Error> {
+        Ok(!self.is_in_memory() && headwater_remember::is_store(&self.folder(current)?))
+    }
+
+    /// Whether it is a store in memory.
+    fn is_in_memory(&self) -> bool {
+        self.url.as_deref() == Some(MEMORY)
+    }
+
+    /// Its folder; of a store in memory one for the files that programs need.
     pub fn folder(&self, current: &Path) -> Result<PathBuf, Error> {
+        if self.is_in_memory() {
+            return Ok(temporary::fresh());
+        }
         let Some(url) = &self.url else {
             let near = current
                 .ancestors()
@@ -46,16 +63,11 @@ impl StorePlace {
             Some(("file", path)) => Ok(current.join(path)),
             Some((scheme, _)) => Err(Error::usage(
                 format!("stores of kind `{scheme}` are not known"),
-                Some("give a folder".to_owned()),
+                Some(
+                    "give a folder, or `memory:` for a store that goes with the process".to_owned(),
+                ),
             )),
         }
-    }
-}
-
-impl StorePlace {
-    /// Whether there is a store at this place.
-    pub fn has_store(&self, current: &Path) -> Result<bool, Error> {
-        Ok(headwater_remember::is_store(&self.folder(current)?))
     }
 }
 
@@ -96,6 +108,9 @@ pub fn open_store(place: &StorePlace, current: &Path) -> Result<Arc<dyn Store>, 
         Mode::ReadWrite
     };
     let folder = place.folder(current)?;
+    if place.is_in_memory() {
+        return Ok(headwater_remember::in_memory(&folder));
+    }
     if folder.exists() && !folder.is_dir() {
         return Err(Error::usage(
             format!("the store `{}` is a file", folder.display()),

@@ -52,7 +52,8 @@ const SLACK: i64 = 1;
 const AT_ONCE: usize = 32;
 
 /// An object that may have to go.
-struct Candidate {
+#[derive(Debug)]
+pub(crate) struct Candidate {
     digest: Digest,
     size: u64,
     score: f64,
@@ -60,6 +61,23 @@ struct Candidate {
 }
 
 impl Candidate {
+    /// One of which is known how long its slowest maker took, in nanoseconds, how often it was read, and when it was last
+    /// used.
+    pub(crate) fn new(
+        digest: Digest,
+        size: u64,
+        rates: &Rates,
+        (wall, reads): (u64, u64),
+        used: i64,
+    ) -> Candidate {
+        Candidate {
+            digest,
+            size,
+            score: score(rates, wall, reads, size),
+            used,
+        }
+    }
+
     /// Who goes first.
     fn order(&self, other: &Candidate) -> Ordering {
         self.score
@@ -276,47 +294,63 @@ fn plan(
     max: u64,
     needed: &dyn Fn(&Digest) -> bool,
 ) -> rusqlite::Result<(Collected, Vec<Digest>)> {
-    let mut collected = Collected::default();
-    // Damaged rows may say anything.
-    let mut left = 0_u128;
-    let mut candidates = Vec::new();
+    let mut planned = Planned::default();
     let mut statement =
         connection.prepare_cached("SELECT digest, size, wall, reads, used FROM objects")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let number = |column: usize| row.get::<_, i64>(column).map(i64::cast_unsigned);
         let (size, wall, reads, used) = (number(1)?, number(2)?, number(3)?, row.get(4)?);
-        left += u128::from(size);
         // A row whose name is damaged names no file.
         let Ok(digest) = <[u8; 32]>::try_from(row.get_ref(0)?.as_blob()?) else {
+            planned.left += u128::from(size);
             continue;
         };
         let digest = Digest(digest);
         let is_protected = used >= protected.since || protected.held.contains(&digest);
-        if is_protected || needed(&digest) {
-            collected.protected = collected.protected.saturating_add(size);
-            continue;
-        }
-        candidates.push(Candidate {
-            digest,
-            size,
-            score: score(rates, wall, reads, size),
-            used,
-        });
+        let candidate = Candidate::new(digest, size, rates, (wall, reads), used);
+        planned.add(candidate, is_protected || needed(&digest));
     }
-    candidates.sort_unstable_by(Candidate::order);
-    let mut going = Vec::new();
-    for candidate in candidates {
-        if left <= u128::from(max) {
-            break;
+    Ok(planned.choose(max))
+}
+
+/// A collection, before it is known what goes.
+#[derive(Debug, Default)]
+pub(crate) struct Planned {
+    collected: Collected,
+    /// Bytes of all objects. Damaged rows may say anything.
+    left: u128,
+    candidates: Vec<Candidate>,
+}
+
+impl Planned {
+    /// Counts an object, which may go unless it is protected.
+    pub(crate) fn add(&mut self, candidate: Candidate, is_protected: bool) {
+        self.left += u128::from(candidate.size);
+        if is_protected {
+            self.collected.protected = self.collected.protected.saturating_add(candidate.size);
+        } else {
+            self.candidates.push(candidate);
         }
-        left -= u128::from(candidate.size);
-        collected.bytes = collected.bytes.saturating_add(candidate.size);
-        collected.objects += 1;
-        going.push(candidate.digest);
     }
-    collected.left = u64::try_from(left).unwrap_or(u64::MAX);
-    Ok((collected, going))
+
+    /// What goes so that no more than `max` bytes are left: what is worth least first.
+    pub(crate) fn choose(mut self, max: u64) -> (Collected, Vec<Digest>) {
+        self.candidates.sort_unstable_by(Candidate::order);
+        let (mut collected, mut left) = (self.collected, self.left);
+        let mut going = Vec::new();
+        for candidate in self.candidates {
+            if left <= u128::from(max) {
+                break;
+            }
+            left -= u128::from(candidate.size);
+            collected.bytes = collected.bytes.saturating_add(candidate.size);
+            collected.objects += 1;
+            going.push(candidate.digest);
+        }
+        collected.left = u64::try_from(left).unwrap_or(u64::MAX);
+        (collected, going)
+    }
 }
 
 fn list(root: &Root, folder: &Path) -> Result<Vec<(OsString, Kind)>, StoreError> {

@@ -17,7 +17,7 @@ use crate::queries::number;
 use crate::store::FolderStore;
 
 /// Executions that a cost is drawn from, at most.
-const MOST_EXECUTIONS: usize = 1000;
+pub(crate) const MOST_EXECUTIONS: usize = 1000;
 
 /// Rows of an operation, of whatever version, that are looked at.
 const MOST_ROWS: i64 = 10_000;
@@ -76,7 +76,7 @@ fn cost(connection: &Connection, operation: &str, version: &str) -> rusqlite::Re
 
 /// Records, added up.
 #[derive(Debug, Default)]
-struct Sum {
+pub(crate) struct Sum {
     walls: Vec<u64>,
     output_bytes: u128,
     peak_memory: (u128, u128),
@@ -84,7 +84,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, record: &ProductRecord) {
+    pub(crate) fn add(&mut self, record: &ProductRecord) {
         self.walls.push(record.wall);
         let sizes = record
             .outputs
@@ -101,7 +101,7 @@ impl Sum {
         }
     }
 
-    fn finish(mut self) -> Option<Cost> {
+    pub(crate) fn finish(mut self) -> Option<Cost> {
         self.walls.sort_unstable();
         let executions = self.walls.len();
         let upper = *self.walls.get(executions / 2)?;

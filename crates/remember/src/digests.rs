@@ -135,6 +135,44 @@ fn read_file(
     Err(reading(io::Error::other("it keeps changing")))
 }
 
+/// What reading a file gave: its digest, and the state that it belongs to.
+type ReadFile = Result<(Digest, State), StoreError>;
+
+/// Reads these of the files, in their order: many side by side, a large one by all threads together.
+fn read_files(
+    paths: &[PathBuf],
+    positions: Vec<usize>,
+    threads: usize,
+    is_large: impl Fn(usize) -> bool,
+) -> Vec<(usize, ReadFile)> {
+    let (large, small): (Vec<usize>, Vec<usize>) = positions
+        .into_iter()
+        .partition(|position| is_large(*position));
+    let mut read = in_parallel(threads, &small, |position, buffer| {
+        read_file(&paths[position], 1, buffer)
+    });
+    let mut buffer = Vec::new();
+    for position in large {
+        let digested = read_file(&paths[position], threads, &mut buffer);
+        read.push((position, digested));
+    }
+    read.sort_by_key(|(position, _)| *position);
+    read
+}
+
+/// The digests of files, without a cache.
+pub(crate) fn digest_anew(
+    paths: &[PathBuf],
+    threads: usize,
+) -> Result<Vec<FileDigest>, StoreError> {
+    let states: Result<Vec<State>, StoreError> = paths.iter().map(|path| state_of(path)).collect();
+    let states = states?;
+    let is_large = |position: usize| states[position].size.cast_unsigned() >= LARGE;
+    let read = read_files(paths, (0..paths.len()).collect(), threads, is_large);
+    let digest = |(_, read): (usize, ReadFile)| read.map(|(digest, state)| state.with(digest));
+    read.into_iter().map(digest).collect()
+}
+
 /// As much as there is room for; less only at the end of the file.
 fn fill(file: &File, room: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut filled = 0;
@@ -256,18 +294,8 @@ impl FolderStore {
         let missing: Vec<usize> = (0..paths.len())
             .filter(|position| answer[*position].is_none())
             .collect();
-        // Many files are read side by side, a large one by all threads together.
-        let is_large = |position: &usize| wanted[*position].state.size.cast_unsigned() >= LARGE;
-        let (large, small): (Vec<usize>, Vec<usize>) = missing.into_iter().partition(is_large);
-        let mut read = in_parallel(threads, &small, |position, buffer| {
-            read_file(&paths[position], 1, buffer)
-        });
-        let mut buffer = Vec::new();
-        for position in large {
-            let digested = read_file(&paths[position], threads, &mut buffer);
-            read.push((position, digested));
-        }
-        read.sort_by_key(|(position, _)| *position);
+        let is_large = |position: usize| wanted[position].state.size.cast_unsigned() >= LARGE;
+        let read = read_files(paths, missing, threads, is_large);
         let mut learned = Vec::new();
         for (position, digested) in read {
             let (digest, state) = digested?;

@@ -52,6 +52,7 @@
 //! | `connections`, `schema` | connections to one file, what their errors mean, tables and the format number |
 //! | `journal`, `rebuild` | the journal, and making the records again from it |
 //! | `damage` | what was found damaged, in words |
+//! | `memory` | another store: one in memory |
 //! | `beneath` | the folder, and everything in it by names that never lead out of it |
 //! | `disk` | the few system calls that the standard library does not have |
 //! | `lock`, `clock` | locks among threads, and the time of day |
@@ -82,6 +83,7 @@ mod leases;
 mod local;
 mod lock;
 mod lookup;
+mod memory;
 mod object_rows;
 mod objects;
 mod place;
@@ -105,6 +107,7 @@ use std::sync::Arc;
 
 use headwater_graph::{Mode, Store, StoreError};
 
+use memory::MemoryStore;
 use store::FolderStore;
 
 pub use directory::named_directory;
@@ -114,6 +117,12 @@ pub use writer::Writer;
 /// Opens the store in a folder. With [`Mode::ReadWrite`] it is made if there is none.
 pub fn open(root: &Path, mode: Mode) -> Result<Arc<dyn Store>, StoreError> {
     Ok(Arc::new(FolderStore::open(root, mode)?))
+}
+
+/// A new store in memory. Files of tasks lie in `folder`, which is made when it is needed and goes with the store, unless
+/// it holds the folders of tasks that failed.
+pub fn in_memory(folder: &Path) -> Arc<dyn Store> {
+    Arc::new(MemoryStore::new(folder.to_owned()))
 }
 
 /// Whether there is a store in this folder, or what one can be made from again.

@@ -19,7 +19,7 @@ use crate::rebuild::insert_version;
 use crate::store::FolderStore;
 
 /// So many recipes with one beginning are named.
-const MOST_NAMED: usize = 10;
+pub(crate) const MOST_NAMED: usize = 10;
 
 /// A text without the sign that separates texts.
 fn separable(text: &str) -> String {
@@ -69,11 +69,16 @@ fn condition(
     Ok((condition, id(&filter.operation)?, id(&filter.run)?))
 }
 
+/// Whether a text can be the beginning of a recipe.
+pub(crate) fn are_digits(text: &str) -> bool {
+    let is_plain = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    !text.is_empty() && text.len() <= 64 && text.bytes().all(is_plain)
+}
+
 /// The smallest and largest prefix of recipes that begin with these hexadecimal digits.
 fn range(digits: &str) -> Option<(i64, i64)> {
     let first = digits.get(..digits.len().min(16))?;
-    let is_plain = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    if first.is_empty() || digits.len() > 64 || !digits.bytes().all(is_plain) {
+    if !are_digits(digits) {
         return None;
     }
     let end = |fill: &str| {

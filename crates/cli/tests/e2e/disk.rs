@@ -198,7 +198,7 @@ fn an_output_pushes_out_what_the_run_has_made_on_its_way() {
 
 /// An intermediate and an output of 700 kB for each letter; with a file of its name beside it, the program that makes
 /// the last output waits.
-const LETTERS: &str = r#"
+pub(crate) const LETTERS: &str = r#"
 headwater: 1
 workflow: letters
 inputs: {letter: text}

@@ -24,6 +24,7 @@ mod kill;
 mod limits;
 mod meanwhile;
 mod memory;
+mod memory_store;
 mod mistakes;
 mod modes;
 mod names;

@@ -116,6 +116,8 @@ pub trait Records: Send + Sync {
     /// nothing.
     fn aliases(&self, recipes: &[Recipe]) -> Result<Vec<Option<Alias>>, StoreError>;
 
-    /// Adds records whose objects are durable; returns when they are durable themselves.
+    /// Adds records whose objects are durable; returns when they are durable themselves. A recipe has one record: the first
+    /// stays if the new one says the same of the product, else the new one takes its place. Within a batch there is no
+    /// order.
     fn register(&self, records: &[ProductRecord]) -> Result<(), StoreError>;
 }

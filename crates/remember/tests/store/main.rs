@@ -8,6 +8,7 @@ mod crash;
 mod damage;
 mod directories;
 mod full;
+mod laws;
 mod leases;
 mod objects;
 mod opening;
