@@ -73,6 +73,7 @@ impl Drop for Alarm<'_> {
 pub(super) struct Plan {
     /// How many pieces there are.
     pub(super) count: usize,
+    /// How many threads to start; without any, the thread that asks does the work itself.
     pub(super) threads: usize,
     /// Whether pieces are read one after another, in order.
     pub(super) reads_in_order: bool,
@@ -87,7 +88,7 @@ pub(super) fn in_order<R, M, T: Send>(
     work: impl Fn(usize, M) -> T + Sync,
     mut take: impl FnMut(usize, T) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let threads = plan.threads.min(plan.count).max(1);
+    let threads = plan.threads.min(plan.count);
     let turns = Turns {
         state: Mutex::default(),
         moved: Condvar::new(),
@@ -122,14 +123,18 @@ pub(super) fn in_order<R, M, T: Send>(
                     }
                     ended
                 };
-                // A machine that gives no more threads has those that there are do it all.
+                // A machine that gives no more threads has those that there are do it all, or this one.
                 std::thread::Builder::new().spawn_scoped(scope, work).ok()
             })
             .collect();
-        if workers.is_empty() {
-            one(&sender)?;
-        }
         drop(sender);
+        if workers.is_empty() {
+            let mut reader = begin()?;
+            return (0..plan.count).try_for_each(|number| {
+                let material = read(&mut reader, number)?;
+                take(number, work(number, material))
+            });
+        }
         let mut waiting = BTreeMap::new();
         let mut due = 0;
         for (number, result) in results {
@@ -168,7 +173,14 @@ mod tests {
 
     #[test]
     fn results_come_in_order_and_not_too_many_are_under_way() {
-        for (threads, reads_in_order) in [(1, false), (3, false), (3, true), (100, true)] {
+        for (threads, reads_in_order) in [
+            (0, false),
+            (0, true),
+            (1, false),
+            (3, false),
+            (3, true),
+            (100, true),
+        ] {
             let (begun, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
             let read_last = Mutex::new(None);
             let mut taken = Vec::new();
@@ -197,41 +209,44 @@ mod tests {
             .unwrap();
             assert_eq!(taken, (0..50).collect::<Vec<_>>());
             // The number of the next piece is given out when one is taken, a moment after it was counted down.
-            assert!(most.into_inner() <= 2 * threads.min(50));
+            assert!(most.into_inner() <= 2 * threads.clamp(1, 50));
         }
     }
 
     #[test]
     fn an_error_anywhere_ends_everything() {
-        let plan = Plan {
-            count: 1000,
-            threads: 3,
-            reads_in_order: false,
-        };
-        let run = |begin: fn() -> Result<(), Error>, read_fails: usize, take_fails: usize| {
-            in_order(
-                plan,
-                begin,
-                |(), number| {
-                    if number == read_fails {
-                        Err(wrong())
-                    } else {
-                        Ok(())
-                    }
-                },
-                |_, ()| (),
-                |number, ()| {
-                    if number == take_fails {
-                        Err(wrong())
-                    } else {
-                        Ok(())
-                    }
-                },
-            )
-        };
-        assert!(run(|| Err(wrong()), 9999, 9999).is_err());
-        assert!(run(|| Ok(()), 7, 9999).is_err());
-        assert!(run(|| Ok(()), 9999, 7).is_err());
-        assert!(run(|| Ok(()), 9999, 9999).is_ok());
+        let run =
+            |threads, begin: fn() -> Result<(), Error>, read_fails: usize, take_fails: usize| {
+                let plan = Plan {
+                    count: 1000,
+                    threads,
+                    reads_in_order: false,
+                };
+                in_order(
+                    plan,
+                    begin,
+                    |(), number| {
+                        if number == read_fails {
+                            Err(wrong())
+                        } else {
+                            Ok(())
+                        }
+                    },
+                    |_, ()| (),
+                    |number, ()| {
+                        if number == take_fails {
+                            Err(wrong())
+                        } else {
+                            Ok(())
+                        }
+                    },
+                )
+            };
+        for threads in [0, 3] {
+            assert!(run(threads, || Err(wrong()), 9999, 9999).is_err());
+            assert!(run(threads, || Ok(()), 7, 9999).is_err());
+            assert!(run(threads, || Ok(()), 9999, 7).is_err());
+            assert!(run(threads, || Ok(()), 9999, 9999).is_ok());
+        }
     }
 }

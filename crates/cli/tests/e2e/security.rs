@@ -449,13 +449,23 @@ fn a_file_without_an_end_is_refused_with_the_limit() {
             .says(&["has more than 256 MiB, the most that a file of this kind may have"]);
     }
     // What a shell writes on the fly is a file like others.
-    let program = env!("CARGO_BIN_EXE_headwater");
-    let script = format!(
-        "mkfifo pipe; cat data.yaml > pipe & '{program}' run flow.yaml --inputs pipe -o out"
+    through_pipes(
+        &place,
+        &[("data.yaml", "pipe")],
+        "run flow.yaml --inputs pipe -o out",
     );
+}
+
+/// Runs a command well that reads these files through these pipes.
+fn through_pipes(place: &Place, pipes: &[(&str, &str)], command: &str) {
+    let program = env!("CARGO_BIN_EXE_headwater");
+    let feed = pipes
+        .iter()
+        .map(|(file, pipe)| format!("mkfifo {pipe}; cat {file} > {pipe} & "))
+        .collect::<String>();
     let mut shell = Command::new("sh");
     shell
-        .args(["-c", &script])
+        .args(["-c", &format!("{feed}'{program}' {command}")])
         .current_dir(place.root())
         .env("TMPDIR", place.side());
     crate::place::Ran::from(shell.output().expect("a shell")).ended(0);
@@ -468,16 +478,11 @@ fn a_study_reads_its_table_and_its_data_from_pipes() {
     place.write("sets.csv", "p\n0.25\n0.5\n");
     let study = "headwater: 1\nstudy: s\nworkflow: flow.yaml\ndata: data\nobjective: y\nmethod: {table: sets}\n";
     place.write("study.yaml", study);
-    let program = env!("CARGO_BIN_EXE_headwater");
-    let script = format!(
-        "mkfifo data sets; cat data.yaml > data & cat sets.csv > sets & '{program}' study run study.yaml -o out"
+    through_pipes(
+        &place,
+        &[("data.yaml", "data"), ("sets.csv", "sets")],
+        "study run study.yaml -o out",
     );
-    let mut shell = Command::new("sh");
-    shell
-        .args(["-c", &script])
-        .current_dir(place.root())
-        .env("TMPDIR", place.side());
-    crate::place::Ran::from(shell.output().expect("a shell")).ended(0);
     assert!(place.read("out/samples.csv").contains("0.25"));
 }
 

@@ -185,7 +185,7 @@ fn objects_are_files_and_ranges_too() {
             all[all.len() - 2..]
         );
         assert_eq!(store.read_range(&digest(8), end..end + 9).unwrap(), []);
-        assert!(store.read_range(&digest(9), 0..1).is_err() || digest(8) == digest(9));
+        assert!(store.read_range(&digest(77), 0..1).is_err());
         assert!(matches!(
             store.read(&digest(77)),
             Err(StoreError::Missing(_))

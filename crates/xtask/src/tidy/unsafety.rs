@@ -27,7 +27,10 @@ const ALLOWED: &[(&str, &str)] = &[
         "ending a group of processes",
     ),
     ("crates/bench/src/lib.rs", "the processor time of a process"),
-    ("crates/cli/src/signals.rs", "Ctrl-C: a signal handler"),
+    (
+        "crates/cli/src/signals.rs",
+        "signal handlers: Ctrl-C, and a page of a file that cannot be had",
+    ),
     ("crates/cli/tests/e2e/imaging.rs", "sending a signal"),
     ("crates/cli/tests/e2e/interrupt.rs", "sending a signal"),
     (
