@@ -70,7 +70,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   headwater check words.yaml         a workflow
-  headwater check data.csv           data; whether it fits a workflow is told by run --dry-run
+  headwater check data.csv           data; run --dry-run says whether it fits a workflow
   headwater check moat.yaml --json   a study, for a program that reads the answer")]
     Check {
         /// The file (YAML or JSON; data also CSV)

@@ -9,10 +9,11 @@ use headwater::graph::Registry;
 use headwater::json::check_json;
 
 use crate::arguments::Common;
+use crate::run::site;
 use crate::show;
 
 pub(crate) fn check(file: &Path, common: &Common, libraries: &Registry) -> Result<ExitCode, Error> {
-    let checked = headwater::check_file(file, libraries)?;
+    let checked = site(common, libraries)?.check(file)?;
     let errors_of = |found: &CheckedFile| {
         let errors = found.diagnostics.iter().filter(|one| one.is_error());
         errors.count()

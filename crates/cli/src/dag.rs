@@ -10,11 +10,11 @@ use headwater::{DiagramRequest, Error};
 
 use crate::arguments::Common;
 use crate::arguments::dag::{Dag, DagFormat};
-use crate::run::{current_folder, place};
+use crate::run::site;
 use crate::show;
 
 pub(crate) fn dag(options: &Dag, common: &Common, libraries: &Registry) -> Result<ExitCode, Error> {
-    let current = current_folder()?;
+    let site = site(common, libraries)?;
     let asked = options.format.map(|format| match format {
         DagFormat::Svg => DiagramFormat::Svg,
         DagFormat::Dot => DiagramFormat::Dot,
@@ -39,11 +39,10 @@ pub(crate) fn dag(options: &Dag, common: &Common, libraries: &Registry) -> Resul
             Dag { grouped: true, .. } => DiagramDetail::Grouped,
             _ => DiagramDetail::Automatic,
         },
-        store: place(common),
     };
-    let diagram = headwater::diagram(&request, libraries, &current)?;
+    let diagram = site.diagram(&request)?;
     if let Some(path) = output {
-        write_diagram(&diagram, format, &current.join(path))?;
+        write_diagram(&diagram, format, &site.folder().join(path))?;
         show::talk(&format!("wrote {}", show::path(path)));
     }
     if common.json {

@@ -234,7 +234,7 @@ fn told(lines: &mut Vec<String>, explanation: &Explanation, why: &Why) {
         Why::AtOnce { made } => {
             lines.push("It ran because it was not remembered when it began.".to_owned());
             lines.push(format!(
-                "The same product was made at the same time {}.",
+                "Another run made the same product at the same time: {}.",
                 by_whom(made, address)
             ));
         }

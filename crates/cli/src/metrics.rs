@@ -117,7 +117,7 @@ fn check(path: &Path) -> Result<(), Error> {
     }
     Err(Error::Use {
         message: format!(
-            "`{}` is there already, and has no metrics of Headwater",
+            "`{}` already exists and has no metrics of Headwater",
             path.display()
         ),
         hint: Some("name another file with --metrics".to_owned()),

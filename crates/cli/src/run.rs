@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use headwater::graph::Registry;
 use headwater::json::output_value;
 use headwater::runs::{Delivered, FailedTask, OutputItem, Parallelism, alike};
-use headwater::{DryRun, Error, RunReport, RunRequest, StorePlace};
+use headwater::{
+    DataSource, Destination, DryRun, Error, RunReport, RunRequest, Setting, Site, StorePlace,
+};
 use serde_json::json;
 
 use crate::arguments::Common;
@@ -16,13 +18,13 @@ use crate::watching::watched;
 use crate::{progress, show};
 
 pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Result<ExitCode, Error> {
-    let current = current_folder()?;
-    let request = request(options, common);
+    let site = site(common, libraries)?.with_limits(options.work.limits());
+    let request = request(options);
     if options.dry_run {
         if options.watching.kind(common.json) == ProgressKind::Json {
             show::as_events();
         }
-        let plan = headwater::dry_run(&request, libraries, &current)?;
+        let plan = site.dry_run(&request)?;
         show_plan(&plan, common.json);
         let code = show::settled(0);
         if show::events() {
@@ -30,12 +32,15 @@ pub(crate) fn run(options: &Run, common: &Common, libraries: &Registry) -> Resul
         }
         return Ok(ExitCode::from(code));
     }
-    tell_new_store(&options.flow, common, &current);
+    tell_new_store(&options.flow, common, site.folder());
     let (report, _) = watched(
         &options.watching,
         common.json,
         progress::show,
-        |progress, stop| headwater::run(&request, libraries, &current, progress, stop),
+        |progress, stop| {
+            let site = site.with_progress(progress).with_stop(stop);
+            site.run(&request)
+        },
         RunReport::status,
     )?;
     let code = u8::from(!report.succeeded());
@@ -96,19 +101,28 @@ pub(crate) fn place(common: &Common) -> StorePlace {
     }
 }
 
-fn request(options: &Run, common: &Common) -> RunRequest {
+/// Where a command is given, with its store and libraries.
+pub(crate) fn site(common: &Common, libraries: &Registry) -> Result<Site, Error> {
+    let site = Site::new(current_folder()?).with_store(place(common));
+    Ok(site.with_libraries(libraries.clone()))
+}
+
+/// What `--set` said.
+pub(crate) fn settings(written: &[String]) -> Vec<Setting> {
+    written.iter().cloned().map(Setting::Written).collect()
+}
+
+fn request(options: &Run) -> RunRequest {
     RunRequest {
-        flow: options.flow.clone(),
-        inputs: options.inputs.clone(),
-        settings: options.set.clone(),
-        store: place(common),
-        limits: options.work.limits(),
+        flow: options.flow.clone().into(),
+        inputs: options.inputs.clone().map(DataSource::from),
+        settings: settings(&options.set),
         parallelism: Parallelism {
             workflow: !options.no_workflow_parallelism,
             data: !options.no_data_parallelism,
             pipelining: !options.no_pipelining,
         },
-        outputs: options.output.clone(),
+        outputs: (options.output.clone()).map_or(Destination::Outputs, Destination::Folder),
         command: std::env::args().collect(),
         holds_folder: true,
     }
@@ -232,7 +246,7 @@ fn show_report(report: &RunReport) {
         ));
     }
     if report.left > 0 {
-        line.push_str(&format!(", {} not come to", show::grouped(report.left)));
+        line.push_str(&format!(", {} not reached", show::grouped(report.left)));
     }
     if counts.recomputed > 0 {
         line.push_str(&format!(

@@ -249,7 +249,7 @@ fn head(run: &RunRecord, found: &RunOverview) -> Vec<String> {
             (tally.cut_off, "cut off"),
             (usize::try_from(run.failed).unwrap_or(usize::MAX), "failed"),
             (tally.blocked, "not run because of that"),
-            (tally.left(), "not come to"),
+            (tally.left(), "not reached"),
         ];
         for (count, words) in more {
             if count > 0 || words == "failed" {

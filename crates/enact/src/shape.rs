@@ -277,7 +277,7 @@ impl ShapeError {
     pub fn hint(&self) -> Option<String> {
         match self {
             ShapeError::Unrelated { left, right, .. } => Some(format!(
-                "items that belong together stand in one row of the data file, under `rows:`; for all others say how: `iterate: \"dot({left}, {right})\"` pairs them by position, `iterate: \"cross({left}, {right})\"` makes all combinations"
+                "write items that belong together in one row of the data file, under `rows:`; for all other items say how they are combined: `iterate: \"dot({left}, {right})\"` pairs them by position, `iterate: \"cross({left}, {right})\"` makes all combinations"
             )),
             ShapeError::Ambiguous { left, right, .. } => Some(format!(
                 "say how: `iterate: \"dot({left}, {right})\"` pairs them by position, `iterate: \"cross({left}, {right})\"` makes all combinations"
@@ -290,7 +290,7 @@ impl ShapeError {
                 "where all rows of one `{made_per}` have the same `{per}`, the one can follow the other; positions count the rows of the data from 0"
             )),
             ShapeError::Unequal { .. } => {
-                Some("`dot` pairs by position and needs the same items on both sides; items that belong together stand in one row of the data file, under `rows:`".to_owned())
+                Some("`dot` pairs by position and needs the same items on both sides; write items that belong together in one row of the data file, under `rows:`".to_owned())
             }
             ShapeError::Several { data, .. } => Some(format!(
                 "declare the port as a list to receive all items of `{data}`"

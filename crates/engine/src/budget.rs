@@ -52,7 +52,7 @@ pub fn told(coordinator: &Coordinator, memory: Option<u64>, limit: &str) -> Opti
         None => "the memory of this machine".to_owned(),
     };
     Some(format!(
-        "{tasks} alone, and may have exceeded {allowed}: about {most} would have been enough"
+        "{tasks} with no other task at the same time, and may have used more than {allowed}: about {most} would have been enough"
     ))
 }
 

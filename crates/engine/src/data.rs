@@ -3,7 +3,8 @@
 //! Law: paths are relative to the file that names them; patterns are sorted bytewise; a file is known by its
 //! contents, or, where the workflow says so, by what the data file calls it and then by nothing else. What a run
 //! used is saved as a data file with everything written out, and gives the same run again; files are written there
-//! with their whole paths, so what is known by its name has another one there.
+//! with their whole paths, so what is known by its name has another one there. An array that a program gives is named
+//! there by its digest, and does not come back from it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -16,15 +17,21 @@ use headwater_flow::{
     DataColumn, DataFile, DataFormat, DataRow, DataShape, DataValue, Datum, DatumValue,
     ParameterSetting, SettingError,
 };
-use headwater_graph::{Diagnostic, Input, KnownBy, Registry, Scalar, Span, Store, Type, Workflow};
+use headwater_graph::{
+    Diagnostic, Input, KnownBy, Registry, Scalar, Span, Store, Type, Value, Workflow,
+};
 
 use crate::Error;
+use crate::sources::Setting;
 
 mod identify;
 mod labels;
+mod read;
 
 use identify::identify;
 use labels::{DraftLabel, label};
+pub use read::ReadData;
+use read::read_setting;
 
 /// Everything that a run is given besides its workflow.
 #[derive(Debug)]
@@ -45,17 +52,27 @@ pub struct RunData {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A pattern, or a plain path, below `folder`: what it stands for, sorted bytewise.
+/// A pattern, or a plain path, below `folder`: what it stands for, sorted bytewise. The name of a file is that file, also
+/// where it looks like a pattern (`scan[1].png`), unless it is one of several files that match the pattern.
 pub fn expand(folder: &Path, pattern: &str) -> Result<Vec<PathBuf>, Error> {
     let plain = folder.join(pattern);
-    if plain.exists() {
-        return Ok(vec![plain]);
-    }
+    let named: Vec<PathBuf> = plain.exists().then_some(plain).into_iter().collect();
     if !is_pattern(pattern) {
-        return Ok(Vec::new());
+        return Ok(named);
     }
-    files_matching(folder, pattern)
-        .map_err(|error| Error::usage(format!("pattern `{pattern}`: {error}"), None))
+    match files_matching(folder, pattern) {
+        Ok(found)
+            if named
+                .iter()
+                .all(|name| found.len() > 1 && found.contains(name)) =>
+        {
+            Ok(found)
+        }
+        Err(error) if named.is_empty() => {
+            Err(Error::usage(format!("pattern `{pattern}`: {error}"), None))
+        }
+        Ok(_) | Err(_) => Ok(named),
+    }
 }
 
 /// The data of a run, before anybody has looked into its files.
@@ -107,57 +124,22 @@ pub fn summary(data: &DataFile, path: &Path) -> String {
     )
 }
 
-/// Reads the data of a run: the file of `--inputs`, then `--set`. The files that it names are there.
+/// Finds out what the data of a run is for: what was read, then settings. The files that it names are there.
 pub fn bind(
     workflow: &Workflow,
     registry: &Registry,
-    file: Option<&Path>,
-    settings: &[String],
+    data: Option<ReadData>,
+    settings: &[Setting],
 ) -> Result<BoundData, Error> {
-    let file = match file {
-        Some(path) => Some((path, crate::given::read_text(path)?)),
-        None => None,
-    };
-    bind_text(workflow, registry, file, settings)
-}
-
-/// As [`bind`], of a data file that was read: one that is a pipe can be read only once.
-fn bind_text(
-    workflow: &Workflow,
-    registry: &Registry,
-    file: Option<(&Path, String)>,
-    settings: &[String],
-) -> Result<BoundData, Error> {
-    let nothing = DataFile {
-        shape: DataShape::Columns(Vec::new()),
-        parameters: Vec::new(),
-    };
-    let path = file.as_ref().map(|(path, _)| *path);
-    let (text, data_file, folder, diagnostics) = match file {
-        None => (String::new(), nothing, PathBuf::new(), Vec::new()),
-        Some((path, text)) => {
-            let read = headwater_flow::read_data(&text, format_of(path));
-            let Some(data_file) = read.value else {
-                return Err(Error::File {
-                    file: path.to_owned(),
-                    text,
-                    diagnostics: read.diagnostics,
-                });
-            };
-            let absolute = std::path::absolute(path)
-                .map_err(|source| Error::io("cannot find", path, source))?;
-            (
-                text,
-                data_file,
-                absolute.parent().map(Path::to_path_buf).unwrap_or_default(),
-                read.diagnostics,
-            )
-        }
+    let mut data = data.unwrap_or_else(ReadData::none);
+    let diagnostics = std::mem::take(&mut data.diagnostics);
+    let Some(data_file) = data.file.take() else {
+        return Err(data.mistakes(diagnostics));
     };
     let mut binder = Binder {
         workflow,
         registry,
-        folder,
+        folder: data.folder.clone(),
         files: Vec::new(),
         places: HashMap::new(),
         known_by: KnownBy::Content,
@@ -168,23 +150,10 @@ fn bind_text(
     let columns = binder.columns(&data_file.shape);
     let labels = std::mem::take(&mut binder.labels);
     if binder.diagnostics.iter().any(Diagnostic::is_error) {
-        let file = path.map(Path::to_path_buf).unwrap_or_default();
-        return Err(Error::File {
-            file,
-            text,
-            diagnostics: binder.diagnostics,
-        });
+        return Err(data.mistakes(binder.diagnostics));
     }
     for setting in settings {
-        let (name, value) = headwater_flow::read_scalar_setting(setting, &workflow.parameters)
-            .map_err(|error| {
-                let name = setting.split('=').next().unwrap_or_default().trim();
-                let is_input = workflow.inputs.iter().any(|input| *input.name == *name);
-                let hint = is_input.then(|| {
-                    format!("`{name}` is an input: give it in the file named by --inputs, under `inputs:`")
-                });
-                Error::usage(format!("--set {setting}: {error}"), hint)
-            })?;
+        let (name, value) = read_setting(setting, workflow)?;
         parameters.insert(name, value);
     }
     let Binder {
@@ -197,7 +166,7 @@ fn bind_text(
         files,
         parameters,
         given: given.map(|setting| setting.name).collect(),
-        text,
+        text: data.text,
         diagnostics,
     })
 }
@@ -206,11 +175,11 @@ fn bind_text(
 pub fn bind_study(
     workflow: &Workflow,
     registry: &Registry,
-    data_file: Option<(&Path, String)>,
+    data: Option<ReadData>,
     given: &[&DataShape],
     study: (&Path, &str),
 ) -> Result<BoundData, Error> {
-    let mut bound = bind_text(workflow, registry, data_file, &[])?;
+    let mut bound = bind(workflow, registry, data, &[])?;
     let (file, text) = study;
     let absolute =
         std::path::absolute(file).map_err(|source| Error::io("cannot find", file, source))?;
@@ -306,6 +275,8 @@ impl BoundData {
 enum Draft {
     Nothing,
     Scalar(Scalar),
+    /// What a program gives as it is.
+    Value(Value),
     /// Position in the list of files.
     File(usize),
     Directory(PathBuf),
@@ -524,8 +495,11 @@ impl Binder<'_> {
         let DatumValue::Scalar(Scalar::Text(text)) = &datum.value else {
             return None;
         };
-        let is_pattern = text.contains(['*', '?', '[']) && !self.folder.join(&**text).exists();
-        if !is_pattern || !self.is_file_like(wanted) {
+        if !is_pattern(text) || !self.is_file_like(wanted) {
+            return None;
+        }
+        let plain = self.folder.join(&**text);
+        if plain.exists() && expand(&self.folder, text).is_ok_and(|found| found == [plain]) {
             return None;
         }
         let paths = self.matches(text, datum.span);
@@ -707,8 +681,25 @@ impl Binder<'_> {
                 )
             }
             DatumValue::Record(_) => wrong(self, "a mapping"),
+            DatumValue::Given(value) if has_files(value) => {
+                let message = "a file or folder is given by its path, as a text".to_owned();
+                let found = Diagnostic::error(datum.span, message);
+                self.diagnostics.push(found);
+                (Draft::Nothing, datum.clone())
+            }
+            DatumValue::Given(value) if wanted.accepts(&value.value_type()) => {
+                (Draft::Value(value.clone().plain()), datum.clone())
+            }
+            DatumValue::Given(value) => wrong(self, &value.value_type().to_string()),
         }
     }
+}
+
+/// Whether there are files in a value.
+fn has_files(value: &Value) -> bool {
+    let mut found = matches!(value, Value::Directory(_));
+    value.for_each_file(&mut |_| found = true);
+    found
 }
 
 /// What was used, as a data file.
@@ -769,7 +760,6 @@ fn save(
 #[cfg(test)]
 mod tests {
     use headwater_enact::Label;
-    use headwater_graph::Value;
 
     use super::*;
 
@@ -803,7 +793,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(name);
         std::fs::write(&path, text).expect("the file can be written");
-        bind(&workflow(), &Registry::new(), Some(&path), &[])
+        let data = ReadData::read(&crate::DataSource::file(&path), folder.path())?;
+        bind(&workflow(), &Registry::new(), Some(data), &[])
     }
 
     /// Line, column, message and hint of each mistake.

@@ -30,7 +30,7 @@ use crate::results_folder::{Claim, ResultsFolder};
 pub enum Delivered {
     /// A file or folder.
     Path(PathBuf),
-    /// A single value.
+    /// A single value; or any other, where a program asked for values.
     Value(Value),
 }
 
@@ -464,16 +464,51 @@ pub struct DeliveredAll {
     pub notes: Vec<String>,
 }
 
-/// Writes all outputs of a workflow. Files that they were made from are named from `current`.
+/// Where outputs go.
+enum Way<'a> {
+    Files(Deliverer<'a>),
+    Values(ValueReader<'a>),
+}
+
+impl Way<'_> {
+    fn deliver(
+        &mut self,
+        enactment: &Enactment,
+        requested: &Requested,
+        data: &str,
+    ) -> Result<Option<OutputItem>, Error> {
+        match self {
+            Way::Files(deliverer) => deliverer.deliver(enactment, requested, data),
+            Way::Values(values) => {
+                let value = values.value(enactment, &requested.source);
+                let what = value.map(Delivered::Value);
+                Ok(what.map(|what| item(enactment, requested, data, what)))
+            }
+        }
+    }
+
+    fn into_notes(self) -> Vec<String> {
+        match self {
+            Way::Files(deliverer) => deliverer.into_notes(),
+            Way::Values(_) => Vec::new(),
+        }
+    }
+}
+
+/// Writes all outputs of a workflow into the folder of results, or without one gives them as values. Files that they were
+/// made from are named from `current`.
 pub fn deliver(
     enactment: &Enactment,
     loaded: &Loaded,
     current: &Path,
     fetcher: &StoreFetcher,
-    results: &ResultsFolder,
+    results: Option<&ResultsFolder>,
 ) -> Result<DeliveredAll, Error> {
     let mut missing = Vec::new();
-    let mut deliverer = Deliverer::new(results, &loaded.registry, fetcher);
+    let mut deliverer = match results {
+        Some(results) => Way::Files(Deliverer::new(results, &loaded.registry, fetcher)),
+        None => Way::Values(ValueReader::new(fetcher)),
+    };
     let wanted = loaded.workflow.wanted();
     let mut outputs: BTreeMap<Arc<str>, Vec<OutputItem>> = wanted
         .iter()

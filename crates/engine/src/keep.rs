@@ -9,9 +9,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use headwater_enact::{Recall, nanoseconds};
-use headwater_execute::{Execution, Fetch, Keeper, KeeperError, Lease, Made, Proven, Stop};
+use headwater_execute::{Execution, Fetch, Keeper, KeeperError, Made, Ports, Proven, Stop};
 use headwater_graph::{
-    Alias, Digest, FileValue, Handle, Identity, Leases, ObjectSource, Outputs, Pending,
+    Alias, Digest, FileValue, Handle, Identity, Lease, Leases, ObjectSource, Outputs, Pending,
     PendingObject, Port, ProductRecord, Recipe, Store, StoredOutput, TaskGraph, TaskId, Value,
     decode, encode, encoded_length, value_digest,
 };
@@ -106,6 +106,8 @@ pub struct StoreKeeper {
     made_again: u32,
     /// Ends waiting for other runs.
     stop: Stop,
+    /// What was asked for by name stays in memory, for whoever asked.
+    holds_wanted: bool,
 }
 
 impl StoreKeeper {
@@ -166,7 +168,13 @@ impl StoreKeeper {
             time: crate::identifier::now(),
             made_again: 0,
             stop: Stop::default(),
+            holds_wanted: false,
         }
+    }
+
+    /// Keeps outputs that were asked for by name in memory, too, as they were made: who asked gets them without a copy.
+    pub fn holds_wanted(&mut self) {
+        self.holds_wanted = true;
     }
 
     /// Has it reported at once if the run waits for others.
@@ -678,6 +686,15 @@ impl Recall for StoreKeeper {
     }
 }
 
+/// Whether there are outputs that were asked for by name, and none that is a file: files are where the store has them.
+fn is_wanted_whole(outputs: &Outputs, wanted: &Ports) -> bool {
+    let mut has_files = false;
+    for value in outputs {
+        value.for_each_file(&mut |_| has_files = true);
+    }
+    !has_files && (0..outputs.len()).any(|port| wanted.has(port))
+}
+
 impl Keeper for StoreKeeper {
     fn keep(
         &mut self,
@@ -691,6 +708,10 @@ impl Keeper for StoreKeeper {
             let products = &mut locked(&self.stash).products;
             products.insert(graph.recipe(task), Arc::clone(outputs));
             return Ok(());
+        }
+        if self.holds_wanted && is_wanted_whole(outputs, &made.wanted) {
+            let products = &mut locked(&self.stash).products;
+            products.insert(graph.recipe(task), Arc::clone(outputs));
         }
         let details = details(graph, task);
         let record = ProductRecord {

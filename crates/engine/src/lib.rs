@@ -12,6 +12,8 @@
 //! | `load`, `uses` | reads a workflow file, and finds out the versions of its programs |
 //! | `data` | reads the data of a run: globs, tables, single values |
 //! | `given` | reads files that people name, up to a limit |
+//! | `sources` | the same as values of a program: workflows, data, settings |
+//! | `surroundings` | folder, store, libraries, limits, progress, stop: what every verb is given |
 //! | `locate` | where the store is |
 //! | `limits`, `budget` | what a run may take; how a limit on memory is shared out |
 //! | `run` | [`Run`]: one run, begun, run in rounds, and ended on every path |
@@ -58,7 +60,9 @@ pub mod results_folder;
 pub mod room;
 pub mod run;
 pub mod runs;
+pub mod sources;
 pub mod stash;
+mod surroundings;
 pub mod temporary;
 pub mod thrift;
 pub mod trace;
@@ -70,3 +74,5 @@ pub use limits::Limits;
 pub use locate::{StorePlace, open_store};
 pub use progress::Progress;
 pub use run::Run;
+pub use sources::{Data, DataSource, Document, Setting, WorkflowSource};
+pub use surroundings::Surroundings;

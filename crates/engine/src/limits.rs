@@ -15,14 +15,12 @@ use crate::{Error, budget};
 /// need what failed goes on.
 ///
 /// ```
-/// use headwater::{Limits, RunRequest};
+/// use headwater::{Limits, Site};
 ///
-/// let request = RunRequest {
-///     flow: "words.yaml".into(),
-///     limits: Limits { cores: Some(2), memory: Some(4 << 30), ..Limits::default() },
-///     ..RunRequest::default()
-/// };
-/// assert_eq!(request.limits.retries, 0);
+/// let limits = Limits { cores: Some(2), memory: Some(4 << 30), ..Limits::default() };
+/// assert_eq!(limits.retries, 0);
+/// let site = Site::new(".").with_limits(limits);
+/// # let _ = site;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Limits {

@@ -72,6 +72,8 @@ pub fn fate(enactment: &Enactment, task: TaskId) -> Option<Outcome> {
         State::Known | State::Idle => Some(Outcome::Reused),
         State::Failed => Some(Outcome::Failed),
         State::Blocked => Some(Outcome::Blocked),
+        // It has ended once, and was to be made again when the run was stopped.
+        _ if coordinator.is_made_again(task) => Some(Outcome::Executed),
         _ => None,
     }
 }

@@ -17,7 +17,7 @@ use headwater_graph::{
     Threads, UsedFile, VersionParts, VersionSource, Workflow,
 };
 
-use crate::given::read_text;
+use crate::sources::{WorkflowSource, named};
 use crate::{Error, uses};
 
 /// A workflow file that can be run.
@@ -226,9 +226,60 @@ pub struct Parsed {
     placeholders: Vec<Arc<str>>,
 }
 
-/// Reads a workflow file and looks at nothing else.
-pub fn parse(path: &Path, libraries: &Registry) -> Result<Parsed, Error> {
-    let text = read_text(path)?;
+/// What a workflow that is no file is called.
+const WORKFLOW: &str = "workflow";
+
+/// Reads a workflow and looks at nothing else. Paths are relative to `folder`.
+pub fn parse(
+    source: &WorkflowSource,
+    folder: &Path,
+    libraries: &Registry,
+) -> Result<Parsed, Error> {
+    match source {
+        WorkflowSource::Document(document) => {
+            let (path, text) = document.read(folder, WORKFLOW)?;
+            parse_text(&path, text, libraries)
+        }
+        WorkflowSource::Value(workflow) => checked(workflow, &named(folder, WORKFLOW), libraries),
+    }
+}
+
+/// A workflow that a program has put together, if it has no mistakes.
+fn checked(workflow: &Arc<Workflow>, place: &Path, libraries: &Registry) -> Result<Parsed, Error> {
+    let problems = headwater_graph::check(workflow, libraries);
+    let diagnostics: Vec<Diagnostic> = problems
+        .into_iter()
+        .map(|problem| {
+            let near = problem.unknown.as_ref().and_then(|(name, others)| {
+                headwater_flow::suggestion(name, others.iter().map(|other| &**other))
+            });
+            Diagnostic {
+                severity: problem.severity,
+                span: None,
+                message: problem.message,
+                hint: problem.hint.or(near),
+            }
+        })
+        .collect();
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(Error::File {
+            file: place.to_owned(),
+            text: String::new(),
+            diagnostics,
+        });
+    }
+    Ok(Parsed {
+        workflow: Arc::clone(workflow),
+        operations: Vec::new(),
+        file: place.to_owned(),
+        text: String::new(),
+        diagnostics,
+        places: BTreeMap::new(),
+        placeholders: Vec::new(),
+    })
+}
+
+fn parse_text(path: &Path, text: String, libraries: &Registry) -> Result<Parsed, Error> {
     let mut read = headwater_flow::read_workflow(&text, libraries);
     if let Some(file) = &read.value {
         let said = uses::look(&file.operations, path, &file.operation_places);
@@ -256,6 +307,11 @@ pub fn parse(path: &Path, libraries: &Registry) -> Result<Parsed, Error> {
 }
 
 impl Parsed {
+    /// Where it is.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
     /// The file as it was read.
     pub fn checked(&self) -> CheckedFile {
         CheckedFile {

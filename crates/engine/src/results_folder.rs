@@ -369,7 +369,7 @@ impl ResultsFolder {
     fn is_there(&self, path: &Path) -> Error {
         Error::usage(
             format!(
-                "`{}` is there already, and the results are to be written there",
+                "`{}` already exists where the results are to be written",
                 self.path.join(path).display()
             ),
             Some(
@@ -785,7 +785,7 @@ mod tests {
             Claim::File("folder".into()),
         ] {
             let message = taken.claim([claim]).unwrap_err().to_string();
-            assert!(message.contains("is there already"), "{message}");
+            assert!(message.contains("already exists"), "{message}");
         }
         drop(taken);
         let refused = |named: &str| {

@@ -337,6 +337,17 @@ impl Room {
         }
     }
 
+    /// Brings the store below its limit when the run has made everything: an object that it has only used on its way is
+    /// not needed any more.
+    pub fn end(&mut self) {
+        self.look();
+        self.keep_to(&|| ());
+        if self.used() > self.most {
+            self.collect(0, Reach::Own);
+            self.shrink_logs(0, true);
+        }
+    }
+
     /// Makes room for objects, if that is possible. Only what is durable can be counted, so `flush` has to make
     /// everything so that was handed over before.
     ///

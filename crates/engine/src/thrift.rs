@@ -204,8 +204,7 @@ impl Thrift {
     /// its limit nevertheless.
     pub fn close(mut self) -> Option<String> {
         let over = self.room().and_then(|room| {
-            room.look();
-            room.keep_to(&|| ());
+            room.end();
             room.over()
         });
         if let Some(limit) = &self.limit {

@@ -72,7 +72,7 @@ pub fn again(
     };
     if path.exists() && !begins_well() {
         return Err(Error::usage(
-            format!("`{}` is there already, and is no report", path.display()),
+            format!("`{}` already exists and is not a report", path.display()),
             Some("name another file with -o".to_owned()),
         ));
     }

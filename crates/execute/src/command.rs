@@ -25,8 +25,9 @@ use headwater_graph::{
 };
 
 use crate::allowance::{inherited_threads, thread_allowance};
+use crate::collect::{Collecting, Wanted};
 use crate::ended::Usage;
-use crate::folder::{FolderError, below, collect, hold_links};
+use crate::folder::{FolderError, below, hold_links};
 use crate::give::Giving;
 use crate::held::speaks_of_files;
 use crate::proof::Shelter;
@@ -506,18 +507,18 @@ impl CommandRunner {
         let laid_out = |name: &str| {
             fill.is_laid_out(name) || template.used_files.iter().any(|file| *file.name == *name)
         };
-        let mut outputs = Vec::with_capacity(signature.outputs.len());
-        for port in &signature.outputs {
-            let Some(output) = template.outputs.get(&port.name) else {
-                outputs.push(Value::Null);
-                continue;
-            };
-            let path = fill.outputs.get(&port.name).map_or("", String::as_str);
-            outputs.push(collect(
-                folder, &port.name, output, path, &is_input, &laid_out, &mut stage,
-            )?);
-        }
-        Ok(outputs)
+        let wanted = signature.outputs.iter().map(|port| Wanted {
+            port: &port.name,
+            output: template.outputs.get(&port.name),
+            path: fill.outputs.get(&port.name).map_or("", String::as_str),
+        });
+        let wanted: Vec<Wanted<'_>> = wanted.collect();
+        let collecting = Collecting {
+            folder,
+            is_input: &is_input,
+            laid_out: &laid_out,
+        };
+        collecting.collect(&wanted, &mut stage)
     }
 }
 
@@ -722,8 +723,9 @@ fn spawn_failure(error: &SpawnError) -> Failure {
     }
     match error {
         SpawnError::NotFound { program } if is_below(Path::new(program)) => {
-            message
-                .push_str("; a script that lies beside the workflow file has to stand in `uses`");
+            message.push_str(
+                "; a script that lies beside the workflow file has to be listed in `uses`",
+            );
         }
         SpawnError::NotFound { .. } => message.push_str("; is it installed and on the PATH?"),
         SpawnError::Start { source, .. } if source.raw_os_error() == Some(libc::E2BIG) => {

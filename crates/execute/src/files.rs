@@ -203,7 +203,7 @@ impl ReadFile for PlainFiles {
             .len();
         if size != file.size {
             let message = format!(
-                "{} has {size} bytes, and {} when it was looked at",
+                "{} has {size} bytes now, but had {} bytes when it was first read",
                 path.display(),
                 file.size
             );
@@ -378,6 +378,9 @@ mod tests {
         let Err(error) = PlainFiles.open_file(&file) else {
             panic!("it is another file");
         };
-        assert!(error.to_string().contains("4 bytes, and 5"), "{error}");
+        assert!(
+            error.to_string().contains("has 4 bytes now, but had 5"),
+            "{error}"
+        );
     }
 }

@@ -1,9 +1,7 @@
-//! Work folders: what is taken from them when a program has ended.
+//! Files and folders that a program has left, as values.
 //!
-//! Law: what a program leaves is collected only from below its folder; a link that leads out of it is refused, and so
-//! is what is neither a file nor a folder, since reading a pipe or a device would never end. What was collected is
-//! read-only, has no other name and is open for writing nowhere before it is digested, so that its digest is that of
-//! the bytes that everybody sees; what it looked like then is remembered (`proof`).
+//! Law: a file that was collected is read-only, has no other name and is open for writing nowhere before it is digested,
+//! so that its digest is that of the bytes that everybody sees; what it looked like then is remembered (`proof`).
 
 use std::fs;
 use std::io::{self, Read as _, Write};
@@ -11,12 +9,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_graph::{
-    Collect, CommandOutput, Digest, DirectoryEntry, DirectoryValue, FileValue, Handle, Scalar,
-    Type, Value,
-};
+use headwater_graph::{Digest, DirectoryEntry, DirectoryValue, FileValue, Handle, Value};
 
-use crate::pattern::files_matching;
 use crate::proof::{Proven, Shelter, read_digest, shows_writes};
 use crate::system::{copy_regular, is_open_for_writing, open_to_read};
 
@@ -59,176 +53,6 @@ pub(crate) fn below(folder: &Path, name: &str) -> Result<PathBuf, FolderError> {
             "`{name}` leads out of the work folder"
         )))
     }
-}
-
-/// Takes one output out of a work folder. `is_input` knows the real paths of inputs, `stage` gives a fresh
-/// place to move files to.
-pub(crate) fn collect(
-    folder: &Path,
-    port: &str,
-    output: &CommandOutput,
-    path: &str,
-    is_input: &dyn Fn(&Path) -> bool,
-    laid_out: &dyn Fn(&str) -> bool,
-    stage: &mut dyn FnMut() -> PathBuf,
-) -> Result<Value, FolderError> {
-    let take = |path: &Path, wanted: &Type, stage: &mut dyn FnMut() -> PathBuf| {
-        take(folder, path, wanted, is_input, stage)
-    };
-    match &output.collect {
-        Collect::Glob(pattern) => {
-            let mut items = Vec::new();
-            for found in matches(folder, pattern)? {
-                // What was put there for the program is not what it made.
-                let name = found.strip_prefix(folder).unwrap_or(&found);
-                if laid_out(&name.to_string_lossy()) {
-                    continue;
-                }
-                items.push(take(
-                    &found,
-                    output.output_type.element().unwrap_or(&Type::File),
-                    stage,
-                )?);
-            }
-            Ok(Value::List(items.into()))
-        }
-        Collect::Path(_) => {
-            let found = below(folder, path)?;
-            match fs::symlink_metadata(&found) {
-                Ok(_) => take(&found, &output.output_type, stage),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    if output.optional {
-                        return Ok(Value::Null);
-                    }
-                    Err(FolderError(format!(
-                        "output `{port}` is missing: the program left no `{path}`{}",
-                        left(folder)
-                    )))
-                }
-                Err(error) => Err(said("cannot look at", &found, &error)),
-            }
-        }
-    }
-}
-
-/// What a folder holds, for a message.
-fn left(folder: &Path) -> String {
-    let hidden = |name: &String| name.starts_with('.');
-    let names = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> = names
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.retain(|name| !hidden(name));
-    names.sort();
-    match names.as_slice() {
-        [] => String::new(),
-        names if names.len() > 8 => format!(" (it left {}, …)", names[..8].join(", ")),
-        names => format!(" (the folder holds {})", names.join(", ")),
-    }
-}
-
-fn matches(folder: &Path, pattern: &str) -> Result<Vec<PathBuf>, FolderError> {
-    below(folder, pattern)?;
-    files_matching(folder, pattern)
-        .map_err(|error| FolderError(format!("pattern `{pattern}`: {error}")))
-}
-
-fn take(
-    folder: &Path,
-    path: &Path,
-    wanted: &Type,
-    is_input: &dyn Fn(&Path) -> bool,
-    stage: &mut dyn FnMut() -> PathBuf,
-) -> Result<Value, FolderError> {
-    let link = fs::symlink_metadata(path)
-        .map_err(|error| said("cannot look at", path, &error))?
-        .is_symlink();
-    // A folder on the way may be a link too; nothing is ever moved out of a folder that is not ours.
-    let nested = path.parent() != Some(folder);
-    if link || nested {
-        let real = fs::canonicalize(path).map_err(|error| said("cannot follow", path, &error))?;
-        let home =
-            fs::canonicalize(folder).map_err(|error| said("cannot look at", folder, &error))?;
-        // A program may give an input back by a link to it; inputs are links themselves.
-        if !real.starts_with(&home) && !is_input(&real) {
-            let name = path.strip_prefix(folder).unwrap_or(path);
-            return Err(FolderError(format!(
-                "output `{}` is a link that leads out of the work folder",
-                name.display()
-            )));
-        }
-    }
-    let metadata = fs::metadata(path).map_err(|error| said("cannot look at", path, &error))?;
-    match wanted {
-        Type::Directory if metadata.is_dir() => {
-            let place = stage();
-            if !link {
-                copy_inputs(path, is_input).map_err(|error| said("cannot copy", path, &error))?;
-            }
-            move_to(path, &place, link, is_input)?;
-            let value = directory_value(&place).inspect_err(|_| {
-                // Whoever looks into the folder of the failed task should find it there.
-                let _ = fs::rename(&place, path);
-            })?;
-            Ok(Value::Directory(value))
-        }
-        Type::Directory => Err(FolderError(format!("`{}` is not a folder", path.display()))),
-        _ if metadata.is_dir() => Err(FolderError(format!(
-            "`{}` is a folder, not a file",
-            path.display()
-        ))),
-        // Reading a pipe would wait for ever.
-        _ if !metadata.is_file() => Err(FolderError(format!(
-            "`{}` is not a regular file",
-            path.display()
-        ))),
-        Type::File => {
-            let place = stage();
-            move_to(path, &place, link, is_input)?;
-            Ok(Value::File(Arc::new(FileValue {
-                executable: metadata.mode() & 0o100 != 0,
-                ..staged_value(&place)?
-            })))
-        }
-        other => scalar(path, other),
-    }
-}
-
-fn scalar(path: &Path, wanted: &Type) -> Result<Value, FolderError> {
-    let text = fs::read_to_string(path).map_err(|error| said("cannot read", path, &error))?;
-    let Some(scalar_type) = wanted.scalar() else {
-        return Err(FolderError(format!("a program cannot give a {wanted}")));
-    };
-    let text = text.strip_suffix('\n').unwrap_or(&text);
-    let trimmed = if *wanted == Type::Text {
-        text
-    } else {
-        text.trim()
-    };
-    let shown: String = trimmed.chars().take(60).collect();
-    Scalar::parse(trimmed, scalar_type)
-        .map(Value::from)
-        .ok_or_else(|| {
-            FolderError(format!(
-                "`{}` holds `{shown}`, which is not {scalar_type}",
-                path.display()
-            ))
-        })
-}
-
-fn move_to(
-    path: &Path,
-    place: &Path,
-    link: bool,
-    is_input: &dyn Fn(&Path) -> bool,
-) -> Result<(), FolderError> {
-    if let Some(parent) = place.parent() {
-        make_folder(parent)?;
-    }
-    if !link && fs::rename(path, place).is_ok() {
-        return Ok(());
-    }
-    copy_tree(path, place, is_input)
 }
 
 /// Makes a collected file read-only, and one that nobody can write to by another name or by an open file; it stays a
@@ -276,26 +100,6 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Replaces links to inputs below `folder` by copies: a program that copies a folder copies its links.
-fn copy_inputs(folder: &Path, is_input: &dyn Fn(&Path) -> bool) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        let path = entry.path();
-        if kind.is_dir() {
-            copy_inputs(&path, is_input)?;
-        } else if kind.is_symlink()
-            && let Ok(real) = fs::canonicalize(&path)
-            && real.is_file()
-            && is_input(&real)
-        {
-            fs::remove_file(&path)?;
-            fs::copy(&real, &path)?;
-        }
-    }
-    Ok(())
-}
-
 /// Makes a folder that is kept independent of `temporary`: links that lead there become files.
 pub(crate) fn hold_links(folder: &Path, temporary: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
@@ -322,32 +126,8 @@ pub(crate) fn hold_links(folder: &Path, temporary: &Path) {
     }
 }
 
-/// Copies a file or a folder. Links to inputs become files; any other link is refused like one that was found in the
-/// place itself, since following it could lead out of the folder, or round in circles.
-fn copy_tree(from: &Path, to: &Path, is_input: &dyn Fn(&Path) -> bool) -> Result<(), FolderError> {
-    let wrong = |error: io::Error| said("cannot copy", from, &error);
-    if !fs::metadata(from).map_err(wrong)?.is_dir() {
-        return fs::copy(from, to).map(drop).map_err(wrong);
-    }
-    make_folder(to)?;
-    for entry in fs::read_dir(from).map_err(wrong)? {
-        let entry = entry.map_err(wrong)?;
-        let (path, kind) = (entry.path(), entry.file_type().map_err(wrong)?);
-        let is_kept = if kind.is_symlink() {
-            fs::canonicalize(&path).is_ok_and(|real| real.is_file() && is_input(&real))
-        } else {
-            kind.is_dir() || kind.is_file()
-        };
-        if !is_kept {
-            return Err(not_kept(&entry.file_name().to_string_lossy(), kind));
-        }
-        copy_tree(&path, &to.join(entry.file_name()), is_input)?;
-    }
-    Ok(())
-}
-
 /// Why something in an output folder cannot be kept.
-fn not_kept(name: &str, kind: fs::FileType) -> FolderError {
+pub(crate) fn not_kept(name: &str, kind: fs::FileType) -> FolderError {
     let what = if kind.is_symlink() {
         "a link"
     } else {
@@ -411,7 +191,7 @@ pub(crate) fn known_by_contents(value: Value) -> Result<Value, FolderError> {
 }
 
 /// The files below a folder, sorted bytewise.
-fn directory_value(root: &Path) -> Result<DirectoryValue, FolderError> {
+pub(crate) fn directory_value(root: &Path) -> Result<DirectoryValue, FolderError> {
     let mut entries = Vec::new();
     let mut pending = vec![(root.to_path_buf(), String::new())];
     while let Some((folder, prefix)) = pending.pop() {

@@ -27,8 +27,6 @@ use crate::watch::{Spoiled, Trouble, Watched, changed};
 
 /// From this size in bytes on, the file system is asked to share the blocks of a file.
 const WORTH_SHARING: u64 = 64 << 10;
-/// A folder of the user with more large files than this is mounted as a whole, not file by file.
-const MANY: usize = 64;
 /// Where files of the user are mounted, in the folder of a task.
 const GIVEN: &str = ".given";
 /// Bytes copied at once.
@@ -62,8 +60,8 @@ pub(crate) struct Giving<'a> {
     users: Vec<(PathBuf, Look)>,
     /// By inode, the files that stand where something is mounted, and what that is.
     stand_ins: HashMap<u64, PathBuf>,
-    /// What is given now is a folder of the user with many large files.
-    in_large_folder: bool,
+    /// What links lead to that stand for files of the user, and those files.
+    given: HashMap<PathBuf, PathBuf>,
     port: String,
     trouble: Option<Trouble>,
 }
@@ -99,7 +97,7 @@ impl<'a> Giving<'a> {
             linked: Vec::new(),
             users: Vec::new(),
             stand_ins: HashMap::new(),
-            in_large_folder: false,
+            given: HashMap::new(),
             port: String::new(),
             trouble: None,
         }
@@ -231,12 +229,6 @@ impl<'a> Giving<'a> {
     fn directory(&mut self, directory: &DirectoryValue, at: &Path) -> Result<(), FolderError> {
         // A folder of its own even for a folder of the user: what a program puts beside its inputs stays here.
         make_folder(at)?;
-        let entries = directory.entries.iter();
-        let large = entries.filter(|entry| !self.allowance.copies(entry.file.size));
-        let is_large = large.take(MANY + 1).count() > MANY;
-        let root = directory.path.as_ref();
-        let whole = root.filter(|root| is_large && self.allowance.mounts && self.is_apart(root));
-        self.in_large_folder = whole.is_some();
         for entry in directory.entries.iter() {
             let path = below(at, &entry.path)?;
             if let Some(parent) = path.parent() {
@@ -244,18 +236,7 @@ impl<'a> Giving<'a> {
             }
             self.give(&entry.file, entry.executable, &path, true)?;
         }
-        self.in_large_folder = false;
-        (self.mounts.read_only).extend(whole.map(|root| root.to_path_buf()));
         Ok(())
-    }
-
-    /// Whether a folder may become read-only for the program: it does not run below it.
-    fn is_apart(&self, root: &Path) -> bool {
-        let real = fs::canonicalize(root).and_then(|root| {
-            let folder = fs::canonicalize(self.folder)?;
-            Ok(!folder.starts_with(root))
-        });
-        real.unwrap_or(false)
     }
 
     /// Gives a file under this name. Where it is one of a folder it is a file for those who look through the folder:
@@ -342,21 +323,32 @@ impl<'a> Giving<'a> {
                 Err(Refusal::Other)
             };
         }
+        if executable.is_some() && !self.allowance.mounts {
+            // Whatever that takes: programs that look through a folder pass over links.
+            let wanted = (!is_named).then_some((&file.digest, file.size));
+            return copy(path, at, mode, wanted);
+        }
         let look = Look::at(path).map_err(|_| Refusal::Other)?;
         self.users.push((path.to_path_buf(), look));
         let link = |to: &Path| {
             symlink(to, at).map_err(|error| Refusal::from(said("cannot link", at, &error)))
         };
-        if !self.allowance.mounts || self.in_large_folder {
+        if !self.allowance.mounts {
             return link(path);
+        }
+        if executable.is_some() {
+            // Programs that look through a folder pass over links.
+            self.mounts.read_only.push(path.to_path_buf());
+            return self.stand_in(path, look, at.to_path_buf());
         }
         // By its own name the program cannot write to it; and it reads this file, whatever gets its name meanwhile. It
         // may remove and rename the link, as it could not what something is mounted on.
         self.mounts.read_only.push(path.to_path_buf());
         let given = self.folder.join(GIVEN);
         make_folder(&given)?;
-        let stand_in = given.join(self.stand_ins.len().to_string());
+        let stand_in = given.join(self.given.len().to_string());
         self.stand_in(path, look, stand_in.clone())?;
+        self.given.insert(stand_in.clone(), path.to_path_buf());
         link(&stand_in)
     }
 
@@ -469,7 +461,7 @@ impl<'a> Giving<'a> {
         symlink(&path, at).map_err(|error| said("cannot link", at, &error).into())
     }
 
-    /// A file of a folder: an empty one on which the other is mounted, or another name for it.
+    /// A file of a folder: an empty one on which the other is mounted, another name for it, or a copy.
     fn link_in_folder(&mut self, linked: Linked, at: &Path) -> Result<(), Refusal> {
         let path = linked.path.clone();
         if self.allowance.mounts {
@@ -480,7 +472,8 @@ impl<'a> Giving<'a> {
             // After the link, which changes the time of change.
             return self.watch(linked).map(drop);
         }
-        self.link(linked, at)
+        let wanted = Some((&linked.digest, linked.size));
+        copy(&path, at, sealed(linked.executable), wanted)
     }
 
     /// The mounts that the program needs, if any.
@@ -495,14 +488,24 @@ impl<'a> Giving<'a> {
         mounts
     }
 
-    /// Gives the folder back as it is without mounts: what stands where something was mounted becomes a link to it,
-    /// wherever the program has moved it to.
+    /// Gives the folder back as it is without mounts: a file on which something was mounted becomes a link to that,
+    /// wherever the program has moved it to, and a link to what was mounted becomes one to the file itself. Nothing is
+    /// left that was put there for the mounts: it would be collected with whatever is beside it.
     pub(crate) fn unmount(&self) -> Result<(), FolderError> {
         if self.stand_ins.is_empty() {
-            Ok(())
-        } else {
-            self.unmount_below(self.folder)
+            return Ok(());
         }
+        self.unmount_below(self.folder)?;
+        if !self.given.is_empty() {
+            for stand_in in self.given.keys() {
+                // The program may have removed it; what it has put there itself stays.
+                if fs::symlink_metadata(stand_in).is_ok_and(|found| found.is_symlink()) {
+                    let _ = fs::remove_file(stand_in);
+                }
+            }
+            let _ = fs::remove_dir(self.folder.join(GIVEN));
+        }
+        Ok(())
     }
 
     fn unmount_below(&self, folder: &Path) -> Result<(), FolderError> {
@@ -517,9 +520,11 @@ impl<'a> Giving<'a> {
                 && found.len() == 0
                 && let Some(target) = self.stand_ins.get(&found.ino())
             {
-                fs::remove_file(&path)
-                    .and_then(|()| symlink(target, &path))
-                    .map_err(|error| said("cannot link", &path, &error))?;
+                relink(target, &path)?;
+            } else if kind.is_symlink()
+                && let Some(target) = fs::read_link(&path).ok().and_then(|to| self.given.get(&to))
+            {
+                relink(target, &path)?;
             }
         }
         Ok(())
@@ -566,6 +571,13 @@ impl<'a> Giving<'a> {
         let failure = message.map(|message| Failure::new(FailureKind::Input, message));
         (failure, spoiled)
     }
+}
+
+/// Puts a link in the place of what is there.
+fn relink(target: &Path, at: &Path) -> Result<(), FolderError> {
+    fs::remove_file(at)
+        .and_then(|()| symlink(target, at))
+        .map_err(|error| said("cannot link", at, &error))
 }
 
 fn holds(linked: &Linked, shelter: Shelter) -> bool {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use headwater_enact::{Match, Recall};
-use headwater_graph::{Digest, Identity, Outputs, Recipe, TaskGraph, TaskId, Value};
+use headwater_graph::{Digest, Identity, Lease, Outputs, Recipe, TaskGraph, TaskId, Value};
 
 use crate::ended::Execution;
 
@@ -23,9 +23,6 @@ pub enum KeeperError {
     #[error("the keeper is closed")]
     Closed,
 }
-
-/// The right to make a product, given back when it is dropped.
-pub type Lease = Box<dyn Send>;
 
 /// What came of asking for the right to make a product.
 pub enum LeaseAnswer {

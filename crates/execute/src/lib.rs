@@ -33,6 +33,7 @@
 //! where, is up to the [`Keeper`].
 
 mod allowance;
+mod collect;
 mod command;
 mod ended;
 mod executor;
@@ -61,9 +62,7 @@ pub use executor::{Executor, Folders, Round, Threads, machine_cores};
 pub use files::PlainFiles;
 pub use folder::copy_value;
 pub use held::read_written_out;
-pub use keeper::{
-    Fetch, Fetched, Keeper, KeeperError, Lease, LeaseAnswer, Made, NothingKept, Ports,
-};
+pub use keeper::{Fetch, Fetched, Keeper, KeeperError, LeaseAnswer, Made, NothingKept, Ports};
 pub use memory::give_back_large_blocks;
 pub use pattern::{PatternError, files_matching, is_pattern};
 pub use pool::PoolError;

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use headwater_enact::{Action, Enactment, Ending, OpenError, Start, Time};
 use headwater_graph::{
-    Cancel, Context, Digest, Failure, FailureKind, Identity, Kind, Operation, Outputs, ReadFile,
-    Recipe, Scalar, Signature, TaskId, Value,
+    Cancel, Context, Digest, Failure, FailureKind, Identity, Kind, Lease, Operation, Outputs,
+    ReadFile, Recipe, Scalar, Signature, TaskId, Value,
 };
 
 use crate::command::{Attempt, CommandRunner, CommandSettings};
@@ -22,9 +22,7 @@ use crate::ended::{Execution, Finished, Observer, Usage};
 use crate::files::Scratch;
 use crate::folder::{FolderError, known_by_contents};
 use crate::held::{Held, speaks_of_files, spill, unspill, written_out};
-use crate::keeper::{
-    AsRecall, Fetch, Fetched, Keeper, KeeperError, Lease, LeaseAnswer, Made, Ports,
-};
+use crate::keeper::{AsRecall, Fetch, Fetched, Keeper, KeeperError, LeaseAnswer, Made, Ports};
 use crate::native;
 use crate::processor::Watch;
 use crate::stop::Stop;

@@ -50,6 +50,8 @@ use protocol::{Inbox, Message, Reply, read_reply, send, send_descriptor};
 
 /// The hidden first argument that turns the program into its own helper.
 const HELPER_ARGUMENT: &str = "--headwater-spawner";
+/// The program of this process, whatever it is called by now.
+const THIS_PROGRAM: &str = "/proc/self/exe";
 /// How long the helper may take to say that it serves. It normally takes about a millisecond; a
 /// program that calls `init` only after long work, against its rule, gets here.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -64,6 +66,26 @@ static GLOBAL: OnceLock<Spawner> = OnceLock::new();
 /// In the helper itself this serves and never returns. Calling it again does nothing; neither does
 /// calling it after [`Spawner::global`], which has then settled for direct spawning.
 pub fn init() {
+    serve_if_asked();
+    GLOBAL.get_or_init(|| Spawner::with_helper(THIS_PROGRAM).unwrap_or_else(|_| Spawner::direct()));
+}
+
+/// The same with another program as the helper, for a program that cannot be started once more to be its own. The other
+/// one calls [`init`] first in its `main`. An error says why it cannot be the helper; programs are then started directly.
+pub fn init_with(helper: &Path) -> io::Result<()> {
+    serve_if_asked();
+    let mut refused = Ok(());
+    GLOBAL.get_or_init(|| {
+        Spawner::with_proven_helper(helper).unwrap_or_else(|error| {
+            refused = Err(error);
+            Spawner::direct()
+        })
+    });
+    refused
+}
+
+/// In the helper itself this serves and never returns.
+fn serve_if_asked() {
     let mut arguments = env::args_os().skip(1);
     if arguments
         .next()
@@ -75,7 +97,6 @@ pub fn init() {
         // An impossible descriptor makes the server say what is wrong.
         server::serve(control.unwrap_or(-1));
     }
-    GLOBAL.get_or_init(|| Spawner::with_helper().unwrap_or_else(|_| Spawner::direct()));
 }
 
 /// A program to run and all it is given; nothing is inherited from this process but its user, its
@@ -462,9 +483,20 @@ impl Spawner {
         }
     }
 
-    fn with_helper() -> io::Result<Spawner> {
+    /// With a helper that serves: another program may be none.
+    fn with_proven_helper(program: &Path) -> io::Result<Spawner> {
+        let spawner = Spawner::with_helper(program)?;
+        let lane = spawner.open().map_err(io::Error::other)?;
+        if spawner.helper_process().is_none() {
+            return Err(io::Error::other("it does not serve"));
+        }
+        lock(&spawner.idle).push(lane);
+        Ok(spawner)
+    }
+
+    fn with_helper(program: impl AsRef<OsStr>) -> io::Result<Spawner> {
         let (control, far) = UnixStream::pair()?;
-        let process = Command::new("/proc/self/exe")
+        let process = Command::new(program)
             .arg0("headwater-spawner")
             .arg(HELPER_ARGUMENT)
             // The socket takes the place of standard input. Any other number would have to be made
@@ -617,4 +649,17 @@ impl Lane {
 /// No invariant spans a panic here, so a poisoned lock is as good as any.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_no_helper_is_refused() {
+        for program in ["/bin/true", "/nowhere/at/all"] {
+            let refused = Spawner::with_proven_helper(Path::new(program));
+            assert!(refused.is_err(), "{program}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ pub(crate) mod write;
 
 use std::sync::Arc;
 
-use headwater_graph::{Diagnostic, Registry, Scalar, Span};
+use headwater_graph::{Array, Diagnostic, Image, Registry, Scalar, Span, Value};
 
 use crate::formats::{DATA, DATA_SHAPE};
 use crate::leaf::{self, Scope};
@@ -142,6 +142,50 @@ pub enum DatumValue {
     List(Vec<Datum>),
     /// One item that has named parts, in the order of the file.
     Record(Vec<(Arc<str>, Datum)>),
+    /// What no file can say: an array that a program has, for instance.
+    Given(Value),
+}
+
+/// As a program gives it: it stands nowhere.
+impl From<Value> for Datum {
+    fn from(value: Value) -> Datum {
+        let value = match value {
+            Value::Null => DatumValue::Null,
+            Value::List(items) => {
+                DatumValue::List(items.iter().cloned().map(Datum::from).collect())
+            }
+            other => match other.as_scalar() {
+                Some(scalar) => DatumValue::Scalar(scalar),
+                None => DatumValue::Given(other),
+            },
+        };
+        Datum::new(value, Span::default())
+    }
+}
+
+macro_rules! datum_from {
+    ($($given:ty => $value:expr;)*) => {
+        $(
+            impl From<$given> for Datum {
+                fn from(given: $given) -> Datum {
+                    let value: fn($given) -> Value = $value;
+                    value(given).into()
+                }
+            }
+        )*
+    };
+}
+
+datum_from! {
+    Scalar => Value::from;
+    &str => |text| Value::Text(text.into());
+    bool => Value::Bool;
+    i32 => |number| Value::Int(number.into());
+    i64 => Value::Int;
+    f64 => Value::Float;
+    String => |text| Value::Text(text.into());
+    Array => Value::Array;
+    Image => |image| Value::Image(Arc::new(image));
 }
 
 /// Whether a file is meant as a data file: it has `inputs`, `rows` or `parameters`, and nothing of another kind of file.

@@ -364,7 +364,7 @@ impl Reader<'_> {
                 Some(Direction::Output | Direction::Forward)
             ) {
                 let message = format!("`{name}` is a scalar among `args`, which are read alone");
-                let hint = "what a task makes or passes on stands under `intertask_args`";
+                let hint = "what a task makes or passes on is listed under `intertask_args`";
                 return self.report.error_with(argument.span, message, hint);
             }
             self.parameter(argument, scalar_type);
@@ -525,7 +525,7 @@ impl Reader<'_> {
                 let fitted = value.coerce(scalar_type, false);
                 if fitted.is_none() {
                     let message = format!(
-                        "`{name}` is {}, and its default {value} is not",
+                        "`{name}` is {}, but its default {value} does not have this type",
                         argument.word
                     );
                     self.report.error(node.span, message);

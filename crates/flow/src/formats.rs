@@ -578,7 +578,7 @@ pub(crate) static REFERENCE: Table = Table::new(
         Field::new(
             "at",
             Shape::Leaf(Leaf::Word(AT_WORDS)),
-            "at which parameter values; `default` is the only one there is",
+            "the parameter values at which the output is computed; only `default` is possible",
         ),
     ],
 );
@@ -612,7 +612,7 @@ pub(crate) static MOAT: Table = Table::new(
                 Shape::Leaf(Leaf::Whole(2)),
                 Shape::Leaf(Leaf::Word(LEVEL_WORDS)),
             ]),
-            "how many values a parameter takes, an even number, or `grid` for as many as it has; by default 20",
+            "the number of values (levels) of a parameter: an even number, or `grid` for all values of its own grid; by default 20",
         ),
         Field::new(
             "design",

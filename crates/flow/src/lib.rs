@@ -61,7 +61,7 @@ mod validate;
 mod workflow;
 
 pub use data::csv::{TextTable, read_table};
-pub use data::write::write_data;
+pub use data::write::{write_data, write_scalar};
 pub use data::{
     DataColumn, DataFile, DataFormat, DataRow, DataShape, DataValue, Datum, DatumValue,
     ParameterSetting, is_data, read_data,

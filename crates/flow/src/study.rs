@@ -342,7 +342,9 @@ pub(crate) fn placed(node: &Node) -> Option<Placed<Arc<str>>> {
 pub(crate) fn check_path(path: &Placed<Arc<str>>, report: &mut Report) {
     let wrong = if path.value.is_empty() {
         "this path is empty"
-    } else if path.value.contains(['\0', '\n', '\r']) {
+    } else if path.value.contains('\0') {
+        "this path has a zero byte"
+    } else if path.value.contains(['\n', '\r']) {
         "this path has a line break"
     } else {
         return;

@@ -229,7 +229,7 @@ fn words(info: &str, bracket: Option<&str>) -> (String, String) {
     let has = |part: &str| info.contains(part);
     let (message, hint) = if has("mapping values are not allowed") {
         (
-            "a `:` followed by a space cannot stand here".to_owned(),
+            "a `:` followed by a space is not allowed here".to_owned(),
             "put the text in quotes, or check the indentation of this line",
         )
     } else if has("quoted scalar, found unexpected end") {
@@ -265,7 +265,7 @@ fn words(info: &str, bracket: Option<&str>) -> (String, String) {
         )
     } else if has("block sequence entries are not allowed") || has("only valid inside a block") {
         (
-            "a list item `- …` cannot stand here".to_owned(),
+            "a list item `- …` is not allowed here".to_owned(),
             "begin the list in a line of its own, or write `[a, b]`",
         )
     } else if has("did not find expected '-'") {
@@ -287,7 +287,7 @@ fn words(info: &str, bracket: Option<&str>) -> (String, String) {
         )
     } else if has("byte order mark") {
         (
-            "a byte order mark stands inside the file".to_owned(),
+            "there is a byte order mark inside the file".to_owned(),
             "remove it",
         )
     } else if has("indentation") || has("indented") {
@@ -312,7 +312,7 @@ fn words(info: &str, bracket: Option<&str>) -> (String, String) {
         )
     } else if has("comment") {
         (
-            "a comment cannot stand inside this text".to_owned(),
+            "a comment is not allowed inside this text".to_owned(),
             "put the text in quotes, or move the comment",
         )
     } else {

@@ -415,7 +415,7 @@ fn a_reference_is_an_output_that_does_not_need_its_input() {
         &text.replace("{output: mask", "{output: against"),
         &[],
         &[
-            "4:47 error: output `against` depends on input `other`, which cannot get it then => name an output that is made without `other`",
+            "4:47 error: output `against` depends on input `other`, so it cannot be the value of that input => name an output that is made without `other`",
         ],
     );
     says(
@@ -432,8 +432,8 @@ fn a_reference_is_an_output_that_does_not_need_its_input() {
         &circle,
         &[],
         &[
-            "4:25 error: output `against` depends on input `tile`, which cannot get it then => name an output that is made without `tile`",
-            "4:64 error: output `mask` depends on input `other`, which cannot get it then => name an output that is made without `other`",
+            "4:25 error: output `against` depends on input `tile`, so it cannot be the value of that input => name an output that is made without `tile`",
+            "4:64 error: output `mask` depends on input `other`, so it cannot be the value of that input => name an output that is made without `other`",
         ],
     );
 }

@@ -4,11 +4,13 @@
 //! that is not, numbers of more than one byte cannot be seen like that, and every function here says `None`. Then, and
 //! when the type is another one, whoever asks goes by [`Array::bytes`].
 
+use std::sync::Arc;
+
 use crate::{Array, ElementType};
 
 mod sealed {
     /// A number that is its bytes.
-    pub trait Number: bytemuck::Pod {}
+    pub trait Number: bytemuck::Pod + Send + Sync {}
 }
 
 /// A number that arrays are made of: `u8` to `u64`, `i8` to `i64`, `f32` and `f64`.
@@ -34,6 +36,15 @@ elements!(u8: U8, u16: U16, u32: U32, u64: U64, i8: I8, i16: I16, i32: I32, i64:
 /// Whether such numbers lie in an array as they do in this machine.
 const fn lies_the_same<E: Element>() -> bool {
     cfg!(target_endian = "little") || size_of::<E>() == 1
+}
+
+/// Owns numbers, and gives their bytes.
+struct Numbers<E>(Vec<E>);
+
+impl<E: Element> AsRef<[u8]> for Numbers<E> {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
 }
 
 impl Array {
@@ -65,6 +76,15 @@ impl Array {
             return None;
         }
         Array::new(E::ELEMENT_TYPE, shape, bytemuck::cast_slice(elements))
+    }
+
+    /// An array of the numbers of a vector, where they lie: no copy is made. `None` when there are more or fewer than the
+    /// shape asks for.
+    pub fn of_vec<E: Element>(shape: &[u64], elements: Vec<E>) -> Option<Array> {
+        if !lies_the_same::<E>() {
+            return None;
+        }
+        Array::owned_by(E::ELEMENT_TYPE, shape, Arc::new(Numbers(elements)))
     }
 
     /// An array whose numbers `fill` writes where they stay; they are zero before. `None`, without a call, when the

@@ -79,8 +79,8 @@ pub use store::{
 pub use strategy::{Strategy, StrategyError};
 pub use tally::Tally;
 pub use value::{
-    Array, DirectoryEntry, DirectoryValue, ElementType, FileValue, Handle, Image, Opaque, Region,
-    Scalar, ScalarKey, ScalarType, Type, Value,
+    Array, DirectoryEntry, DirectoryValue, ElementType, FileValue, Handle, Image, Opaque, Owner,
+    Region, Scalar, ScalarKey, ScalarType, Type, Value,
 };
 pub use workflow::{
     Binding, DataOrigin, Index, Input, KnownBy, OutputBinding, Parameter, Stage, TaskDefinition,

@@ -25,6 +25,36 @@ pub enum Scalar {
     Text(Arc<str>),
 }
 
+impl From<bool> for Scalar {
+    fn from(value: bool) -> Scalar {
+        Scalar::Bool(value)
+    }
+}
+
+impl From<i64> for Scalar {
+    fn from(number: i64) -> Scalar {
+        Scalar::Int(number)
+    }
+}
+
+impl From<i32> for Scalar {
+    fn from(number: i32) -> Scalar {
+        Scalar::Int(number.into())
+    }
+}
+
+impl From<f64> for Scalar {
+    fn from(number: f64) -> Scalar {
+        Scalar::Float(number)
+    }
+}
+
+impl From<&str> for Scalar {
+    fn from(text: &str) -> Scalar {
+        Scalar::Text(text.into())
+    }
+}
+
 /// What scalars are told apart by: two of one type that are equal have the same key, and 0.0 and −0.0 are one number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ScalarKey {
@@ -128,11 +158,15 @@ impl Scalar {
                 _ => None,
             },
             ScalarType::Int => text.parse().ok().map(Scalar::Int),
-            ScalarType::Float => text
-                .parse::<f64>()
-                .ok()
-                .filter(|number| number.is_finite())
-                .map(|number| Scalar::Float(plain_float(number))),
+            // A whole number that no float equals is refused, as everywhere.
+            ScalarType::Float => match text.parse::<i64>() {
+                Ok(number) => Scalar::Int(number).coerce(ScalarType::Float, false),
+                Err(_) => text
+                    .parse::<f64>()
+                    .ok()
+                    .filter(|number| number.is_finite())
+                    .map(|number| Scalar::Float(plain_float(number))),
+            },
             ScalarType::Text => Some(Scalar::Text(text.into())),
         }
     }
@@ -505,13 +539,36 @@ fn aligned(bytes: &[u8]) -> (Vec<u8>, usize) {
     (buffer, offset)
 }
 
-/// Numbers in C order, little-endian, 64-byte aligned, shared.
+/// Whoever owns the bytes of an array: a vector, a mapped file, an array of another language.
+///
+/// Law: as long as an owner lives it gives the same bytes, at the same place.
+pub type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// Where the bytes of an array are.
+#[derive(Clone)]
+enum Memory {
+    /// The array and the bytes that align it. It is never moved once the offset of the array is known.
+    Own(Arc<Vec<u8>>),
+    /// Somebody else's, who gives them to be read.
+    Foreign(Owner),
+}
+
+impl Memory {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Memory::Own(buffer) => buffer,
+            Memory::Foreign(owner) => (**owner).as_ref(),
+        }
+    }
+}
+
+/// Numbers in C order, little-endian, shared. The first one lies at a multiple of 64, or where the bytes are somebody
+/// else's ([`owned_by`](Self::owned_by)), at a multiple of its size.
 #[derive(Clone)]
 pub struct Array {
     element_type: ElementType,
     shape: Arc<[u64]>,
-    /// The array and the bytes that align it. It is never moved once `offset` is known.
-    buffer: Arc<Vec<u8>>,
+    memory: Memory,
     /// Where the array begins.
     offset: usize,
     length: usize,
@@ -527,9 +584,36 @@ impl Array {
         Some(Array {
             element_type,
             shape: shape.into(),
-            buffer: Arc::new(buffer),
+            memory: Memory::Own(Arc::new(buffer)),
             offset,
             length: bytes.len(),
+        })
+    }
+
+    /// An array of bytes that somebody else owns, who is kept as long as anybody has the array: no copy is made, and who
+    /// reads [`bytes`](Self::bytes) reads those of the owner. `None` when their number does not fit the shape, or when
+    /// the first one does not lie at a multiple of the size of an element.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use headwater_graph::{Array, ElementType};
+    ///
+    /// let mine: Arc<Vec<u8>> = Arc::new(vec![1, 2, 3, 4, 5, 6]);
+    /// let array = Array::owned_by(ElementType::U8, &[2, 3], mine.clone()).expect("six bytes");
+    /// assert_eq!(array.bytes().as_ptr(), mine.as_ptr());
+    /// ```
+    pub fn owned_by(element_type: ElementType, shape: &[u64], owner: Owner) -> Option<Array> {
+        let bytes = (*owner).as_ref();
+        let length = bytes.len();
+        let fits = Array::length(element_type, shape)? == length;
+        let is_aligned = bytes.as_ptr().addr() % element_type.size() == 0;
+        (fits && is_aligned).then(|| Array {
+            element_type,
+            shape: shape.into(),
+            memory: Memory::Foreign(owner),
+            offset: 0,
+            length,
         })
     }
 
@@ -555,7 +639,7 @@ impl Array {
         Some(Array {
             element_type,
             shape: shape.into(),
-            buffer: Arc::new(buffer),
+            memory: Memory::Own(Arc::new(buffer)),
             offset,
             length,
         })
@@ -579,27 +663,36 @@ impl Array {
         &self.shape
     }
 
-    /// Its bytes; the first one lies at a multiple of 64.
+    /// Its bytes.
     pub fn bytes(&self) -> &[u8] {
-        &self.buffer[self.offset..self.offset + self.length]
+        &self.memory.bytes()[self.offset..self.offset + self.length]
     }
 
-    /// Its bytes, to be changed; the first one lies at a multiple of 64. If others have them, too, they are copied
-    /// first: nobody else ever sees the change.
+    /// Its bytes, to be changed; the first one lies at a multiple of 64. If others have them, too, or own them, they are
+    /// copied first: nobody else ever sees the change.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // A clone of the buffer would not be aligned, so it is not left to the reference count to make it.
-        if Arc::get_mut(&mut self.buffer).is_none() {
+        if !self.is_alone() {
             let (buffer, offset) = aligned(self.bytes());
-            self.buffer = Arc::new(buffer);
+            self.memory = Memory::Own(Arc::new(buffer));
             self.offset = offset;
         }
-        // There is one reference to it, so this is the buffer itself.
-        &mut Arc::make_mut(&mut self.buffer)[self.offset..self.offset + self.length]
+        match &mut self.memory {
+            // There is one reference to it, so this is the buffer itself.
+            Memory::Own(buffer) => {
+                &mut Arc::make_mut(buffer)[self.offset..self.offset + self.length]
+            }
+            // What is somebody else's was copied above.
+            Memory::Foreign(_) => &mut [],
+        }
     }
 
     /// Whether nobody else has its bytes: then [`bytes_mut`](Self::bytes_mut) makes no copy of them.
     pub fn is_alone(&self) -> bool {
-        Arc::strong_count(&self.buffer) == 1
+        match &self.memory {
+            Memory::Own(buffer) => Arc::strong_count(buffer) == 1,
+            Memory::Foreign(_) => false,
+        }
     }
 }
 

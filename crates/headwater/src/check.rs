@@ -4,34 +4,19 @@
 
 use std::path::Path;
 
-use headwater_engine::Error;
 use headwater_engine::data::{format_of, summary as summary_of_data};
 use headwater_engine::given::read_text;
 use headwater_engine::load::Checked;
 use headwater_engine::uses;
+use headwater_engine::{Document, Error, Surroundings};
 use headwater_flow::DataFormat;
-use headwater_graph::{Diagnostic, Registry};
+use headwater_graph::Diagnostic;
 use headwater_study::check_study;
 
-/// Reads a file of any kind that Headwater has, a study with the files that it names, and says everything there is to
-/// say.
-///
-/// ```
-/// use headwater::graph::Registry;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let folder = folder.path();
-/// let path = folder.join("flow.yaml");
-/// std::fs::write(&path, "headwater: 1\nworkflow: wrong\nstagse: {}\n")?;
-/// let checked = headwater::check_file(&path, &Registry::new())?;
-/// assert!(checked.summary.is_none()); // it cannot be used
-/// for file in &checked.files {
-///     let told = headwater::render(&file.diagnostics, "flow.yaml", &file.text, false);
-///     assert!(told.contains("did you mean `stages`?"), "{told}");
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
+/// Reads a file of any kind, with the files that it names.
+pub(crate) fn check(path: &Path, site: &Surroundings) -> Result<Checked, Error> {
+    let libraries = &*site.libraries;
+    let path = &Document::File(path.to_owned()).path(&site.folder, "");
     let text = read_text(path)?;
     let format = format_of(path);
     if format == DataFormat::Csv || headwater_flow::is_data(&text) {
@@ -40,7 +25,7 @@ pub fn check_file(path: &Path, libraries: &Registry) -> Result<Checked, Error> {
         return Ok(Checked::one(path, text, read.diagnostics, summary));
     }
     if headwater_flow::is_study(&text) {
-        return check_study(path, text, libraries);
+        return check_study(path, text, site);
     }
     let count = |number: usize, noun: &str| {
         format!("{number} {noun}{}", if number == 1 { "" } else { "s" })

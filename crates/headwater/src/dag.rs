@@ -18,8 +18,8 @@ pub use headwater_draw::{
 };
 pub use headwater_engine::diagram::DiagramDetail;
 use headwater_engine::diagram::run_diagram;
-use headwater_engine::{Error, StorePlace};
-use headwater_graph::{FoundRun, Registry, RunRecord, Store};
+use headwater_engine::{Document, Error, Surroundings, WorkflowSource};
+use headwater_graph::{FoundRun, RunRecord, Store};
 use headwater_study::Studied;
 
 pub use write::{diagram_format, write_diagram};
@@ -32,42 +32,21 @@ pub struct DiagramRequest {
     pub what: PathBuf,
     /// Whether the tasks of a run are drawn one by one.
     pub detail: DiagramDetail,
-    /// The store that knows the runs.
-    pub store: StorePlace,
 }
 
 /// The diagram of a file or of a run.
-///
-/// ```no_run
-/// use headwater::DiagramRequest;
-/// use headwater::dag::DiagramFormat;
-/// use headwater::graph::Registry;
-///
-/// let request = DiagramRequest { what: "words.yaml".into(), ..DiagramRequest::default() };
-/// let diagram = headwater::diagram(&request, &Registry::new(), ".".as_ref())?;
-/// std::fs::write("words.svg", DiagramFormat::Svg.text(&diagram))?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn diagram(
-    request: &DiagramRequest,
-    libraries: &Registry,
-    current: &Path,
-) -> Result<Diagram, Error> {
-    let path = current.join(&request.what);
+pub(crate) fn diagram(request: &DiagramRequest, site: &Surroundings) -> Result<Diagram, Error> {
+    let path = site.folder.join(&request.what);
     if path.exists() && !path.is_dir() {
-        return file_diagram(&request.what, request.detail, libraries);
+        return file_diagram(request, site);
     }
     let text = request.what.to_string_lossy();
-    let place = StorePlace {
-        read_only: true,
-        ..request.store.clone()
-    };
-    let store = headwater_engine::open_store(&place, current)?;
+    let store = site.open_to_read()?;
     if store.find_run(&text)? == FoundRun::None {
         if path.is_dir() {
             return match run_of_folder(&*store, &path)? {
                 Some(record) => run_diagram(&*store, &record, request.detail),
-                None => file_diagram(&request.what, request.detail, libraries),
+                None => file_diagram(request, site),
             };
         }
         return Err(Error::usage(
@@ -93,35 +72,30 @@ fn run_of_folder(store: &dyn Store, folder: &Path) -> Result<Option<Box<RunRecor
 }
 
 /// The diagram of a workflow file, or of the workflow of a study file.
-fn file_diagram(
-    path: &Path,
-    detail: DiagramDetail,
-    libraries: &Registry,
-) -> Result<Diagram, Error> {
+fn file_diagram(request: &DiagramRequest, site: &Surroundings) -> Result<Diagram, Error> {
+    let path = &Document::File(request.what.clone()).path(&site.folder, "");
     let text = headwater_engine::given::read_text(path)?;
-    let of_runs = match detail {
+    let of_runs = match request.detail {
         DiagramDetail::Each => Some(("single tasks", "--each")),
         DiagramDetail::Unreduced => Some(("sequences of calls", "--unreduced")),
         DiagramDetail::Automatic | DiagramDetail::Grouped => None,
     };
     if let Some((what, option)) = of_runs {
         return Err(Error::usage(
-            format!(
-                "`{}` is a file, and {what} are there in runs alone",
-                path.display()
-            ),
+            format!("`{}` is a file; only runs have {what}", path.display()),
             Some(format!("leave {option} out, or give a run, such as `last`")),
         ));
     }
     if !headwater_flow::is_study(&text) {
-        let parsed = headwater_engine::load::parse(path, libraries)?;
+        let source = WorkflowSource::file(path);
+        let parsed = headwater_engine::load::parse(&source, &site.folder, &site.libraries)?;
         return Ok(workflow_diagram(&parsed.workflow, &[]));
     }
     let Studied {
         name,
         workflow,
         varied,
-    } = headwater_study::studied(path, libraries)?;
+    } = headwater_study::studied(path, site)?;
     let mut diagram = workflow_diagram(&workflow, &varied);
     diagram.title = format!("{name}: {}", diagram.title);
     let parameters = match varied.len() {

@@ -223,7 +223,7 @@ fn find_task(
         }
     };
     let hint = if is_study {
-        format!("in a study a task goes by the first set that asks for it; {hint}")
+        format!("in a study a task has the name of the first set that asks for it; {hint}")
     } else {
         hint
     };
@@ -402,7 +402,7 @@ fn task_of(
     if let Some(operation) = notes::left(store, &run.id, text) {
         return Err(Error::usage(
             format!(
-                "run `{}` did not come to `{text}`, of operation `{operation}`",
+                "run `{}` did not reach `{text}`, of operation `{operation}`",
                 run.id
             ),
             "give its command again: what it finished is remembered".to_owned(),

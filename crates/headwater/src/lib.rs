@@ -1,16 +1,16 @@
 //! Headwater: workflows and parameter studies that compute every shared piece once.
 //!
-//! This is the crate to depend on. What can be done stands here, with what it takes and what it gives:
+//! This is the crate to depend on. What is done is done at a [`Site`]; it is given requests, and gives reports:
 //!
 //! | to do | given | gives |
 //! | --- | --- | --- |
-//! | [`check_file`] a workflow or a study | a file | [`Checked`](files::Checked) |
-//! | [`dry_run`] or [`run`] a workflow | [`RunRequest`] | [`DryRun`], [`RunReport`] |
-//! | [`plan_study`], [`tune_study`], [`run_study`], [`report_study`] | [`StudyPlanRequest`], [`TuneRequest`], [`StudyRunRequest`], [`StudyReportRequest`] | [`StudyPlan`], [`TuneReport`], [`StudyRun`], [`StudySummary`](study::StudySummary) |
-//! | [`run_graph`]: tasks that a program has put together | a [`TaskGraph`](graph::TaskGraph) | [`NativeRun`] |
+//! | [`check`](Site::check) a workflow or a study | a file | [`Checked`](files::Checked) |
+//! | [`dry_run`](Site::dry_run) or [`run`](Site::run) a workflow | [`RunRequest`] | [`DryRun`], [`RunReport`] |
+//! | [`plan_study`](Site::plan_study), [`tune_study`](Site::tune_study), [`run_study`](Site::run_study), [`report_study`](Site::report_study) | [`StudyPlanRequest`], [`TuneRequest`], [`StudyRunRequest`], [`StudyReportRequest`] | [`StudyPlan`], [`TuneReport`], [`StudyRun`], [`StudySummary`](study::StudySummary) |
+//! | [`diagram`](Site::diagram): a workflow or a run as a picture | [`DiagramRequest`] | [`Diagram`] |
+//! | [`open_store`](Site::open_store) and ask | | [`Store`]; then [`explain()`], [`diff_runs`], and the functions of [`runs`] and [`products`] |
 //! | a [`Sequence`] of calls | calls of a program, one after another | [`SequenceReport`](sequence::SequenceReport) |
-//! | [`open_store`] and ask | [`StorePlace`] | [`Store`]; then [`explain()`], [`diff_runs`], and the functions of [`runs`] and [`products`] |
-//! | [`diagram`]: a workflow or a run as a picture | [`DiagramRequest`] | [`Diagram`] |
+//! | [`run_graph`]: tasks that a program has put together | a [`TaskGraph`](graph::TaskGraph) | [`NativeRun`] |
 //!
 //! The parts of what they give are in the modules. A program that runs commands calls [`init`] first in its `main`.
 //!
@@ -23,7 +23,7 @@
 //! use headwater::graph::{
 //!     Context, Operation, OperationError, Outputs, Registry, Scalar, Signature, Type, Value,
 //! };
-//! use headwater::{Progress, RunRequest, Stop};
+//! use headwater::{RunRequest, Site};
 //!
 //! fn square(inputs: &[Value], _: &[Scalar], _: &mut Context) -> Result<Outputs, OperationError> {
 //!     match inputs {
@@ -59,16 +59,16 @@
 //! std::fs::write(folder.join("data.yaml"), "inputs: {number: [2, 3, 2]}")?;
 //!
 //! let request = RunRequest {
-//!     flow: folder.join("squares.yaml"),
-//!     inputs: Some(folder.join("data.yaml")),
+//!     flow: "squares.yaml".into(),
+//!     inputs: Some("data.yaml".into()),
 //!     ..RunRequest::default()
 //! };
-//! let run = || headwater::run(&request, &libraries(), folder, &Progress::default(), &Stop::default());
-//! let report = run()?;
+//! let site = Site::new(folder).with_libraries(libraries());
+//! let report = site.run(&request)?;
 //! assert!(report.succeeded());
 //! assert_eq!(report.outputs["square"].len(), 3);
 //! assert_eq!(report.counts.executed, 2); // what is equal is computed once,
-//! assert_eq!(run()?.counts.executed, 0); // and remembered
+//! assert_eq!(site.run(&request)?.counts.executed, 0); // and remembered
 //! # Ok(())
 //! # }
 //! ```
@@ -83,6 +83,7 @@
 //! | --- | --- |
 //! | `check` | checks files of all kinds |
 //! | `plan` | from a request to a planned run; dry runs |
+//! | `site` | [`Site`]: where work is done, with the verbs as methods |
 //! | `run` | one run of a workflow, from plan to report |
 //! | `report` | what is asked of a run, and what it comes to |
 //! | `run_page` | the report of a run: gathered when it ends, and made again later |
@@ -102,9 +103,14 @@ mod report;
 mod run;
 mod run_page;
 pub mod runs;
+mod site;
 mod starter;
 pub mod text;
 mod told;
+
+use std::path::PathBuf;
+
+use headwater_graph::Registry;
 
 /// The files that people write: files to start from, what checking one has shown, and the schema of each kind, for
 /// editors.
@@ -132,8 +138,8 @@ pub mod study {
     pub use headwater_study::{
         AlgorithmPlan, Bucketing, CostSource, Forecast, LaterPhase, ReferencePlan, Reuse,
         ReusePlan, StudyPlan, StudyPlanRequest, StudyReportRequest, StudyReuse, StudyRun,
-        StudyRunRequest, StudyStagePlan, TuneReport, TuneRequest, TunedOperation, plan_study,
-        report_study, run_study, study_files, tune_study,
+        StudyRunRequest, StudySource, StudyStagePlan, TuneReport, TuneRequest, TunedOperation,
+        study_files,
     };
 }
 
@@ -153,7 +159,9 @@ pub mod progress {
     pub use headwater_report::{events, metrics};
 }
 
-pub use headwater_engine::{Error, Limits, StorePlace, open_store};
+pub use headwater_engine::{
+    Data, DataSource, Document, Error, Limits, Setting, StorePlace, WorkflowSource, open_store,
+};
 pub use headwater_execute::Stop;
 pub use headwater_flow::render;
 /// Calls of a program, one after another, run as tasks.
@@ -163,22 +171,21 @@ pub use headwater_sequence as sequence;
 pub use headwater_graph as graph;
 pub use headwater_graph::Store;
 
-pub use check::check_file;
-pub use plan::{DryRun, dry_run};
+pub use plan::DryRun;
 
 #[doc(inline)]
 pub use headwater_engine::Progress;
-pub use report::{RunReport, RunRequest};
-pub use run::run;
+pub use report::{Destination, RunReport, RunRequest};
+pub use site::Site;
 
 #[doc(inline)]
 pub use study::{
-    StudyPlan, StudyPlanRequest, StudyReportRequest, StudyRun, StudyRunRequest, TuneReport,
-    TuneRequest, plan_study, report_study, run_study, tune_study,
+    StudyPlan, StudyPlanRequest, StudyReportRequest, StudyRun, StudyRunRequest, StudySource,
+    TuneReport, TuneRequest,
 };
 
 #[doc(inline)]
-pub use dag::{Diagram, DiagramRequest, diagram};
+pub use dag::{Diagram, DiagramRequest};
 #[doc(inline)]
 pub use explain::{Explanation, RunDifference, diff_runs, explain};
 #[doc(inline)]
@@ -188,13 +195,57 @@ pub use sequence::Sequence;
 
 /// Starts the small helper process that starts programs. Call it first in `main`: in the helper it does not
 /// return. Without it programs are started directly, and their peak memory is not reliable.
+///
+/// A program that cannot be started once more to be its own helper, such as an interpreter, calls [`init_with`].
 pub fn init() {
     headwater_execute::spawn::init();
+}
+
+/// What a program says about itself at its start.
+#[derive(Debug, Default)]
+pub struct Host {
+    /// The operations that every [`Site`] has from the start.
+    pub libraries: Registry,
+    /// A program that calls [`init`] first in its `main`, to be the helper that starts programs; the `headwater` command is
+    /// one. By default it is this program.
+    pub helper: Option<PathBuf>,
+}
+
+/// As [`init`], with the libraries of this program, and with another program as its helper where it cannot be started once
+/// more itself. The first call counts. An error means that the helper cannot be started; programs are then started
+/// directly.
+///
+/// ```no_run
+/// use headwater::graph::Registry;
+/// use headwater::{Host, Site};
+///
+/// let libraries = Registry::new(); // and operations in it
+/// headwater::init_with(Host { libraries, helper: Some("/usr/bin/headwater".into()) })?;
+/// let site = Site::here()?; // has these libraries
+/// # Ok::<(), headwater::Error>(())
+/// ```
+pub fn init_with(host: Host) -> Result<(), Error> {
+    site::set_libraries(host.libraries);
+    let Some(helper) = host.helper else {
+        init();
+        return Ok(());
+    };
+    headwater_execute::spawn::init_with(&helper).map_err(|source| {
+        let hint =
+            "name the `headwater` command, or a program that calls `headwater::init()` first";
+        Error::usage(
+            format!("`{}` cannot be the helper: {source}", helper.display()),
+            Some(hint.to_owned()),
+        )
+    })
 }
 
 /// The examples of the guide, which are compiled and run as tests.
 #[cfg(doctest)]
 mod guide {
+    #[doc = include_str!("../../../docs/rust.md")]
+    mod rust {}
+
     #[doc = include_str!("../../../docs/sequences.md")]
     mod sequences {}
 

@@ -3,19 +3,20 @@
 //! Law: planning executes no task and writes nothing to the store; everything that can be wrong with the
 //! files, the data or the machine is found here.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use headwater_enact::{Enactment, Expander, OpenError, Options, State};
+use headwater_engine::data::ReadData;
 use headwater_engine::keep::StoreKeeper;
 use headwater_engine::limits::machine_cores;
 use headwater_engine::load::Loaded;
 use headwater_engine::lost::{
     read_products, recompute_lost, recompute_lost_inputs, wanted_products,
 };
-use headwater_engine::{Error, Run, StorePlace};
+use headwater_engine::{Error, Run, Surroundings};
 use headwater_execute::{Keeper, Watched};
-use headwater_graph::{Diagnostic, Recipe, Registry, Store, StoredOutput, decode};
+use headwater_graph::{Diagnostic, Recipe, Store, StoredOutput, decode};
 
 use crate::RunRequest;
 use crate::told::Given;
@@ -73,34 +74,44 @@ pub(crate) struct Prepared {
     pub(crate) watched: Arc<Watched>,
 }
 
+impl Prepared {
+    /// Where the workflow is.
+    pub(crate) fn file(&self) -> PathBuf {
+        let file = &self.loaded.file;
+        std::path::absolute(file).unwrap_or_else(|_| file.clone())
+    }
+}
+
 /// Plans a run, or one that nobody means to start.
 pub(crate) fn prepare(
     request: &RunRequest,
-    libraries: &Registry,
-    place: &StorePlace,
-    current: &Path,
+    site: &Surroundings,
     run: Option<&mut Run>,
 ) -> Result<Prepared, Error> {
+    let (libraries, current) = (&*site.libraries, site.folder.as_path());
     // Mistakes in the files are told before a store is made.
-    let mut parsed = headwater_engine::load::parse(&request.flow, libraries)?;
+    let mut parsed = headwater_engine::load::parse(&request.flow, current, libraries)?;
     if run.is_some() {
         parsed.runnable()?;
     }
-    let data = headwater_engine::data::bind(
-        &parsed.workflow,
-        libraries,
-        request.inputs.as_deref(),
-        &request.settings,
-    )?;
+    let read = request.inputs.as_ref();
+    let read = read
+        .map(|source| ReadData::read(source, current))
+        .transpose()?;
+    let data_file = read.as_ref().map(|read| read.path.clone());
+    let data = headwater_engine::data::bind(&parsed.workflow, libraries, read, &request.settings)?;
     parsed.forget_unread(data.table_inputs());
-    let store = headwater_engine::open_store(place, current)?;
+    let store = match run {
+        Some(_) => site.open_store()?,
+        None => site.open_to_read()?,
+    };
     let copies = run.map(|run| {
-        run.live_in(&store, place.read_only);
+        run.live_in(&store, site.is_read_only());
         run.uses()
     });
     let loaded = parsed.with_versions(libraries, &*store, copies.as_deref())?;
     let data = data.identify(&*store, machine_cores())?;
-    let cores = request.limits.cores_here();
+    let cores = site.limits.cores_here();
     let open = |error| OpenError::Shape(error);
     let expander = Expander::new(
         &loaded.workflow,
@@ -113,7 +124,7 @@ pub(crate) fn prepare(
         parallelism: request.parallelism,
         remembers: true,
         compares: true,
-        ..request.limits.options()
+        ..site.limits.options()
     };
     let enactment = Enactment::of_workflow(expander, options);
     let given = Given::of(&loaded.workflow, &data, &request.settings);
@@ -122,8 +133,8 @@ pub(crate) fn prepare(
         loaded.text.clone(),
         loaded.diagnostics.clone(),
     )];
-    if let Some(file) = &request.inputs {
-        diagnostics.push((file.clone(), data.text, data.diagnostics));
+    if let Some(file) = data_file {
+        diagnostics.push((file, data.text, data.diagnostics));
     }
     Ok(Prepared {
         loaded,
@@ -138,27 +149,9 @@ pub(crate) fn prepare(
     })
 }
 
-/// What `request` would do; nothing is executed and nothing is written.
-///
-/// ```no_run
-/// use headwater::RunRequest;
-/// use headwater::graph::Registry;
-///
-/// let request = RunRequest { flow: "words.yaml".into(), ..RunRequest::default() };
-/// let plan = headwater::dry_run(&request, &Registry::new(), ".".as_ref())?;
-/// println!("{} of {} tasks would run", plan.execute, plan.tasks);
-/// # Ok::<(), headwater::Error>(())
-/// ```
-pub fn dry_run(
-    request: &RunRequest,
-    libraries: &Registry,
-    current: &Path,
-) -> Result<DryRun, Error> {
-    let place = StorePlace {
-        read_only: true,
-        ..request.store.clone()
-    };
-    let mut prepared = prepare(request, libraries, &place, current, None)?;
+/// What `request` would do.
+pub(crate) fn dry_run(request: &RunRequest, site: &Surroundings) -> Result<DryRun, Error> {
+    let mut prepared = prepare(request, site, None)?;
     let mut keeper = StoreKeeper::new(Arc::clone(&prepared.store), "", None);
     let opened = prepared
         .enactment

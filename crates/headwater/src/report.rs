@@ -7,31 +7,39 @@ use std::sync::Arc;
 use headwater_enact::Parallelism;
 use headwater_engine::deliver::OutputItem;
 use headwater_engine::results_folder::Finishing;
-use headwater_engine::{Limits, StorePlace};
+use headwater_engine::{DataSource, Setting, WorkflowSource};
 use headwater_graph::{Diagnostic, FailedTask, RunStatus, Tally};
 
 /// What to run, and how.
 #[derive(Debug, Clone, Default)]
 pub struct RunRequest {
-    /// The workflow file.
-    pub flow: PathBuf,
-    /// The data file.
-    pub inputs: Option<PathBuf>,
-    /// `NAME=VALUE` for parameters; they win over the data file.
-    pub settings: Vec<String>,
-    /// Which store.
-    pub store: StorePlace,
-    /// What it may take, and how it deals with failures.
-    pub limits: Limits,
+    /// The workflow.
+    pub flow: WorkflowSource,
+    /// Its data.
+    pub inputs: Option<DataSource>,
+    /// Values of parameters; they win over the data.
+    pub settings: Vec<Setting>,
     /// Which kinds of parallelism are on.
     pub parallelism: Parallelism,
-    /// Where outputs go; `None`: `outputs/<run>` in the current folder.
-    pub outputs: Option<PathBuf>,
+    /// Where outputs go.
+    pub outputs: Destination,
     /// The command line, for the record.
     pub command: Vec<String>,
     /// Whether the folder of the results counts as unfinished until the report is dropped, for who reports to somebody:
     /// killed before that, the same command goes on in it.
     pub holds_folder: bool,
+}
+
+/// Where the outputs of a run go.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Destination {
+    /// Into a folder of its own: `outputs/<run>` in the folder of the site.
+    #[default]
+    Outputs,
+    /// Into this folder, which has to be new or empty.
+    Folder(PathBuf),
+    /// To the program, as values; there are no files, nor a report. Files that the run has made stay in the store.
+    Values,
 }
 
 /// What a run came to.
@@ -57,7 +65,7 @@ pub struct RunReport {
     pub notes: Vec<String>,
     /// Warnings about the files.
     pub diagnostics: Vec<(PathBuf, String, Vec<Diagnostic>)>,
-    /// Where the outputs are.
+    /// Where the outputs are; empty where they are given as values.
     pub folder: PathBuf,
     /// It was stopped before it was done.
     pub stopped: bool,

@@ -4,7 +4,7 @@
 //! needs it; whatever was finished is kept, however the run ends.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use headwater_enact::Enactment;
@@ -17,80 +17,35 @@ use headwater_engine::lost::{recompute_lost, recompute_lost_inputs, wanted_produ
 use headwater_engine::places::take_damage;
 use headwater_engine::results_folder::{Finishing, ResultsFolder, refuse_in_store};
 use headwater_engine::run::About;
+use headwater_engine::temporary::{Temporary, fresh};
 use headwater_engine::trace::{Trace, TraceRow};
-use headwater_engine::{Error, Progress, Run, budget, diagram, failures, notes};
-use headwater_execute::{Stop, Threads};
-use headwater_graph::{Attempt, FailedTask, Index, Registry, RunTask, TaskId};
+use headwater_engine::{Error, Run, Surroundings, budget, diagram, failures, notes};
+use headwater_execute::Threads;
+use headwater_graph::{Attempt, FailedTask, Index, RunTask, TaskId};
 use headwater_report::page;
 use headwater_report::run::run_report_html;
 
 use crate::plan::{Prepared, prepare};
-use crate::{RunReport, RunRequest, run_page};
+use crate::{Destination, RunReport, RunRequest, run_page};
 
-/// Runs `request` until everything has ended or `stop` is asked for.
-///
-/// `libraries` has the operations that the workflow may use besides its own. Outputs, the store and a data file are
-/// looked for in `current`, unless the request says where. Who has a clone of `progress` sees how far it is, and who has
-/// one of `stop` can end it; what was finished is kept.
-///
-/// ```
-/// use headwater::graph::Registry;
-/// use headwater::runs::Delivered;
-/// use headwater::{Progress, RunRequest, Stop};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let folder = folder.path();
-/// std::fs::write(folder.join("greet.yaml"), r#"
-/// headwater: 1
-/// workflow: greet
-/// parameters: {name: {type: text, default: world}}
-/// stages:
-///   greet:
-///     tasks: [{op: say, params: {name: $name}, out: {line: line}}]
-/// outputs: {greeting: line}
-/// operations:
-///   say:
-///     shell: printf 'hello %s' {param.name} > {out.line}
-///     params: {name: text}
-///     outputs: {line: {type: file, path: line.txt}}
-/// "#)?;
-/// let request = RunRequest {
-///     flow: folder.join("greet.yaml"),
-///     settings: vec!["name=you".to_owned()],
-///     ..RunRequest::default()
-/// };
-/// let report = headwater::run(&request, &Registry::new(), folder, &Progress::default(), &Stop::default())?;
-///
-/// // Reading the report: what failed, what came out, and how much had to be done.
-/// for failed in &report.failures {
-///     eprintln!("{}", failed.description());
-/// }
-/// let greeting = &report.outputs["greeting"][0];
-/// let Delivered::Path(path) = &greeting.what else { panic!("a file") };
-/// assert_eq!(std::fs::read_to_string(path)?, "hello you");
-/// assert_eq!((report.counts.executed, report.counts.reused), (1, 0));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn run(
-    request: &RunRequest,
-    libraries: &Registry,
-    current: &Path,
-    progress: &Progress,
-    stop: &Stop,
-) -> Result<RunReport, Error> {
+/// Runs `request`, from plan to report.
+pub(crate) fn run(request: &RunRequest, site: &Surroundings) -> Result<RunReport, Error> {
     check_environment()?;
-    let mut run = Run::new(Threads::new(request.limits.cores_here()), stop);
-    let mut prepared = prepare(request, libraries, &request.store, current, Some(&mut run))?;
-    // Held until everything is written.
-    let folder = match &request.outputs {
-        Some(folder) => current.join(folder),
-        None => current.join("outputs").join(run.name()),
+    let mut run = Run::new(Threads::new(site.limits.cores_here()), &site.stop);
+    let mut prepared = prepare(request, site, Some(&mut run))?;
+    // Goes with everything in it: what it would have told is in the report.
+    let aside = (request.outputs == Destination::Values).then(|| Temporary(fresh()));
+    let folder = match (&aside, &request.outputs) {
+        (Some(aside), _) => aside.0.clone(),
+        (None, Destination::Folder(folder)) => site.results(Some(folder), run.name()),
+        (None, _) => site.results(None, run.name()),
     };
     refuse_in_store(&folder, &prepared.store.place())?;
+    // Held until everything is written.
     let results = ResultsFolder::take_empty(&folder)?;
     let job = WorkflowJob {
         request,
-        progress,
+        site,
         results: &results,
     };
     let done = job.run(&mut prepared, &mut run);
@@ -101,7 +56,8 @@ pub fn run(
         Err(error) => run.fail(error),
     }
     done.map(|mut report| {
-        let finishing = (!report.stopped).then(|| Finishing::new(results));
+        // What did not succeed may go on in the same folder.
+        let finishing = report.succeeded().then(|| Finishing::new(results));
         report.finishing = finishing.filter(|_| request.holds_folder);
         report
     })
@@ -110,26 +66,39 @@ pub fn run(
 /// What is asked of a run.
 struct WorkflowJob<'a> {
     request: &'a RunRequest,
-    progress: &'a Progress,
+    site: &'a Surroundings,
     results: &'a ResultsFolder,
 }
 
 impl WorkflowJob<'_> {
+    /// Whether outputs are given as values.
+    fn gives_values(&self) -> bool {
+        self.request.outputs == Destination::Values
+    }
+
+    /// Where people find the results; nowhere if they are values.
+    fn folder(&self) -> PathBuf {
+        if self.gives_values() {
+            PathBuf::new()
+        } else {
+            self.results.path().to_owned()
+        }
+    }
+
     /// Everything between the plan and the end.
     fn run(&self, prepared: &mut Prepared, run: &mut Run) -> Result<RunReport, Error> {
         let fetcher = self.open(prepared, run)?;
-        let file = &self.request.flow;
         let about = About {
             workflow: prepared.loaded.workflow.name.to_string(),
             study: None,
-            file: std::path::absolute(file).unwrap_or_else(|_| file.clone()),
+            file: prepared.file(),
             tasks: prepared.enactment.counts().tasks,
-            outputs: self.results.path().to_owned(),
+            outputs: self.folder(),
             command: self.request.command.clone(),
         };
         let (facts, clock) = run.begin(about)?;
         let started = facts.started;
-        self.progress.about(facts, clock);
+        self.site.progress.about(facts, clock);
         if let Some(store) = run.writable_store() {
             let _ = store.note_versions(&prepared.loaded.versions);
         }
@@ -154,9 +123,12 @@ impl WorkflowJob<'_> {
 
     /// Everything that can be wrong with the data is found here, before anything is written.
     fn open(&self, prepared: &mut Prepared, run: &mut Run) -> Result<StoreFetcher, Error> {
-        let limits = &self.request.limits;
+        let limits = &self.site.limits;
         let keeper = run.keep_in(&prepared.store, limits.disk, limits.memory);
-        keeper.tells(self.progress);
+        keeper.tells(&self.site.progress);
+        if self.gives_values() {
+            keeper.holds_wanted();
+        }
         let opened = prepared.enactment.open(keeper);
         opened.map_err(|error| prepared.loaded.mistakes(&[error]))?;
         recompute_lost(&mut prepared.enactment, keeper)?;
@@ -177,20 +149,20 @@ impl WorkflowJob<'_> {
         let stages: Vec<Arc<str>> = stages.map(|stage| Arc::clone(&stage.name)).collect();
         let ledger = Arc::clone(run.ledger());
         let listener = Listener {
-            progress: self.progress,
+            progress: &self.site.progress,
             naming: &InWorkflow,
             stages: &stages,
             trace,
             ledger: &ledger,
             heard: Mutex::default(),
         };
-        self.progress.stages(&stages);
-        self.progress.begin(&prepared.enactment);
+        self.site.progress.stages(&stages);
+        self.site.progress.begin(&prepared.enactment);
         run.watch(Arc::clone(&prepared.watched));
         // Outputs that only a later round asked for may turn out to be gone from the store.
         let trouble = run.make(&mut prepared.enactment, &listener)?;
         run.made(&[]);
-        self.progress.finish();
+        self.site.progress.finish();
         Ok((listener.into_heard(), trouble.map(Error::Pool)))
     }
 
@@ -210,6 +182,9 @@ impl WorkflowJob<'_> {
                 .notes
                 .extend(kept.err().map(|error| error.to_string()));
         }
+        if self.gives_values() {
+            return;
+        }
         let page = run_report_html(&summary);
         match self.results.write(page::REPORT, page.as_bytes()) {
             Ok(path) => report.report = Some(path),
@@ -225,10 +200,7 @@ impl WorkflowJob<'_> {
         heard: &Heard,
         fetcher: &StoreFetcher,
     ) -> Result<RunReport, Error> {
-        let WorkflowJob {
-            request, results, ..
-        } = *self;
-        let folder = results.path().to_owned();
+        let (results, folder) = (self.results, self.folder());
         let failed = failed(prepared, heard);
         let DeliveredAll {
             outputs,
@@ -239,7 +211,7 @@ impl WorkflowJob<'_> {
             &prepared.loaded,
             &prepared.current,
             fetcher,
-            results,
+            (!self.gives_values()).then_some(results),
         )?;
         results.write("outputs.csv", table(&outputs, &folder).as_bytes())?;
         if !failed.is_empty() {
@@ -249,13 +221,12 @@ impl WorkflowJob<'_> {
         if let Some(store) = run.writable_store() {
             let _ = failures::note(&**store, run.name(), &failed);
         }
-        if request.outputs.is_none() {
+        if self.request.outputs == Destination::Outputs {
             link_last(&folder);
         }
         let damage = take_damage(&*prepared.store);
         let enactment = &mut prepared.enactment;
         let mut errors: Vec<String> = enactment.errors().iter().map(ToString::to_string).collect();
-        errors.extend(missing);
         let mut counts = enactment.counts();
         let left = counts.left();
         // A wish to stop that came when everything was there has stopped nothing. What has to be made once more, because
@@ -265,6 +236,11 @@ impl WorkflowJob<'_> {
                 .any(|task| !enactment.coordinator().state(*task).is_settled());
         // A helper that failed, such as the reading of an image, is not counted among the tasks, but it failed.
         counts.failed = counts.failed.max(failed.len());
+        // An output that was put off, or has gone meanwhile, would have been made again.
+        let stopped = run.is_stopping() && (is_unfinished || !missing.is_empty());
+        if !stopped {
+            errors.extend(missing);
+        }
         Ok(RunReport {
             run: run.name().to_owned(),
             workflow: Arc::clone(&prepared.loaded.workflow.name),
@@ -279,14 +255,14 @@ impl WorkflowJob<'_> {
                 .chain(enactment.take_notes())
                 .chain(budget::told(
                     enactment.coordinator(),
-                    request.limits.memory,
+                    self.site.limits.memory,
                     "--memory",
                 ))
                 .chain(notes)
                 .collect(),
             diagnostics: std::mem::take(&mut prepared.diagnostics),
             folder,
-            stopped: run.is_stopping() && is_unfinished,
+            stopped,
             report: None,
             finishing: None,
         })

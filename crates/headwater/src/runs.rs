@@ -1,6 +1,6 @@
 //! Runs: what they come to, and earlier ones at a glance, from what was recorded of them.
 //!
-//! [`run`](crate::run()) gives a [`RunReport`](crate::RunReport), whose parts are here. Earlier runs are records of a
+//! [`Site::run`](crate::Site::run) gives a [`RunReport`](crate::RunReport), whose parts are here. Earlier runs are records of a
 //! store: [`find_run`] has the one that a person means, [`overview`] tells it at a glance, [`report_run`] writes its
 //! report again.
 //!

@@ -26,7 +26,7 @@ fn wrong(error: StarterError) -> Error {
 /// # let folder = folder.path();
 /// let files = headwater::files::new_workflow("words", folder)?;
 /// assert_eq!(files[0], folder.join("words.yaml"));
-/// let checked = headwater::check_file(&files[0], &headwater::graph::Registry::new())?;
+/// let checked = headwater::Site::new(folder).check(&files[0])?;
 /// assert!(checked.summary.is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -41,7 +41,7 @@ pub fn new_study(name: &str, folder: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// Writes a study of a workflow that is there, with its inputs, its parameters and one of its outputs. What the study
-/// needs and nobody but its user knows is left open: [`check_file`](crate::check_file) tells what that is.
+/// needs and nobody but its user knows is left open: [`Site::check`](crate::Site::check) lists it.
 pub fn new_study_of(
     workflow: &Path,
     name: Option<&str>,
@@ -191,10 +191,7 @@ fn same(path: &Path, file: &StarterFile) -> bool {
 
 fn taken(path: &Path) -> Error {
     Error::usage(
-        format!(
-            "`{}` is there already, and has other contents",
-            path.display()
-        ),
+        format!("`{}` already exists and has other contents", path.display()),
         Some("give another name, or name another folder with -o".to_owned()),
     )
 }
@@ -242,7 +239,7 @@ mod tests {
         fs::write(path("b"), "mine").expect("a file");
         let files = [file("a", "1"), file("sub/c", "3"), file("b", "2")];
         let error = write(folder.path(), &files).expect_err("refused");
-        assert!(error.to_string().contains("is there already"), "{error}");
+        assert!(error.to_string().contains("already exists"), "{error}");
         assert!(error.hint().is_some());
         assert!(!path("a").exists() && !path("sub").exists());
         assert_eq!(fs::read_to_string(path("b")).expect("a file"), "mine");

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use headwater_engine::Setting;
 use headwater_engine::data::RunData;
 use headwater_graph::text::cut;
 use headwater_graph::{Scalar, Value, Workflow};
@@ -22,7 +23,7 @@ pub(crate) struct Given {
 
 impl Given {
     /// From the data that is bound to a workflow.
-    pub(crate) fn of(workflow: &Workflow, data: &RunData, settings: &[String]) -> Given {
+    pub(crate) fn of(workflow: &Workflow, data: &RunData, settings: &[Setting]) -> Given {
         let input = |name: &Arc<str>| {
             let items = data
                 .data_set
@@ -39,10 +40,8 @@ impl Given {
             }
         };
         let is_set = |name: &str| {
-            let mut names = settings
-                .iter()
-                .filter_map(|setting| setting.split_once('='));
-            names.any(|(set, _)| set.trim() == name)
+            let mut names = settings.iter().map(Setting::name);
+            names.any(|set| set == name)
         };
         let parameter = |name: &Arc<str>, default: Option<&Scalar>| {
             let from = if is_set(name) {

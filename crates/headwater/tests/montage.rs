@@ -10,8 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use headwater::Site;
 use headwater::StorePlace;
-use headwater::graph::Registry;
 use headwater::sequence::{CallState, Mode, Sequence, SequenceOptions, SequenceReport};
 use mosaic::{Field, Montage, MosaicError, Mosaics};
 
@@ -44,7 +44,8 @@ fn operations() -> PathBuf {
 }
 
 fn the_operations_have_no_mistakes() {
-    let checked = headwater::check_file(&operations(), &Registry::new()).expect("it can be read");
+    let site = Site::here().expect("a folder");
+    let checked = site.check(operations()).expect("it can be read");
     let said: Vec<_> = (checked.files.iter())
         .flat_map(|file| &file.diagnostics)
         .collect();

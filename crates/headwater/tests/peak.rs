@@ -5,8 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use headwater::graph::Registry;
-use headwater::{Progress, RunRequest, Stop, StorePlace};
+use headwater::{RunRequest, Site};
 
 const FLOW: &str = "\
 headwater: 1
@@ -47,23 +46,13 @@ fn main() {
 
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::write(folder.path().join("flow.yaml"), FLOW).expect("a workflow");
-    let store = folder.path().join("store").to_str().map(str::to_owned);
     let request = RunRequest {
-        flow: folder.path().join("flow.yaml"),
-        store: StorePlace {
-            url: store,
-            read_only: false,
-        },
+        flow: "flow.yaml".into(),
         ..RunRequest::default()
     };
-    let report = headwater::run(
-        &request,
-        &Registry::new(),
-        folder.path(),
-        &Progress::default(),
-        &Stop::default(),
-    );
-    let report = report.expect("the run goes well");
+    let report = Site::new(folder.path())
+        .run(&request)
+        .expect("the run goes well");
     assert!(
         report.succeeded() && report.counts.executed == 1,
         "{report:?}"

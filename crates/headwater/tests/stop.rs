@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use headwater::graph::Registry;
-use headwater::{Progress, RunReport, RunRequest, Stop};
+use headwater::{RunReport, RunRequest, Site, Stop};
 
 const FLOW: &str = "\
 headwater: 1
@@ -23,12 +22,12 @@ fn a_run_that_has_everything_is_not_stopped() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::write(folder.path().join("flow.yaml"), FLOW).expect("a workflow");
     let request = RunRequest {
-        flow: folder.path().join("flow.yaml"),
+        flow: "flow.yaml".into(),
         ..RunRequest::default()
     };
     let run = |stop: &Stop| -> RunReport {
-        let (libraries, progress) = (Registry::new(), Progress::default());
-        headwater::run(&request, &libraries, folder.path(), &progress, stop).expect("it ends")
+        let site = Site::new(folder.path()).with_stop(stop);
+        site.run(&request).expect("it ends")
     };
     let asked = Stop::default();
     asked.gently();

@@ -80,7 +80,7 @@ impl Text {
         self.family(
             "status",
             "gauge",
-            "How the run stands: 1 for the status that it has.",
+            "The status of the run: 1 for the status that it has.",
         );
         for known in STATUSES {
             let value = u8::from(known == status);
@@ -150,7 +150,7 @@ impl Text {
         self.family(
             "tasks",
             "gauge",
-            "Tasks by stage and by where they stand; each is counted once.",
+            "Tasks by stage and state; each is counted once.",
         );
         for stage in stages {
             if open {
@@ -172,7 +172,7 @@ impl Text {
         self.family(
             "task_seconds_total",
             "counter",
-            "How long tasks of a stage have run, all attempts that have ended together.",
+            "How long tasks of a stage have run, summed over all attempts that have ended.",
         );
         for stage in stages {
             let labels = [("stage", &*stage.name)];

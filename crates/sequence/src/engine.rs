@@ -26,7 +26,7 @@ use headwater_graph::{
 
 use super::SequenceError;
 use crate::error::{FailedCall, Unavailable};
-use crate::options::SequenceOptions;
+use crate::options::{KeptIn, SequenceOptions};
 use crate::pending::{Change, Pending};
 
 /// What is known of a task that ended.
@@ -87,7 +87,7 @@ const TURNS: usize = 3;
 pub(crate) struct Engine {
     pub(crate) enactment: Enactment,
     run: Run,
-    place: Option<StorePlace>,
+    kept_in: KeptIn,
     /// What digests files where nothing is remembered.
     digests: Option<Arc<dyn Store>>,
     heard: HeardOfCalls,
@@ -128,7 +128,7 @@ impl Engine {
             name,
             retries,
         } = options;
-        let remembers = store.is_some();
+        let remembers = store.remembers();
         let mut limits = Options {
             capacity: Capacity {
                 memory,
@@ -148,7 +148,7 @@ impl Engine {
         Engine {
             enactment: Enactment::of_graph(TaskGraph::new(), limits),
             run,
-            place: store,
+            kept_in: store,
             digests: None,
             heard: HeardOfCalls::default(),
             memory,
@@ -217,10 +217,10 @@ impl Engine {
     fn remembering(&mut self) -> Result<Option<Arc<dyn Store>>, Error> {
         if !self.run.remembers()
             && !self.run.is_ended()
-            && let Some(place) = &self.place
+            && let Some(store) = self.kept_in.open(&self.current)?
         {
-            let store = open_store(place, &self.current)?;
-            self.run.live_in(&store, place.read_only);
+            self.run
+                .live_in(&store, store.mode() == headwater_graph::Mode::ReadOnly);
             self.run.begin(About {
                 workflow: self.name.clone(),
                 command: std::env::args().collect(),
@@ -645,7 +645,7 @@ impl Engine {
 
     /// Whether products are remembered.
     pub(crate) fn remembers(&self) -> bool {
-        self.place.is_some()
+        self.kept_in.remembers()
     }
 
     /// Whether somebody asked to stop.

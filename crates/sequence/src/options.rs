@@ -3,12 +3,37 @@
 //! Law: none of it changes what calls compute.
 
 use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
 
 use headwater_derive::Mode;
-use headwater_engine::StorePlace;
+use headwater_engine::{Error, StorePlace, open_store};
 use headwater_execute::Stop;
 
 use headwater_execute::{Executor, Threads};
+use headwater_graph::Store;
+
+/// Where products are remembered.
+pub(crate) enum KeptIn {
+    Nothing,
+    Place(StorePlace),
+    Open(Arc<dyn Store>),
+}
+
+impl KeptIn {
+    pub(crate) fn remembers(&self) -> bool {
+        !matches!(self, KeptIn::Nothing)
+    }
+
+    /// The store, opened if it is not yet; `None` where nothing is remembered.
+    pub(crate) fn open(&self, current: &Path) -> Result<Option<Arc<dyn Store>>, Error> {
+        match self {
+            KeptIn::Nothing => Ok(None),
+            KeptIn::Place(place) => open_store(place, current).map(Some),
+            KeptIn::Open(store) => Ok(Some(Arc::clone(store))),
+        }
+    }
+}
 
 /// What a sequence is begun with.
 ///
@@ -26,7 +51,7 @@ use headwater_execute::{Executor, Threads};
 #[must_use = "it is for `Sequence::with`"]
 pub struct SequenceOptions {
     pub(crate) mode: Mode,
-    pub(crate) store: Option<StorePlace>,
+    pub(crate) store: KeptIn,
     pub(crate) executor: Box<dyn Executor>,
     pub(crate) memory: Option<u64>,
     pub(crate) stop: Stop,
@@ -41,7 +66,7 @@ impl SequenceOptions {
         let url = std::env::var("HEADWATER_STORE").ok();
         SequenceOptions {
             mode,
-            store: Some(StorePlace {
+            store: KeptIn::Place(StorePlace {
                 url: url.filter(|url| !url.is_empty()),
                 read_only: false,
             }),
@@ -55,13 +80,19 @@ impl SequenceOptions {
 
     /// Products are remembered there.
     pub fn store(mut self, place: StorePlace) -> SequenceOptions {
-        self.store = Some(place);
+        self.store = KeptIn::Place(place);
+        self
+    }
+
+    /// Products are remembered in this store, which is open.
+    pub fn kept_in(mut self, store: Arc<dyn Store>) -> SequenceOptions {
+        self.store = KeptIn::Open(store);
         self
     }
 
     /// Nothing is remembered, and nothing is looked up.
     pub fn forgetting(mut self) -> SequenceOptions {
-        self.store = None;
+        self.store = KeptIn::Nothing;
         self
     }
 
@@ -100,7 +131,6 @@ impl fmt::Debug for SequenceOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SequenceOptions")
             .field("mode", &self.mode)
-            .field("store", &self.store)
             .field("cores", &self.executor.cores())
             .field("memory", &self.memory)
             .field("name", &self.name)

@@ -5,21 +5,20 @@
 use std::path::{Path, PathBuf};
 
 use headwater_engine::results_folder::ResultsFolder;
-use headwater_engine::{Error, StorePlace, whole};
+use headwater_engine::{Document, Error, Surroundings, whole};
 use headwater_graph::RunRecord;
 use headwater_report::page;
 use headwater_report::study::StudySummary;
 use headwater_report::study::study_report_html;
 
+use crate::source::STUDY;
 use crate::write;
 
 /// Which report is wanted.
 #[derive(Debug, Clone, Default)]
 pub struct StudyReportRequest {
-    /// The study file.
-    pub study: PathBuf,
-    /// The store that knows its runs.
-    pub store: StorePlace,
+    /// The study.
+    pub study: Document,
     /// Which run, by its name or the beginning of it; by default the latest one of the study.
     pub run: Option<String>,
     /// Where the report goes; by default beside the results of the run.
@@ -29,16 +28,12 @@ pub struct StudyReportRequest {
 /// Writes the report of a study that has run; gives what the run came to, and the file.
 pub fn report_study(
     request: &StudyReportRequest,
-    current: &Path,
+    site: &Surroundings,
 ) -> Result<(StudySummary, PathBuf), Error> {
     // A name that is mistyped is told as that.
-    headwater_engine::given::read_text(&request.study)?;
-    let place = StorePlace {
-        read_only: true,
-        ..request.store.clone()
-    };
-    let store = headwater_engine::open_store(&place, current)?;
-    let file = std::path::absolute(&request.study).unwrap_or_else(|_| request.study.clone());
+    let (study, _) = request.study.read(&site.folder, STUDY)?;
+    let store = site.open_to_read()?;
+    let file = std::path::absolute(&study).unwrap_or_else(|_| study.clone());
     let record = match &request.run {
         Some(text) => {
             let record = headwater_engine::runs::find_run(&*store, text)?;
@@ -59,18 +54,15 @@ pub fn report_study(
         })
         .ok_or_else(|| {
             Error::usage(
-                format!(
-                    "no run of `{}` has come to an end here",
-                    request.study.display()
-                ),
-                Some(format!("headwater study run {}", request.study.display())),
+                format!("no run of `{}` has ended here", study.display()),
+                Some(format!("headwater study run {}", study.display())),
             )
         })?,
     };
     let summary = write::remembered(&*store, &record.id)?.ok_or_else(|| {
         Error::usage(
             format!(
-                "run `{}` is no run of a study, or has not come to an end",
+                "run `{}` is not a run of a study, or has not ended",
                 record.id
             ),
             Some("headwater runs ls".to_owned()),
@@ -80,7 +72,7 @@ pub fn report_study(
         page::REPORT,
         request.output.as_deref(),
         &record.outputs,
-        current,
+        &site.folder,
         page::is_page,
     )?;
     let _folder = path.parent().map(ResultsFolder::visit).transpose()?;

@@ -293,10 +293,7 @@ pub(crate) fn write(varied: &Varied, folder: &Path) -> Result<Vec<PathBuf>, Erro
         if path.exists() && !(path.is_file() && std::fs::read(&path).ok().as_ref() == Some(&bytes))
         {
             return Err(Error::usage(
-                format!(
-                    "`{}` is there already, and has other contents",
-                    path.display()
-                ),
+                format!("`{}` already exists and has other contents", path.display()),
                 Some("name another folder with -o, or move the file away".to_owned()),
             ));
         }

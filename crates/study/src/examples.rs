@@ -22,7 +22,7 @@ use crate::facts::{Book, Part};
 use crate::instances::{Instances, Varied};
 use crate::names::Names;
 use crate::open::{Close, open_for};
-use crate::phase::{EndedPhase, Site};
+use crate::phase::{EndedPhase, Workplace};
 use crate::round::{number, products};
 
 /// No side of an image that is shown is longer.
@@ -84,7 +84,7 @@ fn choose(phases: &[&PhaseSummary]) -> Vec<Chosen> {
 
 /// Makes the examples. `images` are the outputs that are images; without one there are no examples.
 pub(crate) fn examples(
-    site: &Site<'_>,
+    site: &Workplace<'_>,
     data_set: &DataSet,
     phases: &[EndedPhase],
     images: &[OutputBinding],
@@ -253,7 +253,7 @@ fn table(names: &[Arc<str>], rows: &[BTreeMap<Arc<str>, Scalar>]) -> Varied {
 }
 
 /// The value as an image to be looked at.
-fn shown(site: &Site<'_>, output: &Arc<str>, value: &Value) -> Option<ExampleImage> {
+fn shown(site: &Workplace<'_>, output: &Arc<str>, value: &Value) -> Option<ExampleImage> {
     let Value::Image(image) = value else {
         return None;
     };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use headwater_graph::Scalar;
 
-use crate::phase::{EndedPhase, Site};
+use crate::phase::{EndedPhase, Workplace};
 use headwater_report::study::{Extreme, Extremes, PhaseSummary};
 
 /// A phase, by position, and a set of it.
@@ -69,7 +69,7 @@ pub(crate) fn find(phases: &[&PhaseSummary]) -> Option<(Found, Found)> {
 }
 
 /// The best and the worst set of a study, with their parameters.
-pub(crate) fn extremes(site: &Site<'_>, phases: &[EndedPhase]) -> Option<Extremes> {
+pub(crate) fn extremes(site: &Workplace<'_>, phases: &[EndedPhase]) -> Option<Extremes> {
     let summaries: Vec<&PhaseSummary> = phases.iter().map(|phase| &phase.summary).collect();
     let extreme = |(at, value, items): Found| {
         let row = parameters(site, phases, Some(at));
@@ -93,7 +93,7 @@ pub(crate) fn extremes(site: &Site<'_>, phases: &[EndedPhase]) -> Option<Extreme
 
 /// The values of all studied parameters at a set, or at the default.
 pub(crate) fn parameters(
-    site: &Site<'_>,
+    site: &Workplace<'_>,
     phases: &[EndedPhase],
     at: Option<At>,
 ) -> BTreeMap<Arc<str>, Scalar> {

@@ -6,18 +6,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_engine::Error;
-use headwater_engine::data::format_of;
-use headwater_engine::given::read_text;
+use headwater_engine::data::ReadData;
 use headwater_engine::load::{CheckedFile, Parsed, parse};
+use headwater_engine::{DataSource, Error, Surroundings, WorkflowSource};
 use headwater_flow::{
-    DataFile, DataShape, Method, ResolvedStudy, StudyFile, StudyText, read_data, read_study_with,
+    DataFile, DataShape, Method, Placed, ResolvedStudy, StudyFile, StudyText, read_study_with,
     resolve,
 };
 use headwater_graph::{Diagnostic, Registry, Span};
 
 use super::objective;
 use crate::instances::Varied;
+use crate::source::StudySource;
 use crate::table::SampleTable;
 
 /// A study that can be planned.
@@ -31,8 +31,8 @@ pub(crate) struct NamedStudy {
     pub(crate) samples: Option<Varied>,
     /// The workflow.
     pub(crate) workflow: Parsed,
-    /// The text of its data file, which may be a pipe and is read once.
-    pub(crate) data: Option<String>,
+    /// Its data, which may come from a pipe and is read once.
+    pub(crate) data: Option<ReadData>,
 }
 
 /// A study file that was looked at, with everything there is to say.
@@ -67,15 +67,18 @@ pub(crate) fn sorted(
     checked.collect()
 }
 
-/// Reads a study file, whose text is given with its settings, and the files that it names.
-pub(crate) fn load_study(path: &Path, text: &StudyText, libraries: &Registry) -> ReadStudy {
+/// Reads a study, whose text is given with its settings, and the files that it names.
+pub(crate) fn load_study(source: &StudySource, text: &StudyText, site: &Surroundings) -> ReadStudy {
+    let path = &source.path(&site.folder);
     let read = read_study_with(text);
     let mut reader = Reader {
+        source,
+        site,
         folder: path.parent().map(Path::to_path_buf).unwrap_or_default(),
         diagnostics: read.diagnostics,
         others: Vec::new(),
     };
-    let study = read.value.and_then(|file| reader.study(file, libraries));
+    let study = read.value.and_then(|file| reader.study(file));
     let Reader {
         mut diagnostics,
         mut others,
@@ -96,15 +99,26 @@ pub(crate) fn load_study(path: &Path, text: &StudyText, libraries: &Registry) ->
     }
 }
 
-struct Reader {
+struct Reader<'a> {
+    source: &'a StudySource,
+    site: &'a Surroundings,
+    /// What paths in the study are relative to.
     folder: PathBuf,
     /// Those of the study file.
     diagnostics: Vec<Diagnostic>,
     others: Vec<CheckedFile>,
 }
 
-impl Reader {
-    fn study(&mut self, file: StudyFile, libraries: &Registry) -> Option<NamedStudy> {
+impl Reader<'_> {
+    fn study(&mut self, mut file: StudyFile) -> Option<NamedStudy> {
+        if self.source.data.is_some() {
+            // It is as if the study named it.
+            file.data = Some(Placed {
+                value: "(data)".into(),
+                span: file.name.span,
+            });
+        }
+        let libraries = &*self.site.libraries;
         let workflow = self.workflow(&file, libraries);
         let table = match &file.method {
             Method::Table(path) => {
@@ -117,10 +131,14 @@ impl Reader {
             }
             _ => None,
         };
-        let data = file
-            .data
-            .as_ref()
-            .map(|path| self.data(&path.value, path.span));
+        let data = match (&self.source.data, &file.data) {
+            (Some(given), _) => Some(self.data(given, file.name.span)),
+            (None, Some(path)) => {
+                let named = DataSource::file(self.folder.join(&*path.value));
+                Some(self.data(&named, path.span))
+            }
+            (None, None) => None,
+        };
         let workflow = workflow?;
         let table = match table {
             None => None,
@@ -143,11 +161,14 @@ impl Reader {
             }
             _ => None,
         };
-        if let Some(Some(data)) = &data {
-            self.bind(&file, &workflow, &data.0);
+        if let Some(Some(ReadData {
+            file: Some(data), ..
+        })) = &data
+        {
+            self.bind(&file, &workflow, data);
         }
         Some(NamedStudy {
-            data: data.flatten().map(|(_, text)| text),
+            data: data.flatten(),
             resolved: read.value?,
             file,
             samples,
@@ -156,8 +177,9 @@ impl Reader {
     }
 
     fn workflow(&mut self, file: &StudyFile, libraries: &Registry) -> Option<Parsed> {
-        let path = self.folder.join(&*file.workflow.value);
-        let parsed = match parse(&path, libraries) {
+        let named = || WorkflowSource::file(self.folder.join(&*file.workflow.value));
+        let source = self.source.workflow.clone().unwrap_or_else(named);
+        let parsed = match parse(&source, &self.site.folder, libraries) {
             Err(error) if !matches!(error, Error::File { .. }) => {
                 return self.unreadable(&error, file.workflow.span);
             }
@@ -216,38 +238,37 @@ impl Reader {
         }
     }
 
-    /// A data file.
-    fn data(&mut self, written: &str, span: Span) -> Option<(DataFile, String)> {
-        let path = self.folder.join(written);
-        let text = match read_text(&path) {
-            Ok(text) => text,
+    /// Data that the study names, or that is given in its place.
+    fn data(&mut self, source: &DataSource, span: Span) -> Option<ReadData> {
+        let read = match ReadData::read(source, &self.site.folder) {
+            Ok(read) => read,
             Err(error) => return self.unreadable(&error, span),
         };
-        let read = read_data(&text, format_of(&path));
         self.others.push(CheckedFile {
-            file: path,
-            text: text.clone(),
-            diagnostics: read.diagnostics,
+            file: read.path.clone(),
+            text: read.text.clone(),
+            diagnostics: read.diagnostics.clone(),
         });
-        Some((read.value?, text))
+        read.file.is_some().then_some(read)
     }
 
     /// Which inputs the data file gives, and the study besides.
     fn bind(&mut self, file: &StudyFile, workflow: &Parsed, data: &DataFile) {
-        let Some(path) = &file.data else {
-            return;
+        let (path, span) = match (&self.source.data, &file.data) {
+            (None, Some(path)) => (format!("`{}`", path.value), path.span),
+            _ => ("the data".to_owned(), file.name.span),
         };
         if let Some(setting) = data.parameters.first() {
             let message = format!(
-                "`{}` gives parameter `{}` a value, which is up to the study",
-                path.value, setting.name
+                "{path} gives parameter `{}` a value, which is up to the study",
+                setting.name
             );
             let name = &setting.name;
             let hint = format!(
                 "write `parameters: {{{name}: {{value: {}}}}}`",
                 setting.value
             );
-            let found = Diagnostic::error(path.span, message);
+            let found = Diagnostic::error(span, message);
             self.diagnostics.push(found.with_hint(hint));
         }
         let given = names(data);
@@ -258,7 +279,7 @@ impl Reader {
                 .iter()
                 .any(|input| input.name == *name);
             if !known {
-                let message = format!("`{}` has data for `{name}`, which is no input", path.value);
+                let message = format!("{path} has data for `{name}`, which is no input");
                 let inputs: Vec<String> = workflow
                     .workflow
                     .inputs
@@ -266,17 +287,14 @@ impl Reader {
                     .map(|input| format!("`{}`", input.name))
                     .collect();
                 let hint = format!("the inputs of the workflow are {}", inputs.join(", "));
-                let found = Diagnostic::error(path.span, message);
+                let found = Diagnostic::error(span, message);
                 self.diagnostics.push(found.with_hint(hint));
             }
         }
         let gives = |name: &str| given.iter().any(|(known, _)| **known == *name);
         for input in &file.inputs {
             if gives(&input.name.value) {
-                let message = format!(
-                    "input `{}` is given here and in `{}`",
-                    input.name.value, path.value
-                );
+                let message = format!("input `{}` is given here and in {path}", input.name.value);
                 let found = Diagnostic::error(input.name.span, message);
                 self.diagnostics.push(found.with_hint("keep one of them"));
             }
@@ -285,11 +303,11 @@ impl Reader {
             let here = |name: &str| file.inputs.iter().any(|one| *one.name.value == *name);
             if !input.optional && !gives(&input.name) && !here(&input.name) {
                 let message = format!(
-                    "the workflow needs input `{}`, and neither the study nor `{}` gives it",
-                    input.name, path.value
+                    "the workflow needs input `{}`, and neither the study nor {path} gives it",
+                    input.name
                 );
                 let hint = format!("add `{}: …` under `inputs:`", input.name);
-                let found = Diagnostic::error(path.span, message);
+                let found = Diagnostic::error(span, message);
                 self.diagnostics.push(found.with_hint(hint));
             }
         }

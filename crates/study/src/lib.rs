@@ -9,6 +9,7 @@
 //!
 //! | file | step |
 //! | --- | --- |
+//! | `source` | a study as a file or as values |
 //! | `file` | a study file together with the files that it names |
 //! | `objective` | what is studied is a number |
 //! | `words`, `refuse` | methods in words; what cannot be planned or run |
@@ -73,6 +74,7 @@ mod refuse;
 mod round;
 mod run;
 mod shared;
+mod source;
 mod table;
 pub mod tables;
 mod tune;
@@ -91,5 +93,6 @@ pub use plan::{
     plan_study,
 };
 pub use run::{StudyRun, StudyRunRequest, run_study};
+pub use source::StudySource;
 pub use tune::{TuneReport, TuneRequest, TunedOperation, tune_study};
 pub use write::{SUMMARY, study_figures, study_files};

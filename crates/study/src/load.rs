@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headwater_enact::DataSet;
-use headwater_engine::Error;
-use headwater_engine::data::BoundData;
+use headwater_engine::data::{BoundData, ReadData};
 use headwater_engine::load::{Checked, CheckedFile, Loaded, Parsed};
+use headwater_engine::{Error, Surroundings};
 use headwater_execute::Watched;
 use headwater_flow::{DataColumn, DataShape, ResolvedStudy, StudyFile, StudyText, StudyValue};
 use headwater_graph::{
@@ -19,6 +19,7 @@ use headwater_graph::{
 
 use crate::file::{NamedStudy, ReadStudy, load_study, sorted};
 use crate::instances::Varied;
+use crate::source::{STUDY, StudySource};
 
 /// A study whose names are those of its workflow.
 #[derive(Debug)]
@@ -29,8 +30,8 @@ pub(crate) struct Study {
     pub(crate) resolved: ResolvedStudy,
     /// The samples that the user brings.
     pub(crate) samples: Option<Varied>,
-    /// The text of its data file.
-    pub(crate) data: Option<String>,
+    /// Its data.
+    pub(crate) data: Option<ReadData>,
     /// What the readers of the files said.
     pub(crate) said: Vec<CheckedFile>,
 }
@@ -46,43 +47,37 @@ pub(crate) struct StudyData {
 }
 
 /// Checks a study file of this text, with the files that it names, and looks whether the data that it names is there.
-pub fn check_study(path: &Path, text: String, libraries: &Registry) -> Result<Checked, Error> {
+pub fn check_study(path: &Path, text: String, site: &Surroundings) -> Result<Checked, Error> {
     const NO_SETTINGS: &[String] = &[];
     let text = StudyText::new(text, NO_SETTINGS);
-    let ReadStudy { files, study, .. } = load_study(path, &text, libraries);
+    let source = StudySource::file(path);
+    let ReadStudy { files, study, .. } = load_study(&source, &text, site);
     let mut checked = Checked {
         files,
         summary: study.map(|study| study.summary()),
     };
     if checked.summary.is_some() {
-        let bound = Study::read(path, NO_SETTINGS, libraries)
-            .and_then(|(study, parsed)| study.bind(&parsed.workflow, libraries).map(|_| ()));
+        let bound = Study::read(&source, site)
+            .and_then(|(study, parsed)| study.bind(&parsed.workflow, &site.libraries).map(|_| ()));
         checked.take_in(bound)?;
     }
     Ok(checked)
-}
-
-/// The folder that paths in a file are relative to.
-fn folder_of(file: &Path) -> Result<PathBuf, Error> {
-    let absolute =
-        std::path::absolute(file).map_err(|source| Error::io("cannot find", file, source))?;
-    Ok(absolute.parent().map(Path::to_path_buf).unwrap_or_default())
 }
 
 impl Study {
     /// Reads a study file, as settings such as `seed=7` change it, and the files that it names. Of several files with
     /// mistakes the first is told.
     pub(crate) fn read(
-        path: &Path,
-        settings: &[String],
-        libraries: &Registry,
+        source: &StudySource,
+        site: &Surroundings,
     ) -> Result<(Study, Parsed), Error> {
-        let text = StudyText::new(headwater_engine::given::read_text(path)?, settings);
+        let (path, text) = source.document.read(&site.folder, STUDY)?;
+        let text = StudyText::new(text, &source.written());
         let ReadStudy {
             mut files,
             parts,
             study,
-        } = load_study(path, &text, libraries);
+        } = load_study(source, &text, site);
         let Some(study) = study else {
             let wrong = |file: &CheckedFile| file.diagnostics.iter().any(Diagnostic::is_error);
             let place = files.iter().position(wrong).unwrap_or(0);
@@ -101,7 +96,7 @@ impl Study {
             other.diagnostics.retain(|found| !is_note(found));
         }
         let study = Study {
-            file: path.to_owned(),
+            file: path,
             text,
             study: file,
             resolved,
@@ -118,12 +113,6 @@ impl Study {
         workflow: &Workflow,
         libraries: &Registry,
     ) -> Result<BoundData, Error> {
-        let folder = folder_of(&self.file)?;
-        let path = self.study.data.as_ref().map(|data| {
-            let found = folder.join(&*data.value);
-            shortest(&self.file, &data.value, found)
-        });
-        let data = path.as_deref().zip(self.data.clone());
         let given = self.study.inputs.iter().filter_map(|input| {
             let StudyValue::Data(value) = &input.value else {
                 return None;
@@ -137,7 +126,13 @@ impl Study {
         let given = DataShape::Columns(given.collect());
         let given: Vec<&DataShape> = [&given].into_iter().chain(&self.study.rows).collect();
         let place = (self.file.as_path(), self.text.whole());
-        let bound = headwater_engine::data::bind_study(workflow, libraries, data, &given, place);
+        let bound = headwater_engine::data::bind_study(
+            workflow,
+            libraries,
+            self.data.clone(),
+            &given,
+            place,
+        );
         bound.map_err(|error| match error {
             Error::File {
                 file, diagnostics, ..
@@ -215,7 +210,7 @@ impl Study {
         }
         let row: Vec<String> = given.iter().map(|name| format!("{name}: …")).collect();
         let hint = format!(
-            "items that belong together stand in rows: write `rows: [{{{}}}, …]` in the study, in place of `inputs`, or in a data file that `data:` names",
+            "items that belong together are written in rows: write `rows: [{{{}}}, …]` in the study, in place of `inputs`, or in a data file that `data:` names",
             row.join(", ")
         );
         Some(self.mistake(self.study.inputs_span, message, &hint))
@@ -271,8 +266,8 @@ pub struct Studied {
 }
 
 /// Reads what a study is about.
-pub fn studied(path: &Path, libraries: &Registry) -> Result<Studied, Error> {
-    let (study, parsed) = Study::read(path, &[], libraries)?;
+pub fn studied(path: &Path, site: &Surroundings) -> Result<Studied, Error> {
+    let (study, parsed) = Study::read(&StudySource::file(path), site)?;
     let varied = study.resolved.studied.iter();
     let varied = varied.map(|studied| Arc::clone(&studied.name));
     Ok(Studied {
@@ -280,10 +275,4 @@ pub fn studied(path: &Path, libraries: &Registry) -> Result<Studied, Error> {
         workflow: parsed.workflow,
         varied: varied.collect(),
     })
-}
-
-/// `name`, as `file` calls it, seen from here: a path that is short to read.
-fn shortest(file: &Path, name: &str, found: PathBuf) -> PathBuf {
-    let beside = file.parent().map(|folder| folder.join(name));
-    beside.filter(|path| path.exists()).unwrap_or(found)
 }

@@ -66,9 +66,9 @@ pub enum Bucketing {
     Naive,
     /// By repeated cuts; for few stages.
     SmartCut,
-    /// By the reuse tree, so many stages each.
+    /// By the reuse tree, at most N stages each.
     Rtma,
-    /// By the reuse tree, so many buckets, balanced by the number of tasks.
+    /// By the reuse tree, at most N buckets, balanced by the number of tasks.
     Trtma,
     /// As TRTMA, balanced by cost.
     Cost,
@@ -177,7 +177,7 @@ impl Division {
 }
 
 /// What all phases of a study stand on.
-pub(crate) struct Site<'a> {
+pub(crate) struct Workplace<'a> {
     pub(crate) study: &'a Study,
     pub(crate) loaded: &'a Loaded,
     pub(crate) open: &'a Open,
@@ -276,7 +276,7 @@ fn no_answer(error: AnalyzeError) -> Error {
     Error::usage(error.to_string(), None)
 }
 
-impl Site<'_> {
+impl Workplace<'_> {
     /// The evaluations of a graph whose first set is `first`.
     fn cells(&self, assembled: &Assembled, first: usize) -> Vec<Cell> {
         let mut items = vec![None; self.open.blueprint.requested.len()];

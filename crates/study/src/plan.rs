@@ -3,13 +3,13 @@
 //! Law: the plan is made from the same workflow, data and recipes that a run would use; nothing is executed, and no
 //! store is made or written to.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use headwater_engine::load::CheckedFile;
 use headwater_engine::results_folder::ResultsFolder;
-use headwater_engine::{Error, StorePlace};
-use headwater_graph::{Registry, Scalar, Workflow};
+use headwater_engine::{Error, Surroundings};
+use headwater_graph::{Scalar, Workflow};
 use headwater_merge::Sharing;
 
 use crate::buckets::{AlgorithmPlan, BUCKET_SIZE, Cutting, Limits};
@@ -22,6 +22,7 @@ use crate::load::{Study, StudyData};
 use crate::open::open;
 use crate::refuse::{misfit, refuse_too_many};
 use crate::shared::{LookedUp, Shared};
+use crate::source::StudySource;
 use crate::words;
 
 /// What tasks of different parameter sets share.
@@ -49,12 +50,8 @@ impl Reuse {
 /// What is asked of a plan.
 #[derive(Debug, Clone, Default)]
 pub struct StudyPlanRequest {
-    /// The study file.
-    pub study: PathBuf,
-    /// What is to be otherwise than the file says, such as `method.vbd.samples=400`.
-    pub settings: Vec<String>,
-    /// The store whose products count as there.
-    pub store: StorePlace,
+    /// The study.
+    pub study: StudySource,
     /// For how many workers; by default the cores of this machine.
     pub workers: Option<usize>,
     /// What is shared.
@@ -207,22 +204,15 @@ pub struct StudyPlan {
 }
 
 /// Says what a study would compute; nothing is executed, and no store is made or written to.
-pub fn plan_study(
-    request: &StudyPlanRequest,
-    libraries: &Registry,
-    current: &Path,
-) -> Result<StudyPlan, Error> {
-    let place = StorePlace {
-        read_only: true,
-        ..request.store.clone()
-    };
-    let (mut study, parsed) = Study::read(&request.study, &request.settings, libraries)?;
+pub fn plan_study(request: &StudyPlanRequest, site: &Surroundings) -> Result<StudyPlan, Error> {
+    let libraries = &*site.libraries;
+    let (mut study, parsed) = Study::read(&request.study, site)?;
     // What is no folder is refused by who would write to it.
     let output = request.output.as_deref().filter(|path| !path.is_file());
     let _named = output.map(ResultsFolder::take).transpose()?;
     let bound = study.bind(&parsed.workflow, libraries)?;
     let can_run = parsed.runnable().is_ok();
-    let store = headwater_engine::open_store(&place, current)?;
+    let store = site.open_to_read()?;
     let StudyData {
         loaded,
         data_set,
@@ -232,7 +222,7 @@ pub fn plan_study(
     let open = open(&study, &loaded, &data_set, &baseline)?;
     let design = Design::new(&mut study)?;
     let mut notes = design.notes();
-    if let (Some(url), false) = (&place.url, store.exists()) {
+    if let (Some(url), false) = (&site.store.url, store.exists()) {
         notes.push(format!(
             "there is no store at `{url}` yet: nothing is remembered"
         ));

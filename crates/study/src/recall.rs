@@ -22,11 +22,11 @@ use crate::instances::Instances;
 use crate::names::Names;
 use crate::noted::{self, FEWEST_TASKS, NotedCell, NotedRound, NotedTask};
 use crate::open::MadeReference;
-use crate::phase::{Phase, Site, Stretch};
+use crate::phase::{Phase, Stretch, Workplace};
 use crate::recalled::RecalledRound;
 use crate::round::{Cell, EndedRound, number};
 
-impl Site<'_> {
+impl Workplace<'_> {
     /// The operations of the steps of an instance.
     fn operations(&self, instances: &Instances) -> Vec<&Arc<Operation>> {
         let tasks = instances.tasks.iter();

@@ -17,15 +17,12 @@ use headwater_engine::lock::locked;
 use headwater_engine::results_folder::{Finishing, ResultsFolder, refuse_in_store};
 use headwater_engine::run::About;
 use headwater_engine::trace::Trace;
-use headwater_engine::{
-    Error, Limits, Progress, Run, StorePlace, budget, diagram, failures, notes,
-};
-use headwater_execute::{Stop, Threads};
+use headwater_engine::{Error, Run, Surroundings, budget, diagram, failures, notes};
+use headwater_execute::Threads;
 use headwater_flow::Method;
 use headwater_graph::progress::StudySnapshot;
 use headwater_graph::{
-    FailedTask, OutputBinding, Registry, RunStatus, Scalar, Store, Tally, TaskGraph, TaskId, Value,
-    alike,
+    FailedTask, OutputBinding, RunStatus, Scalar, Store, Tally, TaskGraph, TaskId, Value, alike,
 };
 use headwater_report::study::{Extremes, StudyExample, StudyFacts, StudyItem, StudySummary};
 
@@ -37,23 +34,18 @@ use crate::examples::{Examples, examples};
 use crate::facts::Book;
 use crate::load::{Study, StudyData};
 use crate::open::{Close, MadeReference, Open, open_for};
-use crate::phase::{self, Bucketing, Division, EndedPhase, Site, StudyReuse};
+use crate::phase::{self, Bucketing, Division, EndedPhase, StudyReuse, Workplace};
 use crate::recalled::RecalledRound;
 use crate::round::{EndedRound, Ground};
+use crate::source::StudySource;
 use crate::words;
 use crate::{doubt, objective, write};
 
 /// What study to run, and how.
 #[derive(Debug, Clone, Default)]
 pub struct StudyRunRequest {
-    /// The study file.
-    pub study: PathBuf,
-    /// `PATH=VALUE` for values of the study file.
-    pub settings: Vec<String>,
-    /// The store that products are kept in.
-    pub store: StorePlace,
-    /// What it may take, and how it deals with failures.
-    pub limits: Limits,
+    /// The study.
+    pub study: StudySource,
     /// What is shared.
     pub reuse: StudyReuse,
     /// Whether stages run in buckets, and how they are cut. For comparison; nothing is remembered or looked up.
@@ -110,85 +102,23 @@ impl StudyRun {
     }
 }
 
-/// Runs a study until its answer is there or `stop` is asked for. As for a run of a workflow, `libraries` has the
-/// operations that its workflow may use besides its own, and `current` is where outputs and the store are.
-///
-/// ```
-/// use headwater::graph::{
-///     Context, Operation, OperationError, Outputs, Registry, Scalar, ScalarType, Signature, Type, Value,
-/// };
-/// use headwater::study::Indices;
-/// use headwater::{Progress, Stop, StudyRunRequest};
-///
-/// fn line(_: &[Value], parameters: &[Scalar], _: &mut Context) -> Result<Outputs, OperationError> {
-///     match parameters {
-///         [Scalar::Float(a), Scalar::Float(b)] => Ok(vec![Value::Float(4.0 * a - b)]),
-///         _ => Err(OperationError::Failed("not two numbers".to_owned())),
-///     }
-/// }
-///
-/// let signature = Signature::new("line", "1")
-///     .parameter("a", ScalarType::Float, None)
-///     .parameter("b", ScalarType::Float, None)
-///     .output("y", Type::Float);
-/// let mut libraries = Registry::new();
-/// libraries.register(Some("example"), Operation::native(signature, line))?;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let folder = folder.path();
-/// std::fs::write(folder.join("line.yaml"), "
-/// headwater: 1
-/// workflow: line
-/// parameters:
-///   a: {type: float, range: [0, 1], step: 0.25, default: 0}
-///   b: {type: float, range: [0, 1], step: 0.25, default: 0}
-/// stages:
-///   line:
-///     tasks: [{op: example/line, params: {a: $a, b: $b}, out: {y: y}}]
-/// outputs: {y: y}
-/// ")?;
-/// std::fs::write(folder.join("study.yaml"), "
-/// headwater: 1
-/// study: which-matters
-/// workflow: line.yaml
-/// objective: y
-/// method: {moat: {trajectories: 4, levels: 4}}
-/// ")?;
-/// let request = StudyRunRequest { study: folder.join("study.yaml"), ..StudyRunRequest::default() };
-/// let (progress, stop) = (Progress::default(), Stop::default());
-/// let done = headwater::run_study(&request, &libraries, folder, &progress, &stop)?;
-///
-/// let phase = &done.summary.phases[0];
-/// let most = phase.pooled.ranking()[0];
-/// assert_eq!(&*phase.parameters[most].name, "a");
-/// let Indices::Moat(rows) = &phase.pooled else { panic!("another method") };
-/// assert!(rows[most].mu_star > rows[1 - most].mu_star);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn run_study(
-    request: &StudyRunRequest,
-    libraries: &Registry,
-    current: &Path,
-    progress: &Progress,
-    stop: &Stop,
-) -> Result<StudyRun, Error> {
+/// Runs a study until its answer is there or a stop is asked for.
+pub fn run_study(request: &StudyRunRequest, site: &Surroundings) -> Result<StudyRun, Error> {
     check_environment()?;
     fits_together(request)?;
-    let mut run = Run::new(Threads::new(request.limits.cores_here()), stop);
-    let (mut study, parsed) = Study::read(&request.study, &request.settings, libraries)?;
+    let libraries = &*site.libraries;
+    let mut run = Run::new(Threads::new(site.limits.cores_here()), &site.stop);
+    let (mut study, parsed) = Study::read(&request.study, site)?;
     parsed.runnable()?;
     let images = objective::images(&parsed, libraries);
     let delivered = delivered(request, &parsed.workflow.wanted())?;
     let bound = study.bind(&parsed.workflow, libraries)?;
     // Held until everything is written.
-    let folder = match &request.outputs {
-        Some(folder) => current.join(folder),
-        None => current.join("outputs").join(run.name()),
-    };
-    refuse_in_store(&folder, &request.store.folder(current)?)?;
+    let folder = site.results(request.outputs.as_deref(), run.name());
+    refuse_in_store(&folder, &site.store_folder()?)?;
     let results = ResultsFolder::take_empty(&folder)?;
-    let store = headwater_engine::open_store(&request.store, current)?;
-    run.live_in(&store, request.store.read_only);
+    let store = site.open_store()?;
+    run.live_in(&store, site.is_read_only());
     let StudyData {
         loaded,
         data_set,
@@ -203,8 +133,7 @@ pub fn run_study(
     let design = Design::new(&mut study)?;
     let job = StudyJob {
         request,
-        current,
-        progress,
+        site,
         results: &results,
         store: &store,
         subject: Subject {
@@ -220,7 +149,7 @@ pub fn run_study(
             buckets: request.buckets,
             max_bucket_size: request.max_bucket_size.unwrap_or(BUCKET_SIZE),
             max_buckets: request.max_buckets,
-            workers: request.limits.cores_here(),
+            workers: site.limits.cores_here(),
         },
     };
     let done = job.run(open, design, &mut run);
@@ -232,8 +161,8 @@ pub fn run_study(
         Err(error) => run.fail(error),
     }
     let done = done?;
-    // What was stopped may go on in the same folder.
-    let finishing = (!done.summary.facts.stopped).then(|| Finishing::new(results));
+    // What did not succeed may go on in the same folder.
+    let finishing = done.succeeded().then(|| Finishing::new(results));
     let finishing = finishing.filter(|_| request.holds_folder);
     Ok(StudyRun {
         said: std::mem::take(&mut study.said),
@@ -245,8 +174,7 @@ pub fn run_study(
 /// What is asked of a run.
 struct StudyJob<'a> {
     request: &'a StudyRunRequest,
-    current: &'a Path,
-    progress: &'a Progress,
+    site: &'a Surroundings,
     results: &'a ResultsFolder,
     store: &'a Arc<dyn Store>,
     subject: Subject<'a>,
@@ -260,7 +188,7 @@ impl StudyJob<'_> {
         let mut told = design.notes();
         let trace = Mutex::new(Trace::create(self.results)?);
         let started = self.begin(run)?;
-        let limits = &self.request.limits;
+        let limits = &self.site.limits;
         let name = run.name().to_owned();
         let ground = Ground {
             registry: &loaded.registry,
@@ -270,10 +198,10 @@ impl StudyJob<'_> {
                 compares: self.request.reuse == StudyReuse::Content,
                 ..limits.options()
             },
-            progress: self.progress,
+            progress: &self.site.progress,
             live: Mutex::default(),
             limited_disk: limits.disk.is_some(),
-            base: file_of(self.request)
+            base: file_of(self.request, self.site)
                 .parent()
                 .map(Path::to_path_buf)
                 .unwrap_or_default(),
@@ -289,7 +217,7 @@ impl StudyJob<'_> {
         budget::keep_to(limits.memory);
         if self.division.remembers() {
             let keeper = run.keep_in(self.store, limits.disk, limits.memory);
-            keeper.tells(self.progress);
+            keeper.tells(&self.site.progress);
         }
         let mut book = Book::default();
         let evaluated = loaded.copy_used(&**self.store).and_then(|()| {
@@ -304,7 +232,7 @@ impl StudyJob<'_> {
             )
         });
         let kept = run.close().map_err(|error| error.to_string());
-        self.progress.finish();
+        self.site.progress.finish();
         run.count(book.counts());
         let mut evaluated = evaluated?;
         let mut errors = Vec::new();
@@ -340,7 +268,7 @@ impl StudyJob<'_> {
         let about = About {
             workflow: loaded.workflow.name.to_string(),
             study: Some(study.name().to_string()),
-            file: file_of(self.request),
+            file: file_of(self.request, self.site),
             tasks: 0,
             outputs: self.results.path().to_owned(),
             command: self.request.command.clone(),
@@ -349,10 +277,11 @@ impl StudyJob<'_> {
         let started = facts.started;
         let stages = loaded.workflow.stages.iter();
         let stages: Vec<_> = stages.map(|stage| Arc::clone(&stage.name)).collect();
-        self.progress
+        self.site
+            .progress
             .study(|study| *study = StudySnapshot::default());
-        self.progress.stages(&stages);
-        self.progress.about(facts, clock);
+        self.site.progress.stages(&stages);
+        self.site.progress.about(facts, clock);
         if let Some(store) = run.writable_store() {
             // Notes are for explanations; a run does not fail for want of one.
             let _ = notes::write_study(&**store, run.name(), study.name());
@@ -394,7 +323,7 @@ impl StudyJob<'_> {
                     &self.subject,
                     open,
                     phases,
-                    self.current,
+                    &self.site.folder,
                 );
             }
             let finished = self.write(evaluated, &book, ground, run, started, notes);
@@ -445,7 +374,7 @@ impl StudyJob<'_> {
             notes.extend(ended.fetcher.take_notes());
             notes.extend(budget::told(
                 ended.enactment.coordinator(),
-                self.request.limits.memory,
+                self.site.limits.memory,
                 "--memory",
             ));
             // A task that several rounds have tried is told once.
@@ -511,8 +440,8 @@ impl StudyJob<'_> {
 }
 
 /// The study file, wherever somebody stands.
-fn file_of(request: &StudyRunRequest) -> PathBuf {
-    std::path::absolute(&request.study).unwrap_or_else(|_| request.study.clone())
+fn file_of(request: &StudyRunRequest, site: &Surroundings) -> PathBuf {
+    request.study.absolute(&site.folder)
 }
 
 /// Refuses flags that contradict each other.
@@ -520,7 +449,7 @@ fn fits_together(request: &StudyRunRequest) -> Result<(), Error> {
     let wrong = |message: &str, hint: &str| Err(Error::usage(message, Some(hint.to_owned())));
     match (request.buckets, request.reuse) {
         (Some(_), StudyReuse::None | StudyReuse::Stage) => wrong(
-            "buckets are there to share tasks, and --reuse says that none is shared",
+            "buckets share tasks, and --reuse says that none is shared",
             "leave --reuse out, or give it as chain or graph",
         ),
         _ => Ok(()),
@@ -661,7 +590,7 @@ fn evaluate(
         let close: Option<&mut Close<'_>> = Some(&mut close);
         open = open_for(study, loaded, data_set, baseline, delivered, close)?;
     }
-    let site = Site {
+    let site = Workplace {
         study,
         loaded,
         open: &open,
@@ -712,7 +641,7 @@ fn no_examples(why: &str) -> String {
 
 /// Runs the phases of a study; also gives why one that was to follow did not.
 fn phases(
-    site: &Site<'_>,
+    site: &Workplace<'_>,
     design: Design,
     book: &mut Book,
     run: &mut Run,

@@ -3,34 +3,28 @@
 //! Law: a tuning run is a run like any other, of one item and one parameter set on one worker; what it makes is
 //! remembered, and what is remembered is not made again.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_enact::{Capacity, DataSet, Options};
 use headwater_engine::native::run_graph_in;
 use headwater_engine::run::About;
-use headwater_engine::{Error, Progress, Run, StorePlace};
-use headwater_execute::{Stop, Threads};
-use headwater_graph::{
-    FailedTask, Failure, Operation, Registry, RunStatus, Store, Tally, TaskGraph, TaskId,
-};
+use headwater_engine::{Error, Run, Surroundings};
+use headwater_execute::Threads;
+use headwater_graph::{FailedTask, Failure, Operation, RunStatus, Store, Tally, TaskGraph, TaskId};
 use headwater_merge::Compact;
 
 use crate::costs::{TUNE, costs_of};
 use crate::instances::{Instances, Unfit, Varied};
 use crate::load::{Study, StudyData};
 use crate::open::{Open, open};
+use crate::source::StudySource;
 
 /// What is asked of a tuning run.
 #[derive(Debug, Clone, Default)]
 pub struct TuneRequest {
-    /// The study file.
-    pub study: PathBuf,
-    /// What is to be otherwise than the file says, such as `parameters.G1.value=40`.
-    pub settings: Vec<String>,
-    /// The store that products are kept in.
-    pub store: StorePlace,
+    /// The study.
+    pub study: StudySource,
 }
 
 /// What an operation has cost.
@@ -73,11 +67,11 @@ impl TuneReport {
 }
 
 /// The command of a tuning run.
-fn command(request: &TuneRequest) -> Vec<String> {
-    let study = request.study.display().to_string();
+fn command(request: &TuneRequest, site: &Surroundings) -> Vec<String> {
+    let study = request.study.path(&site.folder).display().to_string();
     let mut words = vec!["headwater".to_owned(), TUNE.to_owned(), study];
-    for setting in &request.settings {
-        words.extend(["--set".to_owned(), setting.clone()]);
+    for setting in request.study.written() {
+        words.extend(["--set".to_owned(), setting]);
     }
     words
 }
@@ -94,24 +88,22 @@ fn first_items(mut data_set: DataSet) -> DataSet {
 /// well.
 pub fn tune_study(
     request: &TuneRequest,
-    libraries: &Registry,
-    current: &Path,
-    progress: &Progress,
-    stop: &Stop,
+    site: &Surroundings,
     heard: &(dyn Fn(&Arc<Operation>, Duration) + Send + Sync),
 ) -> Result<TuneReport, Error> {
     headwater_engine::limits::check_environment()?;
-    if request.store.read_only {
+    if site.is_read_only() {
         return Err(Error::usage(
             "a tuning run remembers what it measures, and the store is read-only",
             Some("leave --read-only out".to_owned()),
         ));
     }
-    let mut run = Run::new(Threads::new(1), stop);
-    let (study, parsed) = Study::read(&request.study, &request.settings, libraries)?;
+    let libraries = &*site.libraries;
+    let mut run = Run::new(Threads::new(1), &site.stop);
+    let (study, parsed) = Study::read(&request.study, site)?;
     parsed.runnable()?;
     let bound = study.bind(&parsed.workflow, libraries)?;
-    let store = headwater_engine::open_store(&request.store, current)?;
+    let store = site.open_store()?;
     run.live_in(&store, false);
     let StudyData {
         loaded,
@@ -129,12 +121,12 @@ pub fn tune_study(
     let about = About {
         workflow: loaded.workflow.name.to_string(),
         study: Some(study.name().to_string()),
-        file: std::path::absolute(&request.study).unwrap_or_else(|_| request.study.clone()),
-        command: command(request),
+        file: request.study.absolute(&site.folder),
+        command: command(request, site),
         ..About::default()
     };
     let (facts, clock) = run.begin(about)?;
-    progress.about(facts, clock);
+    site.progress.about(facts, clock);
     // A note is for people; a run does not fail for want of one.
     let _ = headwater_engine::notes::write_study(&*store, run.name(), study.name());
     let options = Options {
@@ -164,7 +156,7 @@ pub fn tune_study(
         counts: ran.counts,
         operations: Vec::new(),
         failures: ran.failures.iter().map(failed).collect(),
-        stopped: stop.is_stopping(),
+        stopped: site.stop.is_stopping(),
     };
     run.end(report.status(), ran.counts, report.failures.is_empty());
     report.operations = measured(&operations, &*store)?;

@@ -18,6 +18,7 @@ mod licences;
 mod links;
 mod messages;
 mod paths;
+mod plain;
 mod purity;
 mod questions;
 mod shape;
@@ -84,6 +85,7 @@ const RULES: &[fn(&Workspace) -> Vec<Problem>] = &[
     figures::check,
     links::check,
     messages::check,
+    plain::check,
     unsafety::check,
     questions::check,
     licences::check,

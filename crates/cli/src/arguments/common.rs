@@ -20,7 +20,7 @@ pub(crate) struct Common {
     /// Print one JSON object on stdout instead of text
     #[arg(long, global = true, help_heading = EVERY)]
     pub(crate) json: bool,
-    /// The folder that products are kept in [default: the nearest .headwater in this folder or its parents]
+    /// The folder that products are kept in, or `memory:` to keep nothing after the command [default: the nearest .headwater in this folder or its parents]
     #[arg(
         long,
         global = true,
@@ -105,7 +105,7 @@ pub(crate) struct StudyFile {
 /// How long a list is.
 #[derive(Debug, Args)]
 pub(crate) struct Limit {
-    /// List at most so many
+    /// List at most N
     #[arg(short = 'n', long = "limit", value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
 }

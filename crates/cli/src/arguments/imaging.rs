@@ -81,13 +81,13 @@ pub(crate) struct Segment {
     /// Compare with this mask, by pixels; whatever is not 0 in it counts as nucleus
     #[arg(long, value_name = "FILE")]
     pub(crate) reference: Option<PathBuf>,
-    /// Bring the stain to that of the usual target first, each tile for itself
+    /// First normalise the stain to that of the standard target, separately for each tile
     #[arg(long)]
     pub(crate) normalize: bool,
     /// Cut the image into tiles of N × N pixels, each an image of its own, for images too large for memory
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(16..=32768))]
     pub(crate) tile: Option<u64>,
-    /// Let each tile see so many pixels around it, which makes for better seams
+    /// Let each tile use N pixels around it, which gives better results at the borders of tiles
     #[arg(long, value_name = "N", default_value_t = 0, requires = "tile", value_parser = clap::value_parser!(u64).range(0..=8192))]
     pub(crate) halo: u64,
     /// Which of the sizes that a slide is stored at, 0 being the full one

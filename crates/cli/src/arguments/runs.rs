@@ -51,7 +51,7 @@ Examples:
     /// Compare two runs, task by task, and say what changed
     ///
     /// Tasks are matched by their addresses. Those that differ are grouped by what changed first, so that one changed
-    /// parameter is one line, whatever it set in motion. One run alone is compared with the one before it of the same
+    /// parameter is one line, however many tasks it changed. One run alone is compared with the one before it of the same
     /// workflow.
     #[command(after_help = "\
 Examples:

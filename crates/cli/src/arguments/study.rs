@@ -15,7 +15,7 @@ pub(crate) enum StudyCommand {
     /// Say what a study would compute, without computing anything
     ///
     /// The plan draws the parameter sets, finds the stages and tasks that they share, looks up which products are
-    /// remembered, and cuts the rest into buckets for so many workers. Nothing is executed and nothing is written to
+    /// remembered, and cuts the rest into buckets for the given number of workers. Nothing is executed and nothing is written to
     /// the store; where there is none, none is made. Times are forecast where tasks of the workflow ran before
     /// (`headwater tune STUDY` sees to that); otherwise every task counts as one.
     #[command(after_help = "\
@@ -45,10 +45,10 @@ pub(crate) struct StudyPlan {
     /// Compare RTMA and TRTMA exactly as they were published (Barreiros and Teodoro), where Headwater's differ
     #[arg(long, requires = "compare")]
     pub(crate) paper: bool,
-    /// At most so many stages in a bucket (naive, smart cut, RTMA) [default: 7]
+    /// At most N stages in a bucket (naive, smart cut, RTMA) [default: 7]
     #[arg(long, value_name = "N", requires = "compare", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) bucket_size: Option<u32>,
-    /// At most so many buckets [default: 6 per worker, for TRTMA 3]
+    /// At most N buckets [default: 6 per worker, for TRTMA 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_buckets: Option<u32>,
     /// How much memory the products of a bucket may take while it runs (cost-balanced), such as 4GiB [default: any]
@@ -102,10 +102,10 @@ pub(crate) struct StudyRun {
     /// Cut the work into buckets, each one unit, and share within buckets only: equal tasks, or with --reuse chain common beginnings. For comparison: nothing is remembered or looked up
     #[arg(long, value_enum, value_name = "ALGORITHM")]
     pub(crate) buckets: Option<BucketKind>,
-    /// At most so many stages in a bucket (naive, rtma) [default: 7]
+    /// At most N stages in a bucket (naive, rtma) [default: 7]
     #[arg(long, value_name = "N", requires = "buckets", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) bucket_size: Option<u32>,
-    /// At most so many buckets (trtma, cost) [default: 6 per core, for trtma 3]
+    /// At most N buckets (trtma, cost) [default: 6 per core, for trtma 3]
     #[arg(long, value_name = "N", requires = "buckets", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_buckets: Option<u32>,
     /// Where the report and the results go; a new or empty folder [default: outputs/RUN]
@@ -138,9 +138,9 @@ pub(crate) enum RunReuse {
 pub(crate) enum BucketKind {
     /// So many stages each, in the order in which they come
     Naive,
-    /// By the reuse tree, so many stages each
+    /// By the reuse tree, at most N stages each
     Rtma,
-    /// By the reuse tree, so many buckets, balanced by the number of tasks
+    /// By the reuse tree, at most N buckets, balanced by the number of tasks
     Trtma,
     /// As trtma, balanced by what tasks are known to cost
     Cost,

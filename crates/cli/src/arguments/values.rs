@@ -1,6 +1,6 @@
 //! Values of flags that are more than a word or a number.
 //!
-//! Law: what cannot be read is told with an example that can.
+//! Law: what cannot be read is refused with an example that can.
 
 /// `4GiB`, `500MB`, `1024`.
 pub(super) fn size(text: &str) -> Result<u64, String> {

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(crate) struct Watching {
-    /// How progress is told, on stderr [default: bars; with --json none]
+    /// How progress is shown, on stderr [default: bars; with --json none]
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) progress: Option<ProgressKind>,
     /// Write how far it is to this file every 5 seconds and at the end, for Prometheus
@@ -14,7 +14,7 @@ pub(crate) struct Watching {
     pub(crate) metrics: Option<PathBuf>,
 }
 
-/// How progress is told.
+/// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProgressKind {
     /// Bars on a terminal, plain lines elsewhere
@@ -28,7 +28,7 @@ pub(crate) enum ProgressKind {
 }
 
 impl Watching {
-    /// How progress is told, for a command with or without `--json`.
+    /// How progress is shown, for a command with or without `--json`.
     pub(crate) fn kind(&self, as_json: bool) -> ProgressKind {
         let usual = if as_json {
             ProgressKind::None

@@ -7,12 +7,15 @@ use std::time::Duration;
 use headwater::graph::{Operation, Registry};
 use headwater::runs::RunStatus;
 use headwater::study::{CostSource, Reuse, ReusePlan};
-use headwater::{Error, Progress, Stop, StudyPlan, StudyPlanRequest, TuneReport, TuneRequest};
+use headwater::{
+    Error, Progress, Stop, StudyPlan, StudyPlanRequest, StudySource, TuneReport, TuneRequest,
+};
 use serde_json::json;
 
 use crate::arguments::Common;
+use crate::arguments::common::StudyFile;
 use crate::arguments::study::{self as arguments, ReuseKind, StudyCommand};
-use crate::run::{self, current_folder, place, tell_new_store};
+use crate::run::{self, settings, site, tell_new_store};
 use crate::watching::watched;
 use crate::{progress, show};
 
@@ -26,7 +29,7 @@ pub(crate) fn study(
         StudyCommand::Run(options) => return super::run::run(options, common, libraries),
         StudyCommand::Report(options) => return super::run::report(options, common),
     };
-    let plan = headwater::plan_study(&request(options, common), libraries, &current_folder()?)?;
+    let plan = site(common, libraries)?.plan_study(&request(options))?;
     if common.json {
         show::object(&plan.json());
     } else {
@@ -35,12 +38,18 @@ pub(crate) fn study(
     Ok(ExitCode::SUCCESS)
 }
 
-fn request(options: &arguments::StudyPlan, common: &Common) -> StudyPlanRequest {
+/// The study, as the settings change it.
+pub(super) fn source(options: &StudyFile) -> StudySource {
+    StudySource {
+        settings: settings(&options.set),
+        ..StudySource::file(&options.file)
+    }
+}
+
+fn request(options: &arguments::StudyPlan) -> StudyPlanRequest {
     let number = |number: Option<u32>| number.map(|number| number as usize);
     StudyPlanRequest {
-        study: options.study.file.clone(),
-        settings: options.study.set.clone(),
-        store: place(common),
+        study: source(&options.study),
         workers: number(options.workers),
         reuse: match options.reuse {
             ReuseKind::Graph => Reuse::Graph,
@@ -126,7 +135,7 @@ fn show_plan(plan: &StudyPlan) {
     }
     for stage in &plan.open {
         show::prose(&format!(
-            "more may come in stage {stage} when something has run"
+            "stage {stage} may get more when earlier stages have run"
         ));
     }
     for path in &plan.written {
@@ -291,7 +300,7 @@ fn show_work(plan: &StudyPlan) {
                 (None, _) => "earlier runs".to_owned(),
             };
             show::prose(&format!(
-                "  costs: measured in {} of {from}, whatever the size of their inputs was",
+                "  costs: measured in {} of {from}; the size of the inputs is not taken into account",
                 show::count(*executions, "execution"),
             ));
             if !unknown.is_empty() {
@@ -340,7 +349,7 @@ fn show_algorithms(plan: &StudyPlan) {
     }
     for name in &plan.left_out {
         show::prose(&format!(
-            "  {name} is left out: it would take too long for so many stages"
+            "  {name} is left out: it would take too long for this number of stages"
         ));
     }
 }
@@ -350,8 +359,8 @@ pub(crate) fn tune(
     common: &Common,
     libraries: &Registry,
 ) -> Result<ExitCode, Error> {
-    let (request, current) = (tune_request(options, common), current_folder()?);
-    tell_new_store(&options.study.file, common, &current);
+    let (request, site) = (tune_request(options), site(common, libraries)?);
+    tell_new_store(&options.study.file, common, site.folder());
     let work = |progress: &Progress, stop: &Stop| {
         let heard = |operation: &Arc<Operation>, elapsed: Duration| {
             if !operation.signature.implicit {
@@ -359,7 +368,8 @@ pub(crate) fn tune(
                 progress.tell(&format!("{}: {took}", operation.signature.name));
             }
         };
-        headwater::tune_study(&request, libraries, &current, progress, stop, &heard)
+        let site = site.with_progress(progress).with_stop(stop);
+        site.tune_study(&request, &heard)
     };
     let (report, status) = watched(
         &options.watching,
@@ -390,11 +400,9 @@ pub(crate) fn tune(
     Ok(ExitCode::from(code))
 }
 
-fn tune_request(options: &arguments::Tune, common: &Common) -> TuneRequest {
+fn tune_request(options: &arguments::Tune) -> TuneRequest {
     TuneRequest {
-        study: options.study.file.clone(),
-        settings: options.study.set.clone(),
-        store: place(common),
+        study: source(&options.study),
     }
 }
 
@@ -421,7 +429,7 @@ fn show_tuned(report: &TuneReport) {
         (counts.cut_off, "cut off (same contents as before)"),
         (counts.failed, "failed"),
         (counts.blocked, "not run because of that"),
-        (counts.left(), "not come to"),
+        (counts.left(), "not reached"),
     ] {
         if count > 0 {
             parts.push(format!("{} {words}", show::grouped(count)));

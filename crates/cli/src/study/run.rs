@@ -7,12 +7,13 @@ use std::process::ExitCode;
 use headwater::graph::Registry;
 use headwater::json::{StudyPageJson, path_text};
 use headwater::study::{Bucketing, StudyReuse};
-use headwater::{Error, StudyReportRequest, StudyRun, StudyRunRequest};
+use headwater::{Document, Error, StudyReportRequest, StudyRun, StudyRunRequest};
 
 use crate::arguments::Common;
 use crate::arguments::study::{self, BucketKind, RunReuse, StudyReport};
-use crate::run::{current_folder, place, tell_new_store};
+use crate::run::{site, tell_new_store};
 use crate::show;
+use crate::study::plan::source;
 use crate::study::{live, show as study_show};
 use crate::watching::watched;
 
@@ -21,14 +22,18 @@ pub(crate) fn run(
     common: &Common,
     libraries: &Registry,
 ) -> Result<ExitCode, Error> {
-    let current = current_folder()?;
+    let site = site(common, libraries)?.with_limits(options.work.limits());
+    let current = site.folder().to_owned();
     tell_new_store(&options.study.file, common, &current);
-    let request = request(options, common);
+    let request = request(options);
     let (done, _) = watched(
         &options.watching,
         common.json,
         live::show,
-        |progress, stop| headwater::run_study(&request, libraries, &current, progress, stop),
+        |progress, stop| {
+            let site = site.with_progress(progress).with_stop(stop);
+            site.run_study(&request)
+        },
         StudyRun::status,
     )?;
     let code = u8::from(!done.succeeded());
@@ -58,12 +63,9 @@ pub(crate) fn run(
     Ok(ExitCode::from(code))
 }
 
-fn request(options: &study::StudyRun, common: &Common) -> StudyRunRequest {
+fn request(options: &study::StudyRun) -> StudyRunRequest {
     StudyRunRequest {
-        study: options.study.file.clone(),
-        settings: options.study.set.clone(),
-        store: place(common),
-        limits: options.work.limits(),
+        study: source(&options.study),
         reuse: match options.reuse {
             RunReuse::None => StudyReuse::None,
             RunReuse::Stage => StudyReuse::Stage,
@@ -87,14 +89,14 @@ fn request(options: &study::StudyRun, common: &Common) -> StudyRunRequest {
 }
 
 pub(crate) fn report(options: &StudyReport, common: &Common) -> Result<ExitCode, Error> {
-    let current = current_folder()?;
+    let site = site(common, &Registry::new())?;
+    let current = site.folder();
     let request = StudyReportRequest {
-        study: options.study.clone(),
-        store: place(common),
+        study: Document::File(options.study.clone()),
         run: (options.run != "last").then(|| options.run.clone()),
         output: options.output.clone(),
     };
-    let (summary, path) = headwater::report_study(&request, &current)?;
+    let (summary, path) = site.report_study(&request)?;
     if common.json {
         show::object(&StudyPageJson {
             study: summary.study,
@@ -102,7 +104,7 @@ pub(crate) fn report(options: &StudyReport, common: &Common) -> Result<ExitCode,
             report: path_text(&path),
         });
     } else {
-        let path = path.strip_prefix(&current).unwrap_or(&path);
+        let path = path.strip_prefix(current).unwrap_or(&path);
         show::line(&format!(
             "report of run {}: {}",
             summary.facts.run,

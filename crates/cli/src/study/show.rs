@@ -621,7 +621,7 @@ fn work(facts: &StudyFacts, phases: usize) -> Vec<String> {
     let others = [
         (tally.failed, "failed"),
         (tally.blocked, "not run because of that"),
-        (tally.left(), "not come to"),
+        (tally.left(), "not reached"),
     ];
     let others = others.into_iter().filter(|(count, _)| *count > 0);
     parts.extend(others.map(|(count, what)| format!("{} {what}", show::grouped(count))));

@@ -93,6 +93,7 @@ pages! {
     recipe: "recipe.md",
     reports: "reports.md",
     reuse: "reuse.md",
+    rust: "rust.md",
     security: "security.md",
     sequences: "sequences.md",
     shell: "shell.md",

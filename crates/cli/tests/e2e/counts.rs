@@ -105,7 +105,7 @@ fn a_run_that_ends_with_the_first_failure_adds_up() {
         assert_eq!(sum, number(&object, key), "{key}");
     }
     let text = place.headwater(&["runs", "show"]).ended(0).stdout;
-    let left = format!(", {} not come to\n", report["left"]);
+    let left = format!(", {} not reached\n", report["left"]);
     assert!(text.contains(&left) && text.contains("  left  "), "{text}");
     assert_eq!(object["seconds"], report["seconds"]);
 }

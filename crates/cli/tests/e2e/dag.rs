@@ -161,17 +161,14 @@ fn what_cannot_be_drawn_is_told() {
         ],
     );
     said(&["last"], &["there is neither a file nor a run `last`"]);
-    said(
-        &["flow.yaml", "--each"],
-        &["single tasks are there in runs alone"],
-    );
+    said(&["flow.yaml", "--each"], &["only runs have single tasks"]);
     said(
         &["flow.yaml", "-o", "flow.png"],
         &["does not say which form", ".svg, .dot or .mmd"],
     );
     said(
         &["flow.yaml", "-o", "flow.yaml", "--format", "dot"],
-        &["is there already, and is no graph of Headwater"],
+        &["already exists and is not a graph of Headwater"],
     );
     assert_eq!(place.read("flow.yaml"), FLOW);
     said(&["."], &["is a folder, not a file"]);
@@ -267,7 +264,7 @@ fn a_document_with_a_graph_in_it_is_not_overwritten() {
         place
             .headwater(&["dag", "flow.yaml", "--format", form, "-o", "README.md"])
             .ended(2)
-            .says(&["is there already, and is no graph of Headwater"]);
+            .says(&["already exists and is not a graph of Headwater"]);
         assert_eq!(place.read("README.md"), document);
     }
 }

@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::process::Child;
 
 use headwater::StorePlace;
 
@@ -234,35 +235,37 @@ fn is_so(place: &Place, bytes: u64, waits: bool) -> bool {
     })
 }
 
-/// What another run holds is no reason to fail: the second waits until it has gone, says so, and goes on.
-#[test]
-fn a_run_waits_for_the_room_that_another_one_holds() {
+/// The run of this letter, within the limit.
+fn run_of(letter: &str) -> Vec<String> {
+    let words = format!("run flow.yaml --inputs {letter}.yaml -o out-{letter} --disk {LIMIT}");
+    words.split(' ').map(str::to_owned).collect()
+}
+
+/// A run of `a` that holds its room until the file of the last part is removed, and one of `b` that waits for it.
+fn one_holds_and_one_waits() -> (Place, [Child; 2], std::path::PathBuf) {
     let place = Place::with_flow(LETTERS);
-    let limit = LIMIT.to_string();
     place.write("a.yaml", "inputs: {letter: a}\n");
     place.write("b.yaml", "inputs: {letter: b}\n");
     let stop = place.side().join("stop-a");
     fs::write(&stop, "").expect("a file");
-    let run = |letter: &str| {
-        let (data, folder) = (format!("{letter}.yaml"), format!("out-{letter}"));
-        let arguments = ["run", "flow.yaml", "--inputs", &data, "-o", &folder];
-        place.start(&[&arguments[..], &["--disk", &limit]].concat())
+    let until = |child: &mut Child, waits: bool| {
+        while !is_so(&place, 700_000, waits) {
+            assert!(child.try_wait().expect("it is there").is_none(), "it waits");
+            assert!(object_bytes(&place) <= LIMIT);
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
     };
-    let wait = std::time::Duration::from_millis(5);
-    let mut first = run("a");
-    while !is_so(&place, 700_000, false) {
-        assert!(first.try_wait().expect("it is there").is_none(), "it waits");
-        std::thread::sleep(wait);
-    }
-    let mut second = run("b");
-    while !is_so(&place, 700_000, true) {
-        assert!(
-            second.try_wait().expect("it is there").is_none(),
-            "it waits"
-        );
-        assert!(object_bytes(&place) <= LIMIT);
-        std::thread::sleep(wait);
-    }
+    let mut first = place.start(&run_of("a"));
+    until(&mut first, false);
+    let mut second = place.start(&run_of("b"));
+    until(&mut second, true);
+    (place, [first, second], stop)
+}
+
+/// What another run holds is no reason to fail: the second waits until it has gone, says so, and goes on.
+#[test]
+fn a_run_waits_for_the_room_that_another_one_holds() {
+    let (place, [mut first, mut second], stop) = one_holds_and_one_waits();
     fs::remove_file(&stop).expect("it was there");
     for (child, letter) in [(&mut first, "a"), (&mut second, "b")] {
         assert!(child.wait().expect("it ends").success(), "{letter}");
@@ -609,33 +612,65 @@ operations:
 /// Who is stopped while it waits is stopped: it says so, and the same command goes on in the same folder.
 #[test]
 fn a_run_that_is_stopped_while_it_waits_for_room_can_be_given_again() {
-    let place = Place::with_flow(LETTERS);
-    let limit = LIMIT.to_string();
-    place.write("a.yaml", "inputs: {letter: a}\n");
-    place.write("b.yaml", "inputs: {letter: b}\n");
-    let stop = place.side().join("stop-a");
-    fs::write(&stop, "").expect("a file");
-    let command = |letter: &str| {
-        let words = format!("run flow.yaml --inputs {letter}.yaml -o out-{letter} --disk {limit}");
-        words.split(' ').map(str::to_owned).collect::<Vec<String>>()
-    };
-    let wait = std::time::Duration::from_millis(5);
-    let mut first = place.start(&command("a"));
-    while !is_so(&place, 700_000, false) {
-        assert!(first.try_wait().expect("it is there").is_none(), "it waits");
-        std::thread::sleep(wait);
-    }
-    let second = place.start(&command("b"));
-    while !is_so(&place, 700_000, true) {
-        std::thread::sleep(wait);
-    }
+    let (place, [mut first, second], stop) = one_holds_and_one_waits();
     crate::interrupt::signal(&second, libc::SIGINT);
     let ran = crate::place::Ran::from(second.wait_with_output().expect("it ends"));
     let ran = ran.ended(1);
     let said = "stopped before it was done";
     assert!(ran.stdout.contains(said), "{}", ran.stdout);
+    // Each task is counted once, here and there.
+    let shown = place.headwater(&["runs", "show", "last"]).ended(0).stdout;
+    let left = |text: &str| text.contains("not reached");
+    assert_eq!(left(&shown), left(&ran.stdout), "{shown}{}", ran.stdout);
     fs::remove_file(&stop).expect("it was there");
     assert!(first.wait().expect("it ends").success());
-    place.headwater(&command("b")).ended(0);
+    place.headwater(&run_of("b")).ended(0);
     assert!(bytes_below(&place.path("out-b")) >= 700_000);
+}
+
+/// Objects that a study has only used on its way do not stay: at its end the store keeps to the limit.
+#[test]
+fn what_a_study_found_and_used_goes_at_its_end() {
+    let place = Place::with_flow(
+        "
+headwater: 1
+workflow: steps
+parameters:
+  p: {type: int, default: 1, range: [1, 20], step: 1}
+  q: {type: int, default: 1, range: [1, 2], step: 1}
+stages:
+  large:
+    tasks: [{op: large, params: {p: $p}, out: {file: file}}]
+  small:
+    tasks: [{op: small, in: {file: file}, params: {q: $q}, out: {y: y}}]
+outputs: {y: y}
+operations:
+  large:
+    shell: head -c 200000 /dev/zero | tr '\\0' a > {out.file}; echo {param.p} >> {out.file}
+    params: {p: int}
+    outputs: {file: {type: file, path: file, keep: true}}
+  small:
+    shell: echo $(tail -n 1 {in.file})$(wc -l < {in.file}) | tr -d a > {out.y}; true {param.q}
+    inputs: {file: file}
+    params: {q: int}
+    outputs: {y: {type: float, path: y}}
+",
+    );
+    let table = |q: u32| {
+        let rows: String = (1..=20).map(|p| format!("{p},{q}\n")).collect();
+        place.write("sets.csv", &format!("p,q\n{rows}"));
+    };
+    place.write(
+        "study.yaml",
+        "headwater: 1\nstudy: s\nworkflow: flow.yaml\nobjective: y\nmethod: {table: sets.csv}\n",
+    );
+    table(1);
+    place.headwater(&["study", "run", "study.yaml"]).ended(0);
+    assert!(object_bytes(&place) > 3_000_000);
+    table(2);
+    let limit = LIMIT.to_string();
+    let ran = place.headwater(&["study", "run", "study.yaml", "--disk", &limit]);
+    let ran = ran.ended(0);
+    assert!(ran.stdout.contains("20 executed"), "{}", ran.stdout);
+    assert!(object_bytes(&place) + log_bytes(&place) <= LIMIT);
 }

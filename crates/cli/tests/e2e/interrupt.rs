@@ -125,7 +125,7 @@ fn once_ends_what_runs_and_keeps_what_is_done() {
         place
             .headwater(&["explain", "last", "work.work[5]"])
             .ended(2)
-            .says(&["did not come to `work.work[5]`"]);
+            .says(&["did not reach `work.work[5]`"]);
         // Nothing of the work is left behind.
         let work = place.path(".headwater/work");
         assert!(!work.exists() || fs::read_dir(work).expect("a folder").next().is_none());

@@ -6,6 +6,7 @@
 mod another_user;
 mod arguments;
 mod book;
+mod collected;
 mod counts;
 mod cutoff;
 mod dag;

@@ -116,7 +116,7 @@ fn a_limit_of_a_byte_is_told() {
     place
         .headwater(&arguments)
         .ended(0)
-        .says(&["alone, and may have exceeded the memory of 1 B that --memory allows: about "]);
+        .says(&["with no other task at the same time, and may have used more than the memory of 1 B that --memory allows: about "]);
     let table = place.read("outputs/last/outputs.csv");
     assert!(table.lines().any(|line| line.contains(",566,")), "{table}");
 }

@@ -135,7 +135,7 @@ fn nothing_of_the_users_is_overwritten() {
         place.write(taken, "mine");
         let before = contents(place.root());
         place.headwater(arguments).ended(2).says(&[
-            &format!("`{taken}` is there already, and has other contents"),
+            &format!("`{taken}` already exists and has other contents"),
             "help: give another name, or name another folder with -o",
         ]);
         assert_eq!(
@@ -443,7 +443,7 @@ fn a_new_library_of_operations_compiles() {
         place
             .headwater(&["new", "operations", "--from", &from])
             .ended(2)
-            .says(&["src/lib.rs` is there already, and has other contents"]);
+            .says(&["src/lib.rs` already exists and has other contents"]);
         assert_eq!(place.read(&format!("{package}/src/lib.rs")), "// mine\n");
     }
 }

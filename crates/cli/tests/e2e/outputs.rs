@@ -585,7 +585,7 @@ fn what_comes_into_the_folder_during_a_run_stays() {
         }
         fs::write(place.side().join("go"), "").expect("a file");
         let output = child.wait_with_output().expect("it can be waited for");
-        let said = format!("out/{name}` is there already");
+        let said = format!("out/{name}` already exists");
         crate::place::Ran::from(output)
             .ended(2)
             .says(&[&said, "give the command again"]);
@@ -723,5 +723,47 @@ fn results_do_not_go_into_the_store() {
             .headwater(&["run", "flow.yaml", "--inputs", "data.yaml", "-o", folder])
             .ended(2)
             .says(&["is in the store", "give a folder elsewhere with -o"]);
+    }
+}
+
+/// A command that did not succeed is given again when the cause is gone, in the same folder.
+#[test]
+fn a_command_that_failed_goes_on_in_its_folder() {
+    let place = Place::with_flow(
+        "
+headwater: 1
+workflow: fragile
+parameters: {p: {type: int, default: 1, range: [1, 4], step: 1}}
+stages:
+  work:
+    tasks: [{op: work, params: {p: $p}, out: {y: y}}]
+outputs: {y: y}
+operations:
+  work:
+    shell: |
+      test -e \"$TMPDIR/mended\"
+      echo {param.p} > {out.y}
+    params: {p: int}
+    outputs: {y: {type: float, path: y}}
+",
+    );
+    place.write(
+        "study.yaml",
+        "headwater: 1\nstudy: s\nworkflow: flow.yaml\nobjective: y\nmethod: {moat: {trajectories: 2, levels: 4}}\n",
+    );
+    let run = ["run", "flow.yaml", "-o", "out"];
+    let study = ["study", "run", "study.yaml", "-o", "answer"];
+    let mended = place.side().join("mended");
+    for command in [&run[..], &study] {
+        let _ = fs::remove_file(&mended);
+        place.headwater(command).ended(1);
+        place.headwater(command).ended(1);
+        fs::write(&mended, "").expect("a file");
+        place.headwater(command).ended(0);
+        // It has succeeded: what it wrote is not written over.
+        let refused = place.headwater(command).ended(2);
+        refused.says(&["is not empty"]);
+        place.headwater(&["products", "gc", "--max", "0"]).ended(0);
+        fs::remove_dir_all(place.path(".headwater")).expect("a store");
     }
 }

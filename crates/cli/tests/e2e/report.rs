@@ -153,7 +153,7 @@ fn the_report_of_a_run_can_be_made_again() {
     place
         .headwater(&["runs", "report", "-o", "flow.yaml"])
         .ended(2)
-        .says(&["is there already, and is no report"]);
+        .says(&["already exists and is not a report"]);
     assert_eq!(place.read("flow.yaml"), FLOW);
 }
 

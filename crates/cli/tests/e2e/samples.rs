@@ -78,7 +78,7 @@ fn results_and_failures_carry_the_names_of_their_samples_and_what_is_missing() {
     assert_eq!(
         told,
         [
-            "`sum[1]` (`group` is `drug`) goes on without 1 failed of 2 items of `number`: `number[2]`"
+            "`sum[1]` (`group` is `drug`) goes on, but 1 of 2 items of `number` failed and are left out: `number[2]`"
         ]
     );
 

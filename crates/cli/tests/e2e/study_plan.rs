@@ -684,7 +684,7 @@ fn samples_are_written_beside_what_is_there() {
     place
         .headwater(&["study", "plan", "study.yaml", "-o", "folder"])
         .ended(2)
-        .says(&["`folder/samples.csv` is there already", "help: "]);
+        .says(&["`folder/samples.csv` already exists", "help: "]);
     assert_eq!(place.read("folder/samples.csv"), "mine too");
 }
 

@@ -116,7 +116,7 @@ fn tasks_go_by_the_first_set_that_asks_for_them() {
         .ended(2)
         .says(&[
             "has no task `last.sum[99-0]`",
-            "in a study a task goes by the first set that asks for it",
+            "in a study a task has the name of the first set that asks for it",
         ]);
 }
 

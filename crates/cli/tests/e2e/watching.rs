@@ -578,7 +578,7 @@ fn a_run_that_was_stopped_says_so_everywhere() {
     let shown = place.headwater(&["runs", "show"]).ended(0).stdout;
     for part in [
         "status    cancelled",
-        "tasks     3: 1 executed, 0 reused, 0 failed, 2 not come to",
+        "tasks     3: 1 executed, 0 reused, 0 failed, 2 not reached",
         "left",
     ] {
         assert!(shown.contains(part), "{part} in {shown}");
@@ -845,7 +845,7 @@ fn a_file_of_a_user_is_not_overwritten_by_metrics() {
         let text = place.read(file);
         let ran = place.headwater(&with(&["--metrics", file])).ended(2);
         ran.says(&[
-            "is there already, and has no metrics of Headwater",
+            "already exists and has no metrics of Headwater",
             "name another file with --metrics",
         ]);
         assert_eq!(place.read(file), text);

@@ -49,11 +49,25 @@ pub(super) fn decoder(codec: &Codec) -> Operation {
     }
 }
 
+/// Whether a value is what a file of its kind is read to: a program that has an image gives it as it is.
+pub(super) fn is_read(value: &Value) -> bool {
+    match value {
+        Value::List(items) => !items.is_empty() && items.iter().all(is_read),
+        other => matches!(
+            other,
+            Value::Array(_) | Value::Image(_) | Value::Region(_) | Value::Opaque(_)
+        ),
+    }
+}
+
 /// What is in a file, or in each of a list of files.
 fn decoded(given: &Value, decode: &Decode, context: &Context) -> Result<Value, OperationError> {
     if let Value::List(items) = given {
         let items = items.iter().map(|item| decoded(item, decode, context));
         return Ok(Value::List(items.collect::<Result<_, _>>()?));
+    }
+    if is_read(given) {
+        return Ok(given.clone());
     }
     let bytes = context.read(given)?;
     decode(&bytes).map_err(|error| match (error, given) {

@@ -12,6 +12,7 @@ use headwater_graph::{
     Value,
 };
 
+use super::implicit::is_read;
 use super::{Expander, Expansion, Item, ItemPlace, Late, Made, NO_TASK, ShapeError, address};
 use crate::Occurrence;
 use crate::join::{Row, follow};
@@ -543,6 +544,11 @@ fn decoded(
             .map(|source| decoded(graph, decode, source.clone()))
             .collect();
         return Ok(Source::List(Arc::new(sources?)));
+    }
+    if let Source::External(position) = &source
+        && is_read(&graph.external_at(*position).value)
+    {
+        return Ok(source);
     }
     let operation = graph.operation(decode);
     let new = NewTask {

@@ -193,7 +193,7 @@ impl Expander {
                 expansion.notes.push(if list.is_empty() { format!(
                         "{name} goes on with an empty list of `{data}`: {missing} of {expected} failed"
                     ) } else { format!(
-                        "{name} goes on without {missing} failed of {expected} items of `{data}`: {items}"
+                        "{name} goes on, but {missing} of {expected} items of `{data}` failed and are left out: {items}"
                     ) });
             }
             sources.push(Some(self.shaped(stage, unit, *data, list)?));
@@ -322,7 +322,7 @@ fn named_items(name: &str, failed: &[&Index], missing: usize) -> String {
     }
     if missing > failed.len() {
         // Of a list that was never made nobody knows the items.
-        items.push(format!("{} that never came to be", missing - failed.len()));
+        items.push(format!("{} that were never made", missing - failed.len()));
     }
     items.join(", ")
 }

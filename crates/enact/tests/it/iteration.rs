@@ -275,7 +275,7 @@ fn unrelated_inputs_are_an_error_that_shows_the_two_lines() {
     check_refusal(
         &flow,
         "stage `P` reads `a` and `b`, which have no common ancestor: it is not clear how their items pair",
-        "items that belong together stand in one row of the data file, under `rows:`; for all others say how: `iterate: \"dot(a, b)\"` pairs them by position, `iterate: \"cross(a, b)\"` makes all combinations",
+        "write items that belong together in one row of the data file, under `rows:`; for all other items say how they are combined: `iterate: \"dot(a, b)\"` pairs them by position, `iterate: \"cross(a, b)\"` makes all combinations",
     );
 }
 
@@ -304,7 +304,7 @@ fn unequal_index_sets_name_both_counts_and_the_first_unmatched() {
     check_refusal(
         &flow,
         "stage `P`: `a` has 2 items and `b` has 4; the first without a partner is [2] of `b`",
-        "`dot` pairs by position and needs the same items on both sides; items that belong together stand in one row of the data file, under `rows:`",
+        "`dot` pairs by position and needs the same items on both sides; write items that belong together in one row of the data file, under `rows:`",
     );
     let flow = Flow::new()
         .items("a", 2)
@@ -320,7 +320,7 @@ fn unequal_index_sets_name_both_counts_and_the_first_unmatched() {
     check_refusal(
         &flow,
         "stage `R`: `x` has 4 items and `y` has 6; the first without a partner is [0-2] of `y`",
-        "`dot` pairs by position and needs the same items on both sides; items that belong together stand in one row of the data file, under `rows:`",
+        "`dot` pairs by position and needs the same items on both sides; write items that belong together in one row of the data file, under `rows:`",
     );
 }
 

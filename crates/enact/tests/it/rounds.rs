@@ -204,7 +204,7 @@ fn a_list_that_fails_stops_its_descendants_only() {
     assert_eq!(ran.ran(), ["P[1-0]", "P[1-1]", "S[0]", "S[1]"]);
     assert_eq!(
         ran.enactment.errors()[0].to_string(),
-        "task `M.M`: 1 of 3 items of `b` failed, and 0 may; missing are 1 that never came to be"
+        "task `M.M`: 1 of 3 items of `b` failed, and 0 may; missing are 1 that were never made"
     );
     assert!(ran.enactment.expander().unwrap().is_complete());
 }
@@ -220,7 +220,9 @@ fn a_tolerant_synchronisation_goes_on_without_a_list() {
     assert_eq!(ran.reads("M"), ["M <- b-all: (P[1-1])"]);
     assert_eq!(
         ran.enactment.take_notes(),
-        ["`M` goes on without 2 failed of 3 items of `b`: `b[1-0]`, 1 that never came to be"]
+        [
+            "`M` goes on, but 2 of 3 items of `b` failed and are left out: `b[1-0]`, 1 that were never made"
+        ]
     );
 }
 

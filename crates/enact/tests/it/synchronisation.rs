@@ -151,7 +151,7 @@ fn a_failed_list_fails_its_own_group_only() {
     );
     assert_eq!(
         ran.enactment.errors()[0].to_string(),
-        "task `M.M[1]`: 1 of 3 items of `part` failed, and 0 may; missing are 1 that never came to be"
+        "task `M.M[1]`: 1 of 3 items of `part` failed, and 0 may; missing are 1 that were never made"
     );
 }
 
@@ -264,7 +264,7 @@ fn what_a_tolerant_stage_goes_on_without_is_told_and_counted() {
     assert_eq!(
         ran.enactment.take_notes(),
         [
-            "`M[0]` (`patient` is `ann`) goes on without 1 failed of 2 items of `clean`: `clean[2]`",
+            "`M[0]` (`patient` is `ann`) goes on, but 1 of 2 items of `clean` failed and are left out: `clean[2]`",
             "`M[2]` (`patient` is `cid`) goes on with an empty list of `clean`: 1 of 1 failed"
         ]
     );

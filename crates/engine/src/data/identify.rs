@@ -66,6 +66,7 @@ fn finish(
     Ok(match draft {
         Draft::Nothing => Value::Null,
         Draft::Scalar(scalar) => scalar.clone().into(),
+        Draft::Value(value) => value.clone(),
         Draft::File(position) => file(*position),
         Draft::Directory(path) => {
             let (directory, files) = store.digest_directory(path)?;

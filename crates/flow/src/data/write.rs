@@ -1,7 +1,9 @@
 //! Data files, written.
 //!
 //! Law: reading what was written gives the same file, but for the places: the data set of a run can be saved
-//! and run again.
+//! and run again. What no file can say is named by its type and digest, and does not come back.
+
+use headwater_graph::{Scalar, value_digest};
 
 use crate::data::{DataFile, DataShape, DataValue, Datum, DatumValue};
 use crate::scalar;
@@ -81,6 +83,13 @@ pub fn write_data(file: &DataFile) -> String {
     out
 }
 
+/// A single value as it stands in a file.
+pub fn write_scalar(value: &Scalar) -> String {
+    let mut out = String::new();
+    scalar::write(value, &mut out);
+    out
+}
+
 fn write_datum(datum: &Datum, out: &mut String) {
     match &datum.value {
         DatumValue::Null => out.push_str("null"),
@@ -106,6 +115,11 @@ fn write_datum(datum: &Datum, out: &mut String) {
                 write_datum(part, out);
             }
             out.push('}');
+        }
+        // It is named, for people; nobody reads it back.
+        DatumValue::Given(value) => {
+            let (kind, digest) = (value.value_type(), value_digest(value).hex());
+            scalar::write_text(&format!("{kind}, {} bytes, {digest}", value.size()), out);
         }
     }
 }

@@ -180,7 +180,7 @@ impl<'a> Resolver<'a> {
             };
             if ancestry.inputs_behind(&output.data).contains(name) {
                 let message = format!(
-                    "output `{}` depends on input `{name}`, which cannot get it then",
+                    "output `{}` depends on input `{name}`, so it cannot be the value of that input",
                     output.name
                 );
                 let hint = format!("name an output that is made without `{name}`");
@@ -442,7 +442,9 @@ impl<'a> Resolver<'a> {
                     listed(vec![Scalar::Bool(false), Scalar::Bool(true)])
                 }
                 [] => {
-                    let message = format!("`{name}` is a text, and nobody says which to try");
+                    let message = format!(
+                        "`{name}` is a text, and the study does not say which values to try"
+                    );
                     let hint = format!("write `{name}: {{values: [a, b]}}`");
                     self.report.error_with(span, message, hint);
                     None
@@ -486,7 +488,7 @@ impl<'a> Resolver<'a> {
         }
         if whole && low.abs().max(high.abs()) > FURTHEST_INT {
             let message = format!(
-                "`{name}` is an int, and its range has numbers that are too large to be told apart"
+                "`{name}` is an int, and its range has numbers that are too large to be distinguished"
             );
             let hint = "stay between -1000000000000000 and 1000000000000000 (10¹⁵)";
             self.report.error_with(range_span, message, hint);

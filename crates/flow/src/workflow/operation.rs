@@ -239,7 +239,7 @@ impl<'n> Reader<'n, '_, '_> {
                 default = value.coerce(declared, truncate);
                 if default.is_none() {
                     let message = format!(
-                        "`{name}` is of type {declared}, and its default {} is not",
+                        "`{name}` is of type {declared}, but its default {} does not have this type",
                         node.found()
                     );
                     self.report.error(node.span, message);
@@ -352,7 +352,7 @@ impl<'n> Reader<'n, '_, '_> {
                     .path
                     .and_then(Node::text)
                     .map_or_else(|| default_path(output), Arc::clone);
-                if let Some(other) = paths.insert(written, &output.name) {
+                if let Some(other) = paths.insert(plain_path(&written), &output.name) {
                     let message =
                         format!("outputs `{other}` and `{}` have the same path", output.name);
                     self.report.error(span, message);
@@ -487,6 +487,12 @@ impl<'n> Reader<'n, '_, '_> {
         let node = self.fields.get(field);
         self.doubtful |= node.is_some_and(|node| node.entries().is_none() && !node.is_nothing());
     }
+}
+
+/// A path without what changes nothing: `./x` is `x`.
+fn plain_path(path: &str) -> Arc<str> {
+    let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
+    parts.collect::<Vec<&str>>().join("/").into()
 }
 
 /// The name of the port, with the extension if there is one.

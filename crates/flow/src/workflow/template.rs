@@ -405,7 +405,7 @@ fn misquoted(
                 return None;
             }
             let message =
-                format!("placeholder `{{{inner}}}` stands inside `$((…))` and is not a number");
+                format!("placeholder `{{{inner}}}` is inside `$((…))` and is not a number");
             let is_text = match placeholder {
                 Placeholder::Parameter(_) => true,
                 Placeholder::Input(port) => {
@@ -422,8 +422,9 @@ fn misquoted(
             return Some((message, Some(hint)));
         }
     };
-    let message =
-        format!("placeholder `{{{inner}}}` stands {place}; values are put in quoted already");
+    let message = format!(
+        "placeholder `{{{inner}}}` is {place}; values are quoted already when they are put in"
+    );
     Some((message, Some(hint)))
 }
 
@@ -446,7 +447,7 @@ fn lists_stand_alone(node: &Node, role: Role, text: &Text, ports: &Ports, report
         let (message, hint) = if role == Role::Argument {
             (
                 format!(
-                    "input `{port}` is a list, and `{{in.{port}}}` does not stand alone in its argument"
+                    "input `{port}` is a list, and `{{in.{port}}}` is not alone in its argument"
                 ),
                 format!(
                     "make \"{{in.{port}}}\" an argument of its own, or write `{{in.{port}.listfile}}`"

@@ -47,6 +47,58 @@ fn an_array_that_others_have_is_copied_before_it_is_changed() {
     );
 }
 
+/// What somebody else owns is read where it lies, and never changed.
+#[test]
+fn an_array_of_another_owner_lies_where_that_has_it() {
+    let mine = vec![1.0_f64, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let place = mine.as_ptr().addr();
+    let array = Array::of_vec(&[2, 3], mine).expect("six of them");
+    assert_eq!(array.bytes().as_ptr().addr(), place);
+    assert_eq!(
+        array,
+        Array::of_elements(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).expect("six")
+    );
+    assert!(!array.is_alone());
+
+    let mut changed = array.clone();
+    changed.elements_mut::<f64>().expect("floats")[0] = 9.0;
+    assert_eq!((numbers(&array)[0], numbers(&changed)[0]), (1.0, 9.0));
+    assert_eq!(changed.bytes().as_ptr().addr() % 64, 0);
+    assert!(changed.is_alone());
+    let copied = changed.bytes().as_ptr();
+    changed.bytes_mut()[0] = 1;
+    assert_eq!(changed.bytes().as_ptr(), copied, "it is copied once");
+
+    assert!(Array::of_vec(&[7], vec![1_u8; 6]).is_none());
+    assert!(Array::of_vec(&[u64::MAX, 2], Vec::<u8>::new()).is_none());
+    let nothing = Array::of_vec(&[0, 3], Vec::<f32>::new()).expect("none of them");
+    assert_eq!(nothing.elements::<f32>(), Some(&[][..]));
+}
+
+/// An owner is kept as long as somebody has its array, and numbers that do not lie as numbers do are refused.
+#[test]
+fn an_owner_is_kept_as_long_as_its_array() {
+    struct Part(Vec<u64>, usize);
+    impl AsRef<[u8]> for Part {
+        fn as_ref(&self) -> &[u8] {
+            let bytes: &[u8] = bytemuck::cast_slice(&self.0);
+            &bytes[self.1..self.1 + 16]
+        }
+    }
+    let owner = Arc::new(Part(vec![1, 2, 3], 8));
+    let array = Array::owned_by(ElementType::U64, &[2], owner.clone()).expect("two of them");
+    assert_eq!(array.elements::<u64>(), Some(&[2, 3][..]));
+    let other = array.clone();
+    drop(array);
+    assert_eq!(Arc::strong_count(&owner), 2);
+    drop(other);
+    assert_eq!(Arc::strong_count(&owner), 1);
+
+    let crooked = Arc::new(Part(vec![1, 2, 3], 4));
+    assert!(Array::owned_by(ElementType::U64, &[2], crooked.clone()).is_none());
+    assert!(Array::owned_by(ElementType::U32, &[4], crooked).is_some());
+}
+
 #[test]
 fn the_array_of_an_image_is_changed_where_it_lies_too() {
     let array = Array::of_elements(&[1, 2, 1], &[1_u8, 2]).expect("two of them");

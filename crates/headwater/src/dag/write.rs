@@ -35,7 +35,7 @@ pub fn write_diagram(diagram: &Diagram, format: DiagramFormat, path: &Path) -> R
     if path.is_file() && !is_graph(path) {
         return Err(Error::usage(
             format!(
-                "`{}` is there already, and is no graph of Headwater",
+                "`{}` already exists and is not a graph of Headwater",
                 path.display()
             ),
             Some("name another file with -o".to_owned()),
@@ -82,7 +82,7 @@ mod tests {
                 fs::write(&path, &document).expect("a file");
                 let error = write_diagram(&diagram, format, &path).expect_err("refused");
                 assert!(
-                    error.to_string().contains("is no graph of Headwater"),
+                    error.to_string().contains("is not a graph of Headwater"),
                     "{error}"
                 );
                 assert_eq!(fs::read_to_string(&path).expect("a file"), document);

@@ -281,7 +281,7 @@ impl fmt::Display for Change {
             }
             Change::Link { port, old, new } => write!(out, "input `{port}`: {}", Arrow(old, new)),
             Change::Operation { old, new } => {
-                write!(out, "operation `{new}` stands where `{old}` was")
+                write!(out, "operation `{new}` is in the place of `{old}`")
             }
             Change::Unknown => write!(out, "there is no record of it to compare"),
         }

@@ -47,11 +47,10 @@ pub(crate) fn summary(
     let ran = &heard.ran;
     ran.iter().for_each(|ran| rows.add(enactment, ran));
     rows.look_up(prepared);
-    let file = std::path::absolute(&request.flow).unwrap_or_else(|_| request.flow.clone());
     RunSummary {
         run: report.run.clone(),
         workflow: report.workflow.to_string(),
-        file: file.display().to_string(),
+        file: prepared.file().display().to_string(),
         command: request.command.clone(),
         started,
         seconds: report.seconds,

@@ -10,7 +10,7 @@ use headwater::graph::{
     Array, Codec, Context, ElementType, FileValue, Image, Operation, OperationError, Outputs,
     Registry, Scalar, ScalarType, Signature, Type, Value,
 };
-use headwater::{Error, Limits, Progress, RunReport, RunRequest, Stop, StorePlace};
+use headwater::{Error, Limits, RunReport, RunRequest, Site, StorePlace};
 
 /// How often each operation ran.
 pub(crate) type Calls = Arc<Mutex<BTreeMap<&'static str, usize>>>;
@@ -254,26 +254,30 @@ impl Case {
         self.path().join("store")
     }
 
+    /// Where it runs, with the library of these tests.
+    pub(crate) fn site(&self) -> Site {
+        let store = StorePlace {
+            url: self.store().to_str().map(str::to_owned),
+            read_only: false,
+        };
+        let limits = Limits {
+            cores: Some(2),
+            ..Limits::default()
+        };
+        let site = Site::new(self.path()).with_store(store).with_limits(limits);
+        site.with_libraries(registry(&self.calls))
+    }
+
     /// Runs it with these settings.
     pub(crate) fn try_run(&self, settings: &[&str]) -> Result<RunReport, Error> {
         self.calls.lock().unwrap().clear();
         let request = RunRequest {
-            flow: self.path().join("flow.yaml"),
-            inputs: Some(self.path().join("data.yaml")),
-            settings: settings.iter().map(|&setting| setting.to_owned()).collect(),
-            store: StorePlace {
-                url: self.store().to_str().map(str::to_owned),
-                read_only: false,
-            },
-            limits: Limits {
-                cores: Some(2),
-                ..Limits::default()
-            },
+            flow: "flow.yaml".into(),
+            inputs: Some("data.yaml".into()),
+            settings: settings.iter().map(|&setting| setting.into()).collect(),
             ..RunRequest::default()
         };
-        let registry = registry(&self.calls);
-        let (progress, stop) = (Progress::default(), Stop::default());
-        headwater::run(&request, &registry, self.path(), &progress, &stop)
+        self.site().run(&request)
     }
 
     /// Runs it, and expects that all goes well.

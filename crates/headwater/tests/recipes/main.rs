@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use headwater::graph::{Recipe, Registry};
-use headwater::{Limits, RunRequest, StorePlace, dry_run};
+use headwater::graph::Recipe;
+use headwater::{Destination, Limits, RunRequest, Site, StorePlace};
 use proptest::prelude::*;
 
 use written::{Node, Pen, map, text, texts};
@@ -287,29 +287,38 @@ fn recipes(meaning: &Meaning, how: &Circumstances) -> BTreeMap<String, Recipe> {
     write(&second, meaning.second);
     write(&single, meaning.single);
     let request = RunRequest {
-        flow: write("flow.yaml", &flow),
-        inputs: Some(write("data.yaml", &inputs)),
-        store: StorePlace {
-            url: home.path().join(&how.store).to_str().map(str::to_owned),
-            read_only: false,
-        },
-        limits: Limits {
-            cores: how.cores,
-            memory: how.memory,
-            retries: how.retries,
-            ..Limits::default()
-        },
-        outputs: how.outputs.as_ref().map(|name| home.path().join(name)),
+        flow: write("flow.yaml", &flow).into(),
+        inputs: Some(write("data.yaml", &inputs).into()),
+        outputs: how.outputs.as_ref().map_or(Destination::Outputs, |name| {
+            Destination::Folder(home.path().join(name))
+        }),
         ..RunRequest::default()
     };
+    let limits = Limits {
+        cores: how.cores,
+        memory: how.memory,
+        retries: how.retries,
+        ..Limits::default()
+    };
+    let site = stored(&current, &home.path().join(&how.store)).with_limits(limits);
     let plan =
-        plan(&request, &current).unwrap_or_else(|error| panic!("{error}\n{flow}\n----\n{inputs}"));
+        plan(&request, &site).unwrap_or_else(|error| panic!("{error}\n{flow}\n----\n{inputs}"));
     assert_eq!(plan.len(), 8, "{plan:?}");
     plan
 }
 
-fn plan(request: &RunRequest, current: &Path) -> Result<BTreeMap<String, Recipe>, String> {
-    let plan = dry_run(request, &Registry::new(), current).map_err(|error| format!("{error:?}"))?;
+/// In this folder, with the store at that place.
+fn stored(current: &Path, store: &Path) -> Site {
+    Site::new(current).with_store(StorePlace {
+        url: store.to_str().map(str::to_owned),
+        read_only: false,
+    })
+}
+
+fn plan(request: &RunRequest, site: &Site) -> Result<BTreeMap<String, Recipe>, String> {
+    let plan = site
+        .dry_run(request)
+        .map_err(|error| format!("{error:?}"))?;
     Ok(plan.to_run.into_iter().collect())
 }
 
@@ -517,15 +526,11 @@ fn invariant_2_names_of_files_count_where_the_operation_says_so() {
         fs::write(path("data.yaml"), format!("inputs: {{text: {name}}}\n")).expect("a file");
         fs::write(path(name), "same").expect("a file");
         let request = RunRequest {
-            flow: path("flow.yaml"),
-            inputs: Some(path("data.yaml")),
-            store: StorePlace {
-                url: path("store").to_str().map(str::to_owned),
-                read_only: false,
-            },
+            flow: path("flow.yaml").into(),
+            inputs: Some(path("data.yaml").into()),
             ..RunRequest::default()
         };
-        plan(&request, home.path()).expect("it can be planned")
+        plan(&request, &stored(home.path(), &path("store"))).expect("it can be planned")
     };
     assert_eq!(recipe("", "a.txt"), recipe("", "b.txt"));
     let keep = ", keep_name: true";

@@ -134,7 +134,7 @@ fn encoder<W: Write, T: Pixel>(
             width,
             height,
             limit,
-            way_out: "PNG has at most so many in a row; write a TIFF",
+            way_out: "PNG cannot have more in a row; write a TIFF",
         });
     }
     let mut encoder = png::Encoder::new(to, width as u32, height as u32);

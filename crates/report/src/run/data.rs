@@ -19,8 +19,8 @@ pub(super) fn outputs(summary: &RunSummary) -> Markup {
     }
     let body = html! {
         @for output in &summary.outputs { (output_list(summary, output)) }
-        p.quiet { "All of them, and what each was made from, stand in " (beside(summary, "outputs.csv"))
-            "; every execution stands in " (beside(summary, "trace.tsv")) "." } "\n"
+        p.quiet { "All of them, and what each was made from, are in " (beside(summary, "outputs.csv"))
+            "; every execution is in " (beside(summary, "trace.tsv")) "." } "\n"
     };
     page::section("outputs", "Outputs", &body)
 }
@@ -106,7 +106,7 @@ pub(super) fn given(summary: &RunSummary) -> Markup {
     };
     let body = html! {
         @if !summary.inputs.is_empty() {
-            (wide_table("Inputs", html! { "What went in; all of it, as a data file that gives the same run again, stands in "
+            (wide_table("Inputs", html! { "What went in; all of it, as a data file that gives the same run again, is in "
                 (beside(summary, "inputs.yaml")) "." }, &inputs))
         }
         @if !summary.parameters.is_empty() {

@@ -71,7 +71,7 @@ const FATES: [Column; 7] = [
     ("cut off", |row| row.tally.cut_off),
     ("failed", |row| row.tally.failed),
     ("blocked", |row| row.tally.blocked),
-    ("not come to", |row| row.tally.left()),
+    ("not reached", |row| row.tally.left()),
 ];
 
 /// All tasks by stage; empty where there are none.

@@ -42,8 +42,8 @@ pub(super) fn convergence(phase: &PhaseSummary) -> Markup {
         ""
     };
     let caption = format!(
-        "How the indices settle: what the first so many parameter sets of the design say. Where a line still moves, or \
-         crosses another, more evaluations would tell more.{shaded}{rest}"
+        "How the indices settle: the indices from the first N parameter sets of the design. Where a line still moves, or \
+         crosses another, more evaluations would help.{shaded}{rest}"
     );
     figure(&drawn, caption)
 }

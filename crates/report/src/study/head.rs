@@ -31,7 +31,7 @@ pub(super) fn section(summary: &StudySummary) -> Markup {
             @if summary.facts.stopped {
                 p.warning {
                     strong { "The run was stopped before it was done." }
-                    " What stands here is from what was evaluated by then; run the study again and only the rest is \
+                    " These results are from the evaluations that had ended; run the study again and only the rest is \
                      computed."
                 } "\n"
             }

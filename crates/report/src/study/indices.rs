@@ -370,9 +370,9 @@ fn pairs(phase: &PhaseSummary, found: &VbdRows) -> Markup {
         } "\n"
     };
     let marked = if found.pairs.iter().any(VbdPair::is_clear) {
-        "Bold and shaded where the interval lies above zero, the darker the larger; the others cannot be told from zero."
+        "Bold and shaded where the interval lies above zero, the darker the larger; the others cannot be distinguished from zero."
     } else {
-        "No interval lies above zero: none can be told from zero."
+        "No interval lies above zero: none can be distinguished from zero."
     };
     let caption = format!(
         "What two parameters do together, beyond what each does by itself (S2): shares of the variance. {marked}"

@@ -186,7 +186,7 @@ impl PhaseSummary {
                 _ => count.to_string(),
             };
             let whole = if all == 1 {
-                "the only item that is left".to_owned()
+                "the only item that has indices".to_owned()
             } else {
                 whole
             };
@@ -203,7 +203,7 @@ impl PhaseSummary {
                 ItemAnswer::First(first) => comes(*first)?,
                 ItemAnswer::NoEffect => format!("no parameter has an effect on {whole}"),
                 ItemAnswer::Open | ItemAnswer::Nothing => {
-                    format!("for want of values it is open which comes first on {whole}")
+                    format!("too many values are missing to say which comes first on {whole}")
                 }
             });
         }

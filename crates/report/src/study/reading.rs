@@ -107,8 +107,8 @@ pub(super) fn section(summary: &StudySummary) -> Markup {
     {
         terms.push((
             "S2",
-            "The share of the variance that two parameters have together beyond what each has by itself. Only one whose interval \
-             lies above zero is sure to be there.",
+            "The share of the variance that two parameters have together beyond what each has by itself. Only a pair whose \
+             interval lies above zero certainly has a joint effect.",
         ));
     }
     if has(PhaseKind::Vbd) {
@@ -148,7 +148,7 @@ pub(super) fn section(summary: &StudySummary) -> Markup {
         p {
             code { "headwater study run FILE" } ", where FILE is the file of the study " em { (summary.study) }
             ", gives the same tables and charts of indices: its parameter sets follow from seed " (summary.seed)
-            ". What has been computed once is remembered and not computed again. The numbers stand in "
+            ". What has been computed once is remembered and not computed again. The numbers are in "
             code { "results.json" } " beside this file, in the shapes of SALib."
         } "\n"
     };

@@ -115,7 +115,7 @@ pub(super) fn answer(phase: &PhaseSummary, objective: &str) -> String {
     let name = |position: &usize| phase.parameters[*position].name.as_str();
     if size(*first) <= 0.0 {
         return format!(
-            "No parameter has an effect on {objective} that can be told from none: the largest {} is {}.",
+            "No parameter has an effect on {objective} that can be distinguished from none: the largest {} is {}.",
             size_name(phase.kind),
             number(size(*first))
         );
@@ -210,7 +210,7 @@ fn order(phase: &PhaseSummary, sizes: &[Size], known: &[usize], leaders: usize) 
         .map(|share| format!("{} % ", short(share * 100.0)));
     let share = share.unwrap_or_default();
     if known.len() < 2 {
-        return String::from("It is the only one with an index.");
+        return String::from("It is the only parameter with an index.");
     }
     if known.iter().any(|position| sizes[*position].1.is_none()) {
         return "How sure that order is cannot be said: not all of them have intervals.".to_owned();
@@ -245,14 +245,14 @@ fn order(phase: &PhaseSummary, sizes: &[Size], known: &[usize], leaders: usize) 
             )
         }
         [one] => format!(
-            "The {share}intervals of {one} overlap: which of the two is larger cannot be told."
+            "The {share}intervals of {one} overlap: which of the two is larger is not known."
         ),
         some if some.len() <= PAIRS => format!(
-            "The {share}intervals of {} overlap: which of each two is larger cannot be told.",
+            "The {share}intervals of {} overlap: which of each two is larger is not known.",
             some.join(", of ")
         ),
         many => format!(
-            "The {share}intervals of {} and of {} more pairs overlap: which of each two is larger cannot be told.",
+            "The {share}intervals of {} and of {} more pairs overlap: which of each two is larger is not known.",
             many[..PAIRS].join(", of "),
             count(many.len() - PAIRS)
         ),
@@ -278,7 +278,7 @@ fn left_out(phase: &PhaseSummary) -> Option<String> {
     (without > 0 && all > 1).then(|| {
         let verb = if without == 1 { "has" } else { "have" };
         format!(
-            "All of this is said of {} of {} items: {} {verb} no answer for want of values.",
+            "All of this is said of {} of {} items: {} {verb} no answer, because values are missing.",
             count(answered),
             count(all),
             count(without)
@@ -300,7 +300,7 @@ fn unknown(phase: &PhaseSummary, sizes: &[Size]) -> Option<String> {
     if !names.is_empty() {
         let verb = has(&names);
         said.push(format!(
-            "{} {verb} no index, for want of values.",
+            "{} {verb} no index, because values are missing.",
             listed(&names)
         ));
     }
@@ -337,7 +337,7 @@ fn without_effect(phase: &PhaseSummary, sizes: &[Size], known: &[usize]) -> Opti
                     .filter(none)
                     .map(|position| name(&position))
                     .collect(),
-                "cannot be told from having no effect",
+                "cannot be distinguished from having no effect",
             )
         }
         PhaseKind::Table => return None,

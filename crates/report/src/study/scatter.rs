@@ -81,8 +81,8 @@ pub(super) fn effects(phase: &PhaseSummary) -> Markup {
         div.for-narrow { (narrow) } "\n"
     };
     let caption = html! {
-        "Mean size of the effects (μ*) and how much they vary (σ). Far right: matters. Above the lines: the effect depends \
-         on where in the space the step is taken, by interplay or by a bent response."
+        "Mean size of the effects (μ*) and how much they vary (σ). Far right: the parameter matters. Above the lines: the effect depends \
+         on the values at which the step is made, because parameters interact or the response is not linear."
         @if corner.is_some() { " Below: the framed corner, enlarged." }
         " " span.for-narrow { "Numbers are the ranks of the table." (unranked) }
         span.for-wide { (unnamed) }

@@ -27,7 +27,7 @@ const FATES: [Fate; 5] = [
     }),
     ("equal by content", "c2", |task| task.tally.cut_off),
     ("remembered", "c3", |task| task.tally.reused),
-    ("failed, blocked or not come to", "c4", |task| task.unmet),
+    ("failed, blocked or not reached", "c4", |task| task.unmet),
 ];
 
 /// What all tasks come to.

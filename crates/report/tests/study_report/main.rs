@@ -172,15 +172,15 @@ fn the_answer_comes_first_and_claims_no_more_than_the_intervals() {
         panic!("MOAT")
     };
     rows[5].mu_star_conf = Some(0.12);
-    insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.120, next is MinSizePl with 0.0767 ± 0.0164. The 95 % intervals of G2 and G1 overlap: which of the two is larger cannot be told. FillHolesConn had no effect in any of its steps.");
+    insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.120, next is MinSizePl with 0.0767 ± 0.0164. The 95 % intervals of G2 and G1 overlap: which of the two is larger is not known. FillHolesConn had no effect in any of its steps.");
     let Indices::Moat(rows) = &mut summary.phases[0].pooled else {
         panic!("MOAT")
     };
     rows.iter_mut().for_each(|row| row.mu_star_conf = None);
     insta::assert_snapshot!(answer(&summary), @"G2 and G1 matter most to dice: μ* is 0.518 and 0.367, next is MinSizePl with 0.0767. How sure that order is cannot be said: not all of them have intervals. FillHolesConn had no effect in any of its steps.");
     insta::assert_snapshot!(answer(&made_up::many()), @"No parameter stands out: μ* falls evenly from 4.00 × 10⁶ ± 0.40 × 10⁶ for parameter_0 to 880000 ± 88000 for parameter_39.");
-    insta::assert_snapshot!(answer(&made_up::failing()), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.070, next is MinSizePl with 0.0767 ± 0.0164. The 95 % intervals of G2 and G1 overlap neither each other nor those of the rest. By item: G2 comes first on all 5 items. The intervals are for these items; they do not say how much other items would change the answer. T1 has no index, for want of values. FillHolesConn had no effect in any of its steps.");
-    insta::assert_snapshot!(answer(&made_up::vbd()), @"G2 and G1 matter most to dice: ST is 0.655 ± 0.057 and 0.361 ± 0.039, next is MinSizePl with 0.0440 ± 0.0188. The 95 % intervals of G2 and G1 overlap neither each other nor those of the rest. WatershedConn cannot be told from having no effect. The S1 add up to 0.796 ± 0.126: about 20 % of the variance comes from parameters acting together.");
+    insta::assert_snapshot!(answer(&made_up::failing()), @"G2 and G1 matter most to dice: μ* is 0.518 ± 0.072 and 0.367 ± 0.070, next is MinSizePl with 0.0767 ± 0.0164. The 95 % intervals of G2 and G1 overlap neither each other nor those of the rest. By item: G2 comes first on all 5 items. The intervals are for these items; they do not say how much other items would change the answer. T1 has no index, because values are missing. FillHolesConn had no effect in any of its steps.");
+    insta::assert_snapshot!(answer(&made_up::vbd()), @"G2 and G1 matter most to dice: ST is 0.655 ± 0.057 and 0.361 ± 0.039, next is MinSizePl with 0.0440 ± 0.0188. The 95 % intervals of G2 and G1 overlap neither each other nor those of the rest. WatershedConn cannot be distinguished from having no effect. The S1 add up to 0.796 ± 0.126: about 20 % of the variance comes from parameters acting together.");
     insta::assert_snapshot!(answer(&made_up::constant()), @"dice is 0.500 in all 3600 evaluations that gave a value: nothing that was varied matters to it there.");
     insta::assert_snapshot!(answer(&made_up::table()), @"Over 50 parameter sets of your own, dice goes from 0.161 to 0.939, with a mean of 0.653. Sets of your own have no indices: those need a design.");
     insta::assert_snapshot!(answer(&made_up::single()), @"There is no answer: no evaluation gave a value of dice.");
@@ -475,7 +475,9 @@ fn items_without_an_answer_are_named_and_left_out() {
         "{said}"
     );
     assert!(
-        said.contains("All of this is said of 4 of 5 items: 1 has no answer for want of values."),
+        said.contains(
+            "All of this is said of 4 of 5 items: 1 has no answer, because values are missing."
+        ),
         "{said}"
     );
     let called = summary.items[1].called();
@@ -639,9 +641,11 @@ fn pairs_are_shaded_only_where_their_interval_lies_above_zero() {
     assert_eq!(shades(&page), ["0.60", "0.30"]);
     assert!(page.contains("<td class=\"n\">0.300<br/><small>"));
     assert!(page.contains(
-        "Bold and shaded where the interval lies above zero, the darker the larger; the others cannot be told from zero."
+        "Bold and shaded where the interval lies above zero, the darker the larger; the others cannot be distinguished from zero."
     ));
-    assert!(page.contains("Only one whose interval lies above zero is sure to be there."));
+    assert!(
+        page.contains("Only a pair whose interval lies above zero certainly has a joint effect.")
+    );
     let Indices::Vbd(found) = &mut summary.phases[0].pooled else {
         panic!("VBD")
     };
@@ -651,5 +655,5 @@ fn pairs_are_shaded_only_where_their_interval_lies_above_zero() {
         .for_each(|pair| pair.s2_conf = Some(0.5));
     let page = study_report_html(&summary);
     assert_eq!(shades(&page), [""; 0]);
-    assert!(page.contains("No interval lies above zero: none can be told from zero."));
+    assert!(page.contains("No interval lies above zero: none can be distinguished from zero."));
 }

@@ -20,7 +20,7 @@ impl Draw {
     pub(crate) fn new(seed: u64, label: &str, number: u64) -> Draw {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
-        debug_assert!(label.len() <= 24, "a label too long to be told apart");
+        debug_assert!(label.len() <= 24, "a label too long to be distinguished");
         for (place, byte) in key[8..].iter_mut().zip(label.bytes()) {
             *place = byte;
         }

@@ -162,9 +162,7 @@ fn split(line: &str) -> Result<Vec<Cow<'_, str>>, &'static str> {
                         Some('t') => '\t',
                         Some(sign @ ('"' | '\\')) => sign,
                         _ => {
-                            return Err(
-                                "a backslash that stands before neither of n, r, t, \", \\",
-                            );
+                            return Err("a backslash that is before none of n, r, t, \", \\");
                         }
                     }),
                     Some(sign) => text.push(sign),

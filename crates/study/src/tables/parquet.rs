@@ -11,9 +11,11 @@
 //! The crate that does the work checks a lot, but not everything: it is guarded here by what the file as a whole says
 //! of itself, and by catching a panic. `docs/adr/0009-parquet-by-the-crate.md` tells what was found.
 
+use std::cell::Cell;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::Once;
 
 use parquet::basic::{
     Compression, ConvertedType, IntType, LogicalType, Repetition, Type as Physical,
@@ -156,9 +158,30 @@ pub fn read_parquet_columns(
     bytes: Vec<u8>,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Table, TableError> {
+    keep_quiet();
+    READING.set(true);
     // What is caught is gone with all that it had: nothing that outlives the call was being changed.
-    catch_unwind(AssertUnwindSafe(|| read(bytes, wanted)))
-        .unwrap_or_else(|_| Err(damaged("its parts do not fit together")))
+    let read = catch_unwind(AssertUnwindSafe(|| read(bytes, wanted)));
+    READING.set(false);
+    read.unwrap_or_else(|_| Err(damaged("its parts do not fit together")))
+}
+
+thread_local! {
+    /// Whether this thread reads a table, where a panic is an answer.
+    static READING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From now on a panic in a thread that reads a table says nothing: the error says it all. Others are as before.
+fn keep_quiet() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !READING.get() {
+                before(panic);
+            }
+        }));
+    });
 }
 
 fn damaged(what: impl std::fmt::Display) -> TableError {

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use headwater::graph::Registry;
 use headwater::study::{Bucketing, StudyFacts, StudyReuse};
-use headwater::{Limits, Progress, Stop, StorePlace, StudyRunRequest};
+use headwater::{Limits, Setting, Site, StorePlace, StudyRunRequest, StudySource};
 use headwater_bench::{processor_seconds, resident, timed};
 use serde_json::{Value, json};
 
@@ -123,28 +123,25 @@ fn told(wanted: &[String]) -> Result<Value, Box<dyn Error>> {
     let mut libraries = Registry::new();
     headwater_imaging::register(&mut libraries)?;
     let request = StudyRunRequest {
-        study: study.into(),
-        settings: settings.to_vec(),
-        store: StorePlace {
-            url: Some(folder.join("store").display().to_string()),
-            read_only: false,
-        },
-        limits: Limits {
-            cores: Some(CORES),
-            memory: memory.parse().ok(),
-            ..Limits::default()
+        study: StudySource {
+            settings: settings.iter().cloned().map(Setting::Written).collect(),
+            ..StudySource::file(std::path::absolute(study)?)
         },
         reuse,
         buckets,
         ..StudyRunRequest::default()
     };
-    let done = headwater::run_study(
-        &request,
-        &libraries,
-        folder,
-        &Progress::default(),
-        &Stop::default(),
-    )?;
+    let store = StorePlace {
+        url: Some("store".to_owned()),
+        read_only: false,
+    };
+    let limits = Limits {
+        cores: Some(CORES),
+        memory: memory.parse().ok(),
+        ..Limits::default()
+    };
+    let site = Site::new(folder).with_store(store).with_limits(limits);
+    let done = site.with_libraries(libraries).run_study(&request)?;
     if !done.succeeded() {
         let errors = done.errors.into_iter().chain(done.summary.facts.failures);
         let errors: Vec<String> = errors.take(3).collect();

@@ -162,7 +162,7 @@ fn a_stopped_study_says_how_far_it_came_and_claims_no_saving() {
       an effect is the change of the objective divided by the length of the step; the whole range of a parameter has length 1
       ±: intervals of 95 %; where they overlap the order is open, and rank says which places are possible
 
-    tasks: 5,120 asked for, 2,857 differ, 1,300 executed, 357 cut off by content, 0 remembered, 1,200 not come to
+    tasks: 5,120 asked for, 2,857 differ, 1,300 executed, 357 cut off by content, 0 remembered, 1,200 not reached
     on 2 cores; equal tasks are shared, also those that turn out to be equal
     stopped before it was done: the same command continues it
     ");
@@ -351,7 +351,7 @@ fn items_without_an_answer_are_named_and_left_out() {
     let text = said(&summary, None);
     for line in [
         "these are the indices of 1 of 3 items together; ± does not say how much other items would change them",
-        "by item: G2 comes first on the only item that is left; all are in results.json",
+        "by item: G2 comes first on the only item that has indices; all are in results.json",
         "item 1 (tile tile1.png) failed: none of its 200 evaluations has a value; it is left out",
         "item 2 (tile tile2.png) failed: 199 of its 200 evaluations have no value, and no index is left; it is left out",
     ] {
@@ -627,10 +627,10 @@ fn files_are_named_that_are_there() {
             .find(|line| line.contains(" all: "))
             .map(str::to_owned)
     };
-    let told = all(&text).expect("where failures are told");
+    let told = all(&text).expect("where failures are listed");
     assert!(told.contains("report.html; when"), "{told}");
     fs::write(path("failures.txt"), "").expect("a file");
     let text = lines(&cases::with_failures(), folder.path(), None).join("\n");
-    let told = all(&text).expect("where failures are told");
+    let told = all(&text).expect("where failures are listed");
     assert!(told.contains("failures.txt; when"), "{told}");
 }

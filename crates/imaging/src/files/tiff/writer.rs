@@ -55,7 +55,7 @@ impl<W: Write + Seek, T: Pixel> TiffWriter<W, T> {
                 width,
                 height,
                 limit,
-                way_out: "TIFF has at most so many in a row",
+                way_out: "TIFF cannot have more in a row",
             });
         }
         if tile == 0 || !tile.is_multiple_of(16) || tile > 1 << 14 {
