@@ -81,7 +81,8 @@ impl<'a> ValueReader<'a> {
                     };
                     self.last = Some((*task, fetched));
                 }
-                self.last.as_ref()?.1.as_ref()?.output(*port)
+                let found = self.last.as_ref()?.1.as_ref()?.output(*port)?;
+                self.fetcher.brought(found)
             }
             Source::List(sources) => {
                 let values: Option<Vec<Value>> = sources
@@ -111,7 +112,7 @@ impl<'a> ValueReader<'a> {
         let mut found = self.fetcher.values(&wanted).into_iter();
         sources
             .map(|source| match kept(source) {
-                Some(_) => found.next().flatten(),
+                Some(_) => self.fetcher.brought(found.next()??),
                 None => self.value(enactment, source),
             })
             .collect()

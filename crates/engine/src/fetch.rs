@@ -12,8 +12,8 @@ use headwater_enact::Match;
 use headwater_execute::{Fetch, Fetched, LeaseAnswer, Ports};
 use headwater_graph::{
     Alias, Digest, DirectoryEntry, DirectoryValue, FileValue, Handle, Identity, Leases,
-    OperationError, Outputs, ProductRecord, ReadFile, ReadSeek, Recipe, Store, StoreError,
-    StoredOutput, Value, decode,
+    ObjectPlace, OperationError, Outputs, ProductRecord, ReadFile, ReadSeek, Recipe, Store,
+    StoreError, StoredOutput, Value, decode, decode_shared,
 };
 
 use crate::lock::locked;
@@ -258,7 +258,7 @@ impl StoreFetcher {
     fn decoded(&self, output: &StoredOutput) -> Option<Value> {
         match (&output.inline, &output.encoding) {
             (Some(bytes), _) => decode(bytes).ok(),
-            (None, Some(digest)) => decode(&self.store.read(digest).ok()?).ok(),
+            (None, Some(digest)) => decode_shared(&self.store.share(digest).ok()?).ok(),
             (None, None) => None,
         }
     }
@@ -275,22 +275,25 @@ impl StoreFetcher {
         if let Some(needs) = &self.needs {
             locked(needs).needs(&digests, false);
         }
-        let paths: Option<HashMap<Digest, Arc<Path>>> = digests
-            .iter()
-            .zip(self.store.paths(&digests))
-            .map(|(digest, path)| Some((*digest, path?.into())))
-            .collect();
         match self.needs.as_ref().filter(|_| self.sender.is_some()) {
-            None => Places(paths?).located(value),
+            None => {
+                let place = |(digest, place): (&Digest, ObjectPlace)| match place {
+                    ObjectPlace::Missing => None,
+                    ObjectPlace::Here(path) => Some((*digest, Some(path.into()))),
+                    ObjectPlace::Elsewhere => Some((*digest, None)),
+                };
+                let places = digests.iter().zip(self.store.places(&digests));
+                Places(places.map(place).collect::<Option<_>>()?).located(value)
+            }
             // Its objects may go while it is read.
             Some(needs) => {
+                let paths = self.store.paths(&digests);
                 let mut needs = locked(needs);
-                let lent = paths?.into_iter().map(|(digest, path)| {
-                    let path = needs.lend(&digest, &path)?;
-                    Some((digest, path.into()))
+                let lent = digests.iter().zip(paths).map(|(digest, path)| {
+                    let path = needs.lend(digest, &path?)?;
+                    Some((*digest, Some(path.into())))
                 });
-                let lent: Option<HashMap<Digest, Arc<Path>>> = lent.collect();
-                let value = Places(lent?).located(value)?;
+                let value = Places(lent.collect::<Option<_>>()?).located(value)?;
                 needs.watch(&value);
                 Some(value)
             }
@@ -298,14 +301,31 @@ impl StoreFetcher {
     }
 }
 
-/// Where files are. Equal files share one path, so that it is known when nobody has it any more.
-struct Places(HashMap<Digest, Arc<Path>>);
+/// Digests of the files of a value that only the store has, each once.
+fn in_store(value: &Value) -> Vec<Digest> {
+    let mut digests = Vec::new();
+    value.for_each_file(&mut |file| {
+        if matches!(file.handle, Handle::Stored) {
+            digests.push(file.digest);
+        }
+    });
+    digests.sort_unstable();
+    digests.dedup();
+    digests
+}
+
+/// Where files are; none for those that stay with the store. Equal files share one path, so that it is known when nobody
+/// has it any more.
+struct Places(HashMap<Digest, Option<Arc<Path>>>);
 
 impl Places {
     fn file(&self, file: &FileValue) -> Option<FileValue> {
-        let path = self.0.get(&file.digest)?;
+        let handle = match &file.handle {
+            Handle::Stored => self.0.get(&file.digest)?.clone().map(Handle::Path),
+            _ => None,
+        };
         Some(FileValue {
-            handle: Handle::Path(Arc::clone(path)),
+            handle: handle.unwrap_or_else(|| file.handle.clone()),
             ..file.clone()
         })
     }
@@ -329,8 +349,8 @@ impl Places {
                     .collect();
                 Value::Directory(DirectoryValue {
                     entries: entries?.into(),
-                    path: None,
-                    name: None,
+                    path: directory.path,
+                    name: directory.name,
                 })
             }
             Value::List(items) => {
@@ -429,6 +449,21 @@ impl Fetch for StoreFetcher {
             .collect();
         matches.resize(keys.len(), None);
         matches
+    }
+
+    fn brought(&self, value: Value) -> Option<Value> {
+        let digests = in_store(&value);
+        if digests.is_empty() {
+            return Some(value);
+        }
+        let paths = digests.iter().zip(self.store.paths(&digests));
+        let paths = paths.map(|(digest, path)| Some((*digest, Some(path?.into()))));
+        Places(paths.collect::<Option<_>>()?).located(value)
+    }
+
+    fn missing(&self, value: &Value) -> Vec<Digest> {
+        let is_gone = |digest: &Digest| self.store.verify_object(digest).is_err();
+        in_store(value).into_iter().filter(is_gone).collect()
     }
 
     fn spoiled(&self, digests: &[Digest]) {

@@ -70,6 +70,17 @@ pub trait Fetch: Send + Sync {
     /// or damaged.
     fn fetch(&self, recipe: &Recipe, ports: &Ports) -> Option<Fetched>;
 
+    /// A value all files of which are on this machine, for programs and for people; `None` where one cannot be had. What
+    /// [`fetch`](Self::fetch) gives may have files that only the store has.
+    fn brought(&self, value: Value) -> Option<Value> {
+        Some(value)
+    }
+
+    /// Files of a value that only the store has, and that are not there or not what they should be.
+    fn missing(&self, _value: &Value) -> Vec<Digest> {
+        Vec::new()
+    }
+
     /// For each recipe, what the outputs are by content, whether their bytes are there or not.
     fn contents(&self, recipes: &[Recipe]) -> Vec<Option<Vec<Identity>>> {
         vec![None; recipes.len()]

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use headwater_enact::{Action, Enactment, Ending, OpenError, Start, Time};
 use headwater_graph::{
-    Cancel, Context, Digest, Failure, FailureKind, Identity, Kind, Lease, Operation, Outputs,
+    Cancel, Context, Digest, Failure, FailureKind, Identity, Kind, Lease, Operation, Outputs, Port,
     ReadFile, Recipe, Scalar, Signature, TaskId, Value,
 };
 
@@ -545,20 +545,23 @@ impl<'a> Shared<'a> {
                         run(inputs).map_err(Some)
                     }
                 }
-                Kind::Command(template) => {
-                    let attempt = Attempt {
-                        signature: &operation.signature,
-                        template,
-                        inputs: &inputs,
-                        parameters: &parameters,
-                        timeout: start.timeout,
-                        label: &recipe.short(),
-                    };
-                    let attempted = self.runner.run(&attempt, &self.pool.stop.commands);
-                    usage = attempted.usage;
-                    spoiled = attempted.spoiled;
-                    attempted.result
-                }
+                Kind::Command(template) => match self.brought(signature, inputs, &mut spoiled) {
+                    Err(failure) => Err(failure),
+                    Ok(inputs) => {
+                        let attempt = Attempt {
+                            signature: &operation.signature,
+                            template,
+                            inputs: &inputs,
+                            parameters: &parameters,
+                            timeout: start.timeout,
+                            label: &recipe.short(),
+                        };
+                        let attempted = self.runner.run(&attempt, &self.pool.stop.commands);
+                        usage = attempted.usage;
+                        spoiled = attempted.spoiled;
+                        attempted.result
+                    }
+                },
             }
         };
         // Who reads a product now gets what those get who read it from the store.
@@ -603,6 +606,35 @@ impl<'a> Shared<'a> {
         }
     }
 
+    /// Files of an input that the store should have, and does not.
+    fn missing(&self, port: &Port, value: &Value) -> Vec<Spoiled> {
+        let spoiled = |digest: Digest| Spoiled {
+            path: PathBuf::new(),
+            digest,
+            message: format!("`{}` is no longer in the store", port.name),
+        };
+        let missing = self.fetcher.missing(value).into_iter();
+        missing.map(spoiled).collect()
+    }
+
+    /// The inputs of a program, all files of which are on this machine.
+    fn brought(
+        &self,
+        signature: &Signature,
+        inputs: Vec<Value>,
+        spoiled: &mut Vec<Spoiled>,
+    ) -> Result<Vec<Value>, Option<Failure>> {
+        let brought = |(port, value): (&Port, Value)| {
+            self.fetcher.brought(value.clone()).ok_or_else(|| {
+                spoiled.extend(self.missing(port, &value));
+                let message = format!("the files of `{}` cannot be had from the store", port.name);
+                let failure = Failure::new(FailureKind::NotStarted, message);
+                spoiled.is_empty().then_some(failure)
+            })
+        };
+        signature.inputs.iter().zip(inputs).map(brought).collect()
+    }
+
     /// Runs a body that reads files, which have to be what they were before it and after it.
     fn watching(
         &self,
@@ -623,6 +655,15 @@ impl<'a> Shared<'a> {
         let outputs = run();
         let (changed, found) = reading.after();
         *spoiled = found;
+        if outputs.is_err() {
+            // It may have failed because the store does not have what it should have read.
+            let ports = signature.inputs.iter().zip(files);
+            let before = spoiled.len();
+            spoiled.extend(ports.flat_map(|(port, value)| self.missing(port, value)));
+            if spoiled.len() > before {
+                return Err(None);
+            }
+        }
         match changed {
             None => outputs.map_err(Some),
             Some(failure) => outputs.and(Err(failure)).map_err(Some),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::value::plain_float;
 use crate::{
     Array, ContentHasher, Digest, DirectoryEntry, DirectoryValue, ElementType, FileValue, Handle,
-    Image, Opaque, Region, Value,
+    Image, Opaque, Owner, Region, Value,
 };
 
 mod tag {
@@ -314,7 +314,21 @@ fn put_file(out: &mut impl Sink, file: &FileValue) {
 
 /// Reads back what [`encode`] wrote. The bytes of files are said to be [`Handle::Stored`].
 pub fn decode(bytes: &[u8]) -> Result<Value, DecodeError> {
-    let mut reader = Reader { bytes, at: 0 };
+    decode_with(bytes, None)
+}
+
+/// As [`decode`], of bytes that somebody owns. An array that is most of them is used where it lies, if it lies as its
+/// numbers do ([`Aligned`](crate::Aligned)); then the owner stays as long as the array.
+pub fn decode_shared(owner: &Owner) -> Result<Value, DecodeError> {
+    decode_with((**owner).as_ref(), Some(owner))
+}
+
+fn decode_with(bytes: &[u8], owner: Option<&Owner>) -> Result<Value, DecodeError> {
+    let mut reader = Reader {
+        bytes,
+        at: 0,
+        owner,
+    };
     let value = reader.value(0)?;
     match bytes.len() - reader.at {
         0 => Ok(value),
@@ -328,9 +342,31 @@ fn stays_below(path: &str) -> bool {
     !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
+/// Where the numbers of the array begin that an encoding, of which this is the beginning, is: an array, an image or a
+/// region.
+pub(crate) fn numbers_at(beginning: &[u8]) -> Option<usize> {
+    let mut reader = Reader {
+        bytes: beginning,
+        at: 0,
+        owner: None,
+    };
+    match reader.take(1).ok()?[0] {
+        tag::ARRAY => {}
+        tag::IMAGE => drop(reader.text().ok()?),
+        tag::REGION => drop(reader.take(8 * 8 + 4 * 8).ok()?),
+        _ => return None,
+    }
+    reader.take(1).ok()?;
+    let dimensions = usize::try_from(u64::from_le_bytes(reader.eight().ok()?)).ok()?;
+    reader.take(dimensions.checked_mul(8)?).ok()?;
+    Some(reader.at)
+}
+
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Whose the bytes are, if arrays may keep them.
+    owner: Option<&'a Owner>,
 }
 
 /// Deeper nesting is refused, so that hostile bytes cannot exhaust the stack.
@@ -413,8 +449,14 @@ impl<'a> Reader<'a> {
         let Some(length) = length else {
             return Err(wrong);
         };
+        let offset = self.at;
         let bytes = self.take(length)?;
-        Array::new(element, &shape, bytes).ok_or(wrong)
+        // One that is a small part would keep all of it.
+        let owner = self.owner.filter(|_| length >= self.bytes.len() / 2);
+        let shared = owner.and_then(|owner| Array::within(element, &shape, owner, offset));
+        shared
+            .or_else(|| Array::new(element, &shape, bytes))
+            .ok_or(wrong)
     }
 
     fn file_tag(&mut self) -> Result<u8, DecodeError> {

@@ -23,6 +23,7 @@
 //!
 //! **Invariant:** nothing here opens a file, reads a clock, or depends on the order of a hash map.
 
+mod aligned;
 mod check;
 mod command;
 mod diagnostic;
@@ -46,6 +47,7 @@ pub mod text;
 mod value;
 mod workflow;
 
+pub use aligned::Aligned;
 pub use check::{Place, Problem, check};
 pub use command::{
     Collect, CommandInput, CommandOutput, CommandTemplate, Invocation, Part, Placeholder, Text,
@@ -57,8 +59,8 @@ pub use digest::{
 };
 pub use element::Element;
 pub use encode::{
-    DecodeError, decode, encode, encode_into, encode_to, encoded_length, manifest_digest,
-    value_digest,
+    DecodeError, decode, decode_shared, encode, encode_into, encode_to, encoded_length,
+    manifest_digest, value_digest,
 };
 pub use failure::{FailedTask, Failure, FailureKind, FailureLines, alike, named};
 pub use graph::{External, GraphError, NewTask, Source, Task, TaskGraph, TaskId};
@@ -72,9 +74,10 @@ pub use registry::{Codec, Decode, Encode, Registry, RegistryError};
 pub use signature::{ParameterDeclaration, Port, Resources, Signature};
 pub use store::{
     Alias, Attachments, Collected, Cost, Costs, FileDigest, FoundProduct, FoundRun, Lease, Leases,
-    Load, Local, Mode, Neighbour, ObjectSource, Objects, Pending, PendingObject, ProductFilter,
-    ProductRecord, Questions, Rates, Records, Room, RunFolders, RunRecord, RunTask, Runs, Store,
-    StoreEntry, StoreError, StoredOutput, Times, Verified, VersionParts, expected_reads,
+    Load, Local, Mode, Neighbour, ObjectPlace, ObjectSource, Objects, Pending, PendingObject,
+    ProductFilter, ProductRecord, Questions, Rates, Records, Room, RunFolders, RunRecord, RunTask,
+    Runs, Store, StoreEntry, StoreError, StoredOutput, Times, Verified, VersionParts,
+    expected_reads,
 };
 pub use strategy::{Strategy, StrategyError};
 pub use tally::Tally;

@@ -34,7 +34,7 @@ pub use costs::{Cost, Costs, Rates, expected_reads};
 pub use error::StoreError;
 pub use leases::{Lease, Leases};
 pub use local::{FileDigest, Local, RunFolders};
-pub use objects::{ObjectSource, Objects, Pending, PendingObject, StoreEntry};
+pub use objects::{ObjectPlace, ObjectSource, Objects, Pending, PendingObject, StoreEntry};
 pub use questions::{FoundProduct, ProductFilter, Questions, Verified, VersionParts};
 pub use records::{Alias, ProductRecord, Records, StoredOutput, Times};
 pub use room::{Collected, Load, Neighbour, Room};

@@ -617,6 +617,28 @@ impl Array {
         })
     }
 
+    /// An array that lies in the bytes of an owner, from this byte on; `None` where they are too few, or do not lie as its
+    /// numbers do.
+    pub(crate) fn within(
+        element_type: ElementType,
+        shape: &[u64],
+        owner: &Owner,
+        offset: usize,
+    ) -> Option<Array> {
+        let length = Array::length(element_type, shape)?;
+        let bytes = (**owner)
+            .as_ref()
+            .get(offset..offset.checked_add(length)?)?;
+        let is_aligned = bytes.as_ptr().addr() % element_type.size() == 0;
+        is_aligned.then(|| Array {
+            element_type,
+            shape: shape.into(),
+            memory: Memory::Foreign(Arc::clone(owner)),
+            offset,
+            length,
+        })
+    }
+
     /// An array whose bytes `fill` writes where they stay: no copy is made of them. What it is given is as long
     /// as the shape asks for, zeroed, and begins at a multiple of 64; pages that it does not touch take no
     /// memory. `None`, without a call, when the shape is larger than memory can be.

@@ -28,9 +28,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use headwater_graph::{
-    Alias, Digest, Lease, Leases, Mark, Mode, ObjectSource, Objects, Pending, PendingObject,
-    ProductRecord, Recipe, Records, RunRecord, RunTask, Store, StoreEntry, StoreError, Times,
-    VersionParts, encode,
+    Alias, Aligned, Digest, Lease, Leases, Mark, Mode, ObjectPlace, ObjectSource, Objects, Owner,
+    Pending, PendingObject, ProductRecord, Recipe, Records, RunRecord, RunTask, Store, StoreEntry,
+    StoreError, Times, VersionParts, encode,
 };
 
 use crate::aliases;
@@ -79,7 +79,7 @@ struct State {
 /// Bytes, and what collection has to know of them.
 #[derive(Debug)]
 struct Object {
-    bytes: Arc<[u8]>,
+    bytes: Arc<Aligned>,
     wall: u64,
     reads: u64,
     used: i64,
@@ -145,7 +145,7 @@ impl State {
     }
 
     /// An object that is here, which counts as used from now on.
-    fn use_object(&mut self, digest: &Digest) -> Option<Arc<[u8]>> {
+    fn use_object(&mut self, digest: &Digest) -> Option<Arc<Aligned>> {
         let object = self.objects.get_mut(digest)?;
         object.reads += 1;
         object.used = now();
@@ -188,7 +188,7 @@ impl MemoryStore {
             fs::create_dir_all(self.folder.join("objects"))?;
             let fresh = path.with_extension("new");
             let _ = fs::remove_file(&fresh);
-            fs::write(&fresh, &bytes)?;
+            fs::write(&fresh, &*bytes)?;
             fs::set_permissions(&fresh, fs::Permissions::from_mode(0o444))?;
             fs::rename(&fresh, &path)?;
             looks(&path)
@@ -200,7 +200,7 @@ impl MemoryStore {
 }
 
 /// The bytes of an object on its way in, which have its digest.
-fn bytes_of(object: &PendingObject) -> Result<Arc<[u8]>, StoreError> {
+fn bytes_of(object: &PendingObject) -> Result<Arc<Aligned>, StoreError> {
     let (bytes, what) = match &object.source {
         ObjectSource::Staged(path) | ObjectSource::Digested(path, _) => {
             let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
@@ -217,14 +217,18 @@ fn bytes_of(object: &PendingObject) -> Result<Arc<[u8]>, StoreError> {
         ObjectSource::Encoding(value) => (encode(value), format!("object {}", object.digest)),
     };
     if Digest::of(&bytes) == object.digest {
-        Ok(bytes.into())
+        let placed = Aligned::of(&bytes).map_err(|source| StoreError::Io {
+            what: format!("cannot keep object {} in memory", object.digest),
+            source,
+        });
+        placed.map(Arc::new)
     } else {
         Err(StoreError::Damaged { what })
     }
 }
 
 /// Bytes with their digest.
-type Named = (Digest, Arc<[u8]>);
+type Named = (Digest, Arc<Aligned>);
 
 /// The bytes of all objects of a product.
 fn objects_of(pending: &Pending) -> Result<Vec<Named>, StoreError> {
@@ -313,7 +317,7 @@ impl Objects for MemoryStore {
             };
             let mut state = self.state();
             for (digest, bytes) in objects {
-                let size = bytes.len() as u64;
+                let size = bytes.length();
                 let object = state.objects.entry(digest).or_insert_with(|| {
                     self.written.fetch_add(size, Ordering::Relaxed);
                     Object {
@@ -344,6 +348,17 @@ impl Objects for MemoryStore {
         digests.iter().map(has).collect()
     }
 
+    fn places(&self, digests: &[Digest]) -> Vec<ObjectPlace> {
+        let place = |has| {
+            if has {
+                ObjectPlace::Elsewhere
+            } else {
+                ObjectPlace::Missing
+            }
+        };
+        self.has(digests).into_iter().map(place).collect()
+    }
+
     fn paths(&self, digests: &[Digest]) -> Vec<Option<PathBuf>> {
         digests.iter().map(|digest| self.file(digest)).collect()
     }
@@ -351,12 +366,18 @@ impl Objects for MemoryStore {
     fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
         let bytes = self.state().use_object(digest);
         let bytes = bytes.ok_or(StoreError::Missing(*digest))?;
-        Ok(bytes.to_vec())
+        Ok((*bytes).as_ref().to_vec())
+    }
+
+    fn share(&self, digest: &Digest) -> Result<Owner, StoreError> {
+        let bytes = self.state().use_object(digest);
+        Ok(bytes.ok_or(StoreError::Missing(*digest))?)
     }
 
     fn read_range(&self, digest: &Digest, range: Range<u64>) -> Result<Vec<u8>, StoreError> {
         let bytes = self.state().use_object(digest);
         let bytes = bytes.ok_or(StoreError::Missing(*digest))?;
+        let bytes = (*bytes).as_ref();
         let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
         let (start, end) = (place(range.start), place(range.end));
         Ok(bytes[start..end.max(start)].to_vec())

@@ -25,8 +25,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use headwater_graph::{
-    ContentHasher, Digest, Mark, Mode, ObjectSource, Objects, PendingObject, Store, StoreEntry,
-    StoreError, encode_to,
+    Aligned, ContentHasher, Digest, Mark, Mode, ObjectPlace, ObjectSource, Objects, Owner,
+    PendingObject, Store, StoreEntry, StoreError, encode_to,
 };
 
 use crate::beneath::{Access, Root, is_planted};
@@ -563,6 +563,35 @@ impl FolderStore {
     }
 }
 
+impl FolderStore {
+    /// The bytes of an object as `read` gets them from its file and about this length, verified.
+    fn read_by<B: AsRef<[u8]>>(
+        &self,
+        digest: &Digest,
+        read: impl FnOnce(&File, u64) -> io::Result<B>,
+    ) -> Result<B, StoreError> {
+        let start = Instant::now();
+        let path = self.object_path(digest);
+        let file = self.open_object(digest)?;
+        let length = file.metadata().map_or(0, |found| found.len());
+        if length > WHOLE {
+            // Whatever was put there takes no memory before it is known to be right.
+            self.look_at(digest, self.listed_size(digest), &mut |_| ())?;
+        }
+        // A hole of any length may have been put there since; then it is not what it should be.
+        let bytes = read(&file, length).map_err(cannot("read", &path))?;
+        if Digest::of(bytes.as_ref()) == *digest {
+            self.meter()
+                .read(bytes.as_ref().len() as u64, start.elapsed());
+            // Whether it is listed does not matter here: what was read is right.
+            let _ = self.use_listed(std::slice::from_ref(digest));
+            Ok(bytes)
+        } else {
+            Err(self.set_aside(digest, Some(&file)))
+        }
+    }
+}
+
 impl Objects for FolderStore {
     fn keep(&self, batch: &[StoreEntry]) -> Result<Vec<(usize, StoreError)>, StoreError> {
         self.keep_batch(batch)
@@ -570,6 +599,11 @@ impl Objects for FolderStore {
 
     fn has(&self, digests: &[Digest]) -> Vec<bool> {
         self.paths(digests).iter().map(Option::is_some).collect()
+    }
+
+    fn places(&self, digests: &[Digest]) -> Vec<ObjectPlace> {
+        let place = |path: Option<PathBuf>| path.map_or(ObjectPlace::Missing, ObjectPlace::Here);
+        self.paths(digests).into_iter().map(place).collect()
     }
 
     fn paths(&self, digests: &[Digest]) -> Vec<Option<PathBuf>> {
@@ -584,24 +618,17 @@ impl Objects for FolderStore {
     }
 
     fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
-        let start = Instant::now();
-        let path = self.object_path(digest);
-        let mut file = self.open_object(digest)?;
-        if (file.metadata()).is_ok_and(|found| found.len() > WHOLE) {
-            // Whatever was put there takes no memory before it is known to be right.
-            self.look_at(digest, self.listed_size(digest), &mut |_| ())?;
-        }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)
-            .map_err(cannot("read", &path))?;
-        if Digest::of(&bytes) == *digest {
-            self.meter().read(bytes.len() as u64, start.elapsed());
-            // Whether it is listed does not matter here: what was read is right.
-            let _ = self.use_listed(std::slice::from_ref(digest));
+        self.read_by(digest, |mut file, _| {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
             Ok(bytes)
-        } else {
-            Err(self.set_aside(digest, Some(&file)))
-        }
+        })
+    }
+
+    fn share(&self, digest: &Digest) -> Result<Owner, StoreError> {
+        Ok(Arc::new(self.read_by(digest, |file, length| {
+            Aligned::read(file, length)
+        })?))
     }
 
     fn read_range(&self, digest: &Digest, range: Range<u64>) -> Result<Vec<u8>, StoreError> {

@@ -544,7 +544,7 @@ impl Engine {
             let fetcher = self.run.keeper()?.eager_fetcher();
             let recipe = self.enactment.stored_as(task);
             let fetched = fetcher.fetch(&recipe, &Ports::These(vec![port]))?;
-            fetched.outputs.into_iter().nth(usize::from(port))
+            fetcher.brought(fetched.output(port)?)
         });
         value.ok_or_else(|| SequenceError::Gone {
             item: item.to_owned(),

@@ -214,11 +214,10 @@ impl SequenceReport {
             }
             Held::Gone => Err(SequenceError::Gone { item: name.clone() }),
             Held::Stored(recipe, port) => {
-                let fetched = self
-                    .fetcher
-                    .as_ref()
-                    .and_then(|fetcher| fetcher.fetch(recipe, &Ports::These(vec![*port])))
-                    .and_then(|fetched| fetched.outputs.into_iter().nth(usize::from(*port)));
+                let fetched = self.fetcher.as_ref().and_then(|fetcher| {
+                    let fetched = fetcher.fetch(recipe, &Ports::These(vec![*port]))?;
+                    fetcher.brought(fetched.output(*port)?)
+                });
                 fetched.ok_or_else(|| SequenceError::Gone { item: name.clone() })
             }
         }

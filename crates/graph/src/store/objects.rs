@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use crate::{Alias, Digest, Mark, ProductRecord, StoreError, Value};
+use crate::{Alias, Digest, Mark, Owner, ProductRecord, StoreError, Value};
 
 /// Where the bytes of an object are before they are in the store.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,6 +68,17 @@ impl StoreEntry {
     }
 }
 
+/// Where the bytes of an object are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ObjectPlace {
+    /// The store does not have them.
+    Missing,
+    /// In this file of this machine, which nobody may write to.
+    Here(PathBuf),
+    /// The store has them, but not in a file of this machine. [`paths`](Objects::paths) makes one.
+    Elsewhere,
+}
+
 /// Keeps bytes by digest.
 pub trait Objects: Send + Sync {
     /// Makes a batch durable: objects first, then records and aliases, each alias after the products of the batch.
@@ -79,8 +90,13 @@ pub trait Objects: Send + Sync {
     /// long as a run lives that began before this call.
     fn has(&self, digests: &[Digest]) -> Vec<bool>;
 
+    /// Where these objects are, without moving any of their bytes. Those that the store has stay as long as for
+    /// [`has`](Self::has).
+    fn places(&self, digests: &[Digest]) -> Vec<ObjectPlace>;
+
     /// Files with the bytes of these objects on this machine, for programs; `None` for an object that the store does not
-    /// have. They stay for as long as a run lives that began before this call, and nobody may write to them.
+    /// have. Where a store has its objects elsewhere they are brought here, so this is asked when a program is started or a
+    /// file is delivered, and not before. They stay for as long as a run lives that began before this call, and nobody may write to them.
     fn paths(&self, digests: &[Digest]) -> Vec<Option<PathBuf>>;
 
     /// As [`paths`](Self::paths), of one object.
@@ -90,6 +106,10 @@ pub trait Objects: Send + Sync {
 
     /// The bytes of an object, verified.
     fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError>;
+
+    /// The bytes of an object, verified, in memory that can be shared: an array in them needs no copy
+    /// ([`decode_shared`](crate::decode_shared)).
+    fn share(&self, digest: &Digest) -> Result<Owner, StoreError>;
 
     /// Some bytes of an object, for those who do not want to read all of it: fewer where it ends before. The object is
     /// read as a whole only where nothing says that it is still what it was when it was last verified.

@@ -149,6 +149,60 @@ fn files_are_items_and_stay_where_they_can_be_read() {
     assert!(error.to_string().contains("wrods.txt"), "{error}");
 }
 
+/// On a store that has no files, a procedure reads what another one wrote without any file being made of it.
+#[test]
+fn sequences_share_a_store_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = StorePlace {
+        url: Some("memory:".to_owned()),
+        read_only: false,
+    };
+    let store = open_store(&place, folder.path()).unwrap();
+    let runs = Runs::default();
+    let noted = runs.clone();
+    let write = procedure("test/write", "1")
+        .reads::<i64>("number")
+        .writes::<File>("text")
+        .run(move |(number,): (i64,), _| {
+            noted.note("write");
+            // More than a record holds itself.
+            let text = format!("{number} ").repeat(20_000);
+            Ok((File::of_bytes(text.into_bytes()),))
+        });
+    let noted = runs.clone();
+    let count = procedure("test/count", "1")
+        .reads::<File>("text")
+        .reads::<i64>("factor")
+        .writes::<i64>("words")
+        .run(move |(text, factor): (File, i64), context| {
+            noted.note("count");
+            let text = String::from_utf8_lossy(&text.read_with(context)?).into_owned();
+            Ok((factor * text.split_whitespace().count() as i64,))
+        });
+    for (factor, expected) in [
+        (1, vec!["count", "write"]),
+        (1, vec![]),
+        // The text is remembered, and given to a procedure that has not read it before.
+        (2, vec!["count"]),
+    ] {
+        let options = SequenceOptions::new(Mode::Restrictive).kept_in(Arc::clone(&store));
+        let mut sequence = Sequence::with(options);
+        let (number, factor_item) = (sequence.give(7), sequence.give(factor));
+        let (mut text, mut words) = (sequence.item(), sequence.item());
+        sequence.submit(&write, (&number, &mut text)).unwrap();
+        sequence
+            .submit(&count, (&text, &factor_item, &mut words))
+            .unwrap();
+        assert_eq!(sequence.value(&words).unwrap(), factor * 20_000);
+        let report = sequence.end().unwrap();
+        assert_eq!(runs.take(), expected);
+        // Whoever asks for the file gets one.
+        let text = report.value(&text).unwrap();
+        assert_eq!(text.read().unwrap().len(), 40_000);
+    }
+    assert_eq!(store.runs(10).unwrap().len(), 3);
+}
+
 #[test]
 fn handles_say_where_things_are() {
     let folder = tempfile::tempdir().unwrap();

@@ -94,7 +94,7 @@ impl Questions for MemoryStore {
         progress: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<Verified, StoreError> {
         let state = self.state();
-        let bytes = state.objects.values().map(|it| it.bytes.len() as u64).sum();
+        let bytes = state.objects.values().map(|it| it.bytes.length()).sum();
         progress(bytes, bytes);
         Ok(Verified {
             objects: state.objects.len() as u64,

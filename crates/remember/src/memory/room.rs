@@ -19,10 +19,7 @@ pub(super) struct Share {
 
 impl State {
     fn bytes(&self) -> u64 {
-        let sizes = self
-            .objects
-            .values()
-            .map(|object| object.bytes.len() as u64);
+        let sizes = self.objects.values().map(|object| object.bytes.length());
         sizes.sum()
     }
 
@@ -58,7 +55,7 @@ impl State {
         let rates = store.rates();
         let mut planned = Planned::default();
         for (digest, object) in &self.objects {
-            let size = object.bytes.len() as u64;
+            let size = object.bytes.length();
             let is_protected = object.used >= since || held.contains(digest) || needed(digest);
             let (wall, reads) = (object.wall, object.reads);
             let candidate = Candidate::new(*digest, size, &rates, (wall, reads), object.used);
@@ -138,12 +135,7 @@ impl Room for MemoryStore {
 
     fn neighbours(&self, own: &str) -> Result<Vec<Neighbour>, StoreError> {
         let state = self.state();
-        let size = |digest: &Digest| {
-            state
-                .objects
-                .get(digest)
-                .map_or(0, |it| it.bytes.len() as u64)
-        };
+        let size = |digest: &Digest| state.objects.get(digest).map_or(0, |it| it.bytes.length());
         let neighbour = |run: &String| {
             let share = state.shares.get(run);
             Neighbour {
@@ -169,7 +161,7 @@ impl Room for MemoryStore {
         let listed = digests
             .iter()
             .filter_map(|digest| state.objects.get(digest));
-        Ok(listed.map(|object| object.bytes.len() as u64).sum())
+        Ok(listed.map(|object| object.bytes.length()).sum())
     }
 
     fn object_bytes(&self) -> Result<u64, StoreError> {

@@ -10,9 +10,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use headwater_graph::{
-    Alias, Collected, Digest, FoundProduct, FoundRun, Mark, Mode, ObjectSource, Outcome, Pending,
-    PendingObject, ProductFilter, ProductRecord, Recipe, RunRecord, RunStatus, RunTask, Store,
-    StoreEntry, StoreError, Tally,
+    Alias, Array, Collected, Digest, FoundProduct, FoundRun, Image, Mark, Mode, ObjectPlace,
+    ObjectSource, Outcome, Pending, PendingObject, ProductFilter, ProductRecord, Recipe, RunRecord,
+    RunStatus, RunTask, Store, StoreEntry, StoreError, Tally, Value, decode_shared, value_digest,
 };
 
 use crate::common::{bytes, keep_in, pending, recipe, record, run, staged};
@@ -191,6 +191,66 @@ fn objects_are_files_and_ranges_too() {
             Err(StoreError::Missing(_))
         ));
         assert_eq!(store.path(&digest(77)), None);
+    });
+}
+
+/// An array comes out of a store where it was read to: aligned, and without a copy.
+#[test]
+fn arrays_are_shared_with_what_was_read() {
+    on_each(|store| {
+        let numbers: Vec<f64> = (0..1000).map(f64::from).collect();
+        let array = Array::of_vec(&[10, 100], numbers).unwrap();
+        let image = Image {
+            array: array.clone(),
+            channels: "grey".into(),
+        };
+        for (number, value) in [
+            (31, Value::Array(array)),
+            (32, Value::Image(Arc::new(image))),
+            (33, Value::Text("no array".into())),
+        ] {
+            let pending = Pending {
+                objects: vec![PendingObject {
+                    digest: value_digest(&value),
+                    source: ObjectSource::Encoding(value.clone()),
+                }],
+                ..pending(number)
+            };
+            keep_in(store, [pending]).1.unwrap();
+            let owner = store.share(&value_digest(&value)).unwrap();
+            let read = decode_shared(&owner).unwrap();
+            assert_eq!(read, value);
+            let found = match &read {
+                Value::Array(array) => array,
+                Value::Image(image) => &image.array,
+                _ => continue,
+            };
+            let (all, place) = ((*owner).as_ref().as_ptr_range(), found.bytes().as_ptr());
+            assert!(all.contains(&place) && place.addr() % 64 == 0);
+        }
+        assert!(matches!(
+            store.share(&digest(77)),
+            Err(StoreError::Missing(_))
+        ));
+    });
+}
+
+/// Where objects are is said without moving them; a path is there for the asking.
+#[test]
+fn places_are_known_before_paths_are_asked_for() {
+    on_each(|store| {
+        let pending = pending(41);
+        let (here, nowhere) = (pending.objects[0].digest, digest(78));
+        keep_in(store, [pending]).1.unwrap();
+        let places = store.places(&[nowhere, here]);
+        assert_eq!(places[0], ObjectPlace::Missing);
+        assert_ne!(places[1], ObjectPlace::Missing);
+        let path = store.path(&here).unwrap();
+        if let ObjectPlace::Here(place) = &places[1] {
+            assert_eq!(*place, path);
+        }
+        let bytes = fs::read(path).unwrap();
+        assert_eq!(Digest::of(&bytes), here);
     });
 }
 
