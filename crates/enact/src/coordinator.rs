@@ -216,8 +216,9 @@ struct Slot {
     found: bool,
     /// It was remembered, and its outputs were lost.
     restored: bool,
-    /// It runs, and has taken inputs for itself; see [`take_inputs`](Coordinator::take_inputs).
-    took: bool,
+    /// It runs, and goes on with what it was given whatever becomes of it: it has
+    /// [taken](Coordinator::take_inputs) inputs for itself, or some were [lost](Coordinator::lost) since.
+    keeps: bool,
 }
 
 #[derive(Debug, Clone, Copy)]

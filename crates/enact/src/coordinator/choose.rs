@@ -352,7 +352,7 @@ impl Coordinator {
         }
         let slot = &mut self.slots[task.index()];
         slot.state = State::Running;
-        slot.took = false;
+        slot.keeps = false;
         self.running += 1;
         let timeout = graph.operation_at(task).signature.timeout;
         let needs = &self.needs[graph.operation_index(task) as usize];

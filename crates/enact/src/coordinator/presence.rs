@@ -120,7 +120,7 @@ impl Coordinator {
             }
             true
         });
-        self.slots[task.index()].took |= !inputs.is_empty();
+        self.slots[task.index()].keeps |= !inputs.is_empty();
     }
 
     /// Tells that the outputs of a task are in memory again.
@@ -196,6 +196,11 @@ impl Coordinator {
                 State::Waiting => self.unpark(reader),
                 // A comparison that is under way comes to nothing.
                 State::Ready | State::Comparing => {}
+                // It goes on with what it was given; what is made again need not come here for it.
+                State::Running => {
+                    self.slots[reader.index()].keeps = true;
+                    continue;
+                }
                 _ => continue,
             }
             let slot = &mut self.slots[reader.index()];

@@ -160,7 +160,7 @@ impl Coordinator {
                 cut_off: false,
                 found: false,
                 restored: false,
-                took: false,
+                keeps: false,
             });
         }
     }

@@ -78,7 +78,7 @@ impl Coordinator {
                 State::Loading if absent > 0 => {
                     problems.push(format!("{task} sends for {absent} that are not made"));
                 }
-                State::Running if not_here > 0 && !slot.took => {
+                State::Running if not_here > 0 && !slot.keeps => {
                     problems.push(format!("{task} runs without an input"));
                 }
                 State::Known if slot.ran_before => {

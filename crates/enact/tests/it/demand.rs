@@ -1,9 +1,11 @@
 //! Demand goes backwards from what is wanted: what is remembered is not computed, and what only led there
 //! neither.
 
-use headwater_enact::{Action, Options, State};
+use headwater_enact::{
+    Action, Capacity, Enactment, Ending, NothingRemembered, Options, State, Time,
+};
 
-use crate::support::{Flow, Play, Ran, Remembers, address, success};
+use crate::support::{Flow, Play, Ran, Remembers, address, success, values};
 
 fn chain() -> Flow {
     Flow::new()
@@ -70,7 +72,7 @@ fn known_inputs_are_brought_back_only_when_they_are_needed() {
     let mut recall = Remembers::from(&first, |address| address != "R[0]");
     let mut enactment = chain().enactment(&remembering());
     enactment.open(&mut recall).unwrap();
-    let now = headwater_enact::Time::default();
+    let now = Time::default();
     let Action::Materialise(task) = enactment.next(now) else {
         panic!("Q has to come back")
     };
@@ -163,6 +165,50 @@ fn a_lost_product_whose_maker_cannot_run_any_more() {
     );
     let counts = ran.enactment.counts();
     assert_eq!((counts.failed, counts.blocked, counts.executed), (1, 2, 0));
+}
+
+/// Two tasks read the same product. One finds it changed while the other runs, and by the time it would be made
+/// again another run has made it: the other goes on with what it was given, and nobody fetches anything for it.
+#[test]
+fn a_product_lost_under_a_running_reader_may_be_found() {
+    let flow = Flow::new()
+        .items("a", 1)
+        .stage("P(a) -> b")
+        .stage("Q(b) -> c")
+        .stage("R(b) -> d");
+    let options = Options {
+        capacity: Capacity::cores(3),
+        ..remembering()
+    };
+    let mut enactment = flow.opened(&options);
+    let now = Time::default();
+    let started = |enactment: &mut Enactment| match enactment.next(now) {
+        Action::Start(start) => start.task,
+        other => panic!("{other:?}"),
+    };
+    let mut recall = NothingRemembered;
+    let shared = started(&mut enactment);
+    let outputs = values(&enactment, shared, 1);
+    enactment
+        .finished(shared, success(1, 1), &outputs, now, &mut recall)
+        .unwrap();
+    let readers = [started(&mut enactment), started(&mut enactment)];
+    enactment.lost(shared, &mut recall).unwrap();
+    assert_eq!(started(&mut enactment), shared);
+    enactment
+        .finished(shared, Ending::Found, &[], now, &mut recall)
+        .unwrap();
+    for reader in readers {
+        let problems = enactment.coordinator().inspect(enactment.graph());
+        assert!(problems.is_empty(), "{problems:?}");
+        assert!(matches!(enactment.next(now), Action::Wait(None)));
+        let outputs = values(&enactment, reader, 1);
+        enactment
+            .finished(reader, success(1, 1), &outputs, now, &mut recall)
+            .unwrap();
+    }
+    assert!(matches!(enactment.next(now), Action::Finished));
+    assert_eq!(enactment.counts().executed, 3);
 }
 
 /// A stage that runs one instance at a time, whose shared task is lost while another instance has its turn.
