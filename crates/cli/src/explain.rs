@@ -48,16 +48,19 @@ fn stale_lines(found: &[Stale]) -> Vec<String> {
         let inputs: Vec<String> = (stale.inputs.iter())
             .map(|(task, made)| {
                 format!(
-                    "`{task}`, which run {} made again and differently",
+                    "`{task}`, which run {} made again with different contents",
                     made.run
                 )
             })
             .collect();
         let inputs = match inputs.as_slice() {
-            [] => "what it reads, which was made again and differently".to_owned(),
+            [] => "its inputs, which were made again with different contents".to_owned(),
             some => some.join(" and "),
         };
-        format!("  `{}` was made from other bytes of {inputs}", stale.task)
+        format!(
+            "  `{}` was made from an earlier version of {inputs}",
+            stale.task
+        )
     };
     let mut lines: Vec<String> = found.iter().take(LISTED).map(told).collect();
     if found.len() > LISTED {
@@ -247,7 +250,7 @@ fn told(lines: &mut Vec<String>, explanation: &Explanation, why: &Why) {
             lines.push(format!("That saved {} of processor time.", took(made.cpu)));
         }
         Why::NotNeeded => lines.push(
-            "It did not run because nothing that had to run needed it: what it leads to was remembered."
+            "It did not run because no task needed its result: the results that depend on it were reused."
                 .to_owned(),
         ),
         Why::CutOff {

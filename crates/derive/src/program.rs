@@ -135,7 +135,7 @@ pub enum CallError {
     },
     /// Two operations have one name and one version.
     #[error(
-        "there are two operations `{operation}` of version `{version}`, which have other ports or parameters"
+        "two operations are called `{operation}` with version `{version}`, but their ports or parameters differ"
     )]
     Clash {
         /// Their name.

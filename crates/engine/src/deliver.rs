@@ -216,7 +216,7 @@ impl<'a> Deliverer<'a> {
     pub fn into_notes(self) -> Vec<String> {
         let told = |(output, (count, reason)): (Arc<str>, (usize, String))| {
             let values = if count == 1 { "value" } else { "values" };
-            format!("output `{output}`: {count} {values} written as `.hwv`, since: {reason}")
+            format!("output `{output}`: {count} {values} written as `.hwv`, because: {reason}")
         };
         self.refused.into_iter().map(told).collect()
     }

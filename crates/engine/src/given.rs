@@ -35,7 +35,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
         ),
         ErrorKind::TimedOut => Error::usage(
             format!("`{}` is a pipe that nobody writes to", path.display()),
-            Some("give a regular file, or start what writes to the pipe".to_owned()),
+            Some("give a regular file, or start the program that writes to the pipe".to_owned()),
         ),
         ErrorKind::NotFound => no_file(path),
         ErrorKind::IsADirectory => Error::usage(

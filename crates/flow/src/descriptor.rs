@@ -303,8 +303,11 @@ impl Reader<'_> {
         }
         match self.operations.get(&signature.name) {
             Some(known) if *known != signature => {
-                let message = format!("`{}` has other arguments in another task", signature.name);
-                let hint = "a function has the same arguments wherever it is called";
+                let message = format!(
+                    "`{}` has different arguments in another task",
+                    signature.name
+                );
+                let hint = "give the function the same arguments in every task";
                 self.report.error_with(call.span, message, hint);
             }
             Some(_) => {}

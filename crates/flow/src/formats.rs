@@ -805,7 +805,7 @@ pub(crate) static STUDY: Table = Table::new(
         Field::new(
             "until",
             Shape::Record(&UNTIL),
-            "when the study has seen enough; by default when everything is evaluated",
+            "when the study stops; by default after all evaluations",
         ),
     ],
 );

@@ -212,8 +212,8 @@ fn about_the_last_kept(study: &Study, screen: &PhaseSummary) -> Option<String> {
         more => format!(" and {more} more"),
     };
     Some(format!(
-        "which parameter is number {keep} of the screening is open between {}{more}, and `{}` was kept for the second phase; \
-         keep more, or screen longer",
+        "the screening does not decide which parameter has rank {keep}: the intervals of {}{more} overlap. `{}` was \
+         kept for the second phase; keep more parameters, or use more trajectories",
         names[..names.len().min(NAMED)].join(", "),
         screen.parameters.get(*last)?.name
     ))

@@ -58,7 +58,7 @@ pub(crate) fn mistake(
     let message = format!("`{name}` is of type {output_type}, and what is studied is a number");
     if by_program && matches!(output_type, Type::File | Type::Text) {
         let hint = format!(
-            "if the program leaves a number there, declare the output that `{name}` stands for with `type: float`"
+            "if the program writes a number to this output, declare the output behind `{name}` with `type: float`"
         );
         return Some((message, hint));
     }

@@ -57,7 +57,7 @@ impl Output {
         let extension = path.extension().and_then(|text| text.to_str());
         let Some(format) = extension.and_then(Format::of_extension) else {
             return Err(wrong_use(
-                format!("{flag} {shown}: the name does not say which format it is to have"),
+                format!("{flag} {shown}: the file name does not show the format of the image"),
                 "let it end in .png, .tif or .tiff",
             ));
         };

@@ -188,7 +188,10 @@ fn phase_lines(
     let width = width.map(|width| width.saturating_sub(2));
     match &phase.pooled {
         Indices::None => {
-            lines.push("the sets are the study's own: there are no indices".to_owned());
+            lines.push(
+                "the parameter sets come from your own list, not from a design: there are no sensitivity indices"
+                    .to_owned(),
+            );
         }
         Indices::Moat(rows) => moat(phase, rows, width, &mut lines),
         Indices::Vbd(found) => vbd(phase, found, width, &mut lines),
@@ -395,7 +398,7 @@ fn steps(phase: &PhaseSummary, lines: &mut Vec<String>) {
 fn vbd(phase: &PhaseSummary, found: &VbdRows, width: Option<usize>, lines: &mut Vec<String>) {
     if found.constant {
         lines.push(
-            "the objective is the same everywhere: there is no variance to have shares of"
+            "the objective has the same value in all evaluations: there is no variance to divide among the parameters"
                 .to_owned(),
         );
         return;

@@ -164,7 +164,7 @@ fn what_cannot_be_drawn_is_told() {
     said(&["flow.yaml", "--each"], &["only runs have single tasks"]);
     said(
         &["flow.yaml", "-o", "flow.png"],
-        &["does not say which form", ".svg, .dot or .mmd"],
+        &["does not show the format", ".svg, .dot or .mmd"],
     );
     said(
         &["flow.yaml", "-o", "flow.yaml", "--format", "dot"],

@@ -76,7 +76,7 @@ fn every_run_writes_a_report_and_says_where() {
         again.folder().join("report.html").to_str().expect("a path")
     );
     let page = checked(&place, "outputs/last/report.html");
-    assert!(page.contains("Nothing had to run: all 4 tasks were done before."));
+    assert!(page.contains("Nothing had to run: all 4 tasks were done in earlier runs."));
     assert!(page.contains("<td>--set</td>"));
     assert!(page.contains("of processor time saved: 4 tasks not run again"));
     let before = fs::read_dir(place.path("outputs"))

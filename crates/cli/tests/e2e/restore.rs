@@ -208,12 +208,12 @@ fn what_came_out_different_is_told_again_and_again() {
         "{text}"
     );
     assert!(
-        text.contains("`use.use` was made from other bytes of `roll.roll`"),
+        text.contains("`use.use` was made from an earlier version of `roll.roll`"),
         "{text}"
     );
     let text = told(&["runs", "diff"]);
     assert!(
-        text.contains("`use.use` was made from other bytes of `roll.roll`"),
+        text.contains("`use.use` was made from an earlier version of `roll.roll`"),
         "{text}"
     );
     let text = told(&["explain", "last", "roll.roll"]);

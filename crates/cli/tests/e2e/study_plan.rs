@@ -648,7 +648,7 @@ fn what_is_studied_is_a_number() {
         .says(&[
             "study.yaml:5:12",
             "`report` is of type file",
-            "declare the output that `report` stands for with `type: float`",
+            "declare the output behind `report` with `type: float`",
         ]);
 }
 

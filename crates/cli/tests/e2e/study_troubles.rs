@@ -313,7 +313,7 @@ fn an_objective_that_never_changes_has_no_variance() {
     let place = odd("echo 5 > {out.y}", "{vbd: {samples: 8}}");
     let told = place.headwater(&["study", "run", "study.yaml"]).ended(0);
     assert!(
-        told.stdout.contains("the same everywhere"),
+        told.stdout.contains("the same value in all evaluations"),
         "{}",
         told.stdout
     );

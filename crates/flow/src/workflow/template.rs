@@ -324,15 +324,16 @@ fn misplaced(placeholder: &Placeholder, inner: &str, role: Role, ports: &Ports) 
         Placeholder::Input(port) => {
             let port_type = ports.inputs.get(port)?.as_ref()?;
             (path && port_type.scalar().is_none()).then(|| {
-                let message = format!("`{{{inner}}}` is the path of an input and cannot be part of where something is written");
-                (message, None)
+                let message =
+                    format!("`{{{inner}}}` is the path of an input and cannot be used in the path of an output file");
+                (message, Some("write a fixed file name here".to_owned()))
             })
         }
         Placeholder::ListFile(port) => {
             let port_type = ports.inputs.get(port)?.as_ref()?;
             if path {
-                let message = format!("`{{{inner}}}` cannot be part of where something is written");
-                return Some((message, None));
+                let message = format!("`{{{inner}}}` cannot be used in the path of an output file");
+                return Some((message, Some("write a fixed file name here".to_owned())));
             }
             port_type.element().is_none().then(|| {
                 let message = format!("input `{port}` is not a list, so it has no list file");
@@ -358,7 +359,7 @@ fn misplaced(placeholder: &Placeholder, inner: &str, role: Role, ports: &Ports) 
         }
         Placeholder::Parameter(_) => None,
         Placeholder::Threads => path.then(|| {
-            let message = "`{threads}` cannot be part of where something is written".to_owned();
+            let message = "`{threads}` cannot be used in the path of an output file".to_owned();
             (
                 message,
                 Some("results do not depend on the number of threads".to_owned()),

@@ -16,10 +16,10 @@ pub fn diagram_format(path: &Path) -> Result<DiagramFormat, Error> {
     DiagramFormat::of(path).ok_or_else(|| {
         Error::usage(
             format!(
-                "the name `{}` does not say which form the graph is to have",
+                "the file name `{}` does not show the format of the graph",
                 path.display()
             ),
-            Some("give a name that ends in .svg, .dot or .mmd, or say --format".to_owned()),
+            Some("give a name that ends in .svg, .dot or .mmd, or use --format".to_owned()),
         )
     })
 }

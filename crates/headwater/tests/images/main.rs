@@ -78,8 +78,16 @@ stages:
 outputs: {whole: whole, note: note, byte: byte, bright: bright}
 ";
 
+/// Whether a folder is empty, as soon as the last thread of a run has let go of the store.
 fn is_empty(folder: &std::path::Path) -> bool {
-    fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none())
+    let is_empty = || fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
+    let pause = || std::thread::sleep(std::time::Duration::from_millis(10));
+    (0..500).any(|_| {
+        is_empty() || {
+            pause();
+            false
+        }
+    })
 }
 
 #[test]
@@ -190,7 +198,7 @@ outputs: {same: same}
     let case = Case::new(flow, &[b"image\ntrouble"]);
     let report = case.run(&[]);
     assert_eq!(files(&report), ["same/0.hwv"]);
-    let said = "output `same`: 1 value written as `.hwv`, since: it is trouble";
+    let said = "output `same`: 1 value written as `.hwv`, because: it is trouble";
     assert_eq!(report.notes, [said]);
 }
 

@@ -58,13 +58,15 @@ fn answer(summary: &RunSummary) -> String {
         duration(summary.seconds),
         counted(summary.cores, "core", "cores")
     );
-    let looked = format!("Finding that took {}.", duration(summary.seconds));
+    let looked = format!("This check took {}.", duration(summary.seconds));
     if summary.end == RunEnd::Done {
         return match (totals.tasks, totals.executed) {
             (0, _) => "There was nothing to do: this data makes no task.".to_owned(),
-            (1, 0) => format!("Nothing had to run: the one task was done before. {looked}"),
+            (1, 0) => {
+                format!("Nothing had to run: the only task was done in an earlier run. {looked}")
+            }
             (all, 0) => format!(
-                "Nothing had to run: all {} tasks were done before. {looked}",
+                "Nothing had to run: all {} tasks were done in earlier runs. {looked}",
                 count(all)
             ),
             (1, _) => format!("The one task is done, {took}."),

@@ -39,12 +39,13 @@ pub(super) fn slowest(summary: &RunSummary) -> Markup {
     };
     let caption = if summary.timeline.executions > summary.slowest.len() {
         format!(
-            "The {} of {} executions that took longest. Peak memory is known of programs, not of native operations.",
+            "The {} of {} executions that took longest. Peak memory is measured for programs only, not for \
+             native operations.",
             count(summary.slowest.len()),
             count(summary.timeline.executions)
         )
     } else {
-        "All executions, the longest first. Peak memory is known of programs, not of native operations."
+        "All executions, the longest first. Peak memory is measured for programs only, not for native operations."
             .to_owned()
     };
     let table = wide_table("Slowest tasks", caption, &rows);

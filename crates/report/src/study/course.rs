@@ -45,8 +45,8 @@ pub(super) fn courses(phase: &PhaseSummary, objective: &str) -> Markup {
         } "\n"
     };
     let caption = format!(
-        "{objective} along the parameters that matter most: the mean of all evaluations with that value, whatever the other \
-         parameters had, and the middle half of them."
+        "{objective} along the parameters that matter most. For each value of a parameter: the mean over all \
+         evaluations with this value, and the range from the first to the third quartile."
     );
     figure(&drawn, caption)
 }

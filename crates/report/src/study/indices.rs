@@ -455,8 +455,8 @@ fn each(summary: &StudySummary, phase: &PhaseSummary) -> Markup {
     };
     let whole = match phase.confidence {
         Some(_) => {
-            " The intervals of all together say how much other samples would change the index of these items, not how much \
-             other items would."
+            " The intervals for all items together show how much the index could change with other samples of the \
+             parameters. They do not show how much it could change with other items."
         }
         None => "",
     };
@@ -556,13 +556,14 @@ fn stuck(phase: &PhaseSummary) -> Markup {
     html! {
         @if !stuck.is_empty() {
             p.quiet {
-                "Steps that landed on the value that they started from, and count as effects of zero: "
+                "Steps that ended at the value where they started; they count as effects of zero: "
                 (listed(&stuck)) "."
             } "\n"
         }
         @if !without.is_empty() {
             p.quiet {
-                "Steps of no length, which landed on the value that they started from and have no effect: "
+                "Steps that ended at the value where they started; they are left out, because no effect \
+                 can be computed: "
                 (listed(&without)) "."
             } "\n"
         }

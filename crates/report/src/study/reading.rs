@@ -32,8 +32,8 @@ fn effect(screen: &PhaseSummary) -> String {
     let divided = sentence(screen.effect_in_words().unwrap_or_default());
     let more = match (screen.step, screen.levels) {
         (EffectStep::Actual, _) => {
-            " Numbers are as far apart as they are, on a grid or in a list. A step that lands on the value that it started from \
-             has no effect."
+            " Numbers are as far apart as they are, on a grid or in a list. A step that ends at the value where it \
+             started gives no effect and is left out."
                 .to_owned()
         }
         (EffectStep::Nominal, Some(levels)) => format!(

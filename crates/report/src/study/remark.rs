@@ -174,7 +174,7 @@ impl PhaseSummary {
 
 /// What else than chance may be the reason.
 const WRONG: &str =
-    "does the objective depend on more than the parameters, such as random numbers?";
+    "does the objective also depend on something else, for example on random numbers?";
 
 /// Whether a parameter's own share is larger than its total one by more than their intervals allow.
 fn is_beyond(row: &VbdRow) -> bool {

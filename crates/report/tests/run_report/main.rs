@@ -88,7 +88,7 @@ fn answer(summary: &RunSummary) -> String {
 fn the_answer_comes_first() {
     insta::assert_snapshot!(answer(&made_up::done()), @"All 18 tasks are done: 12 executed, 6 reused, in 3.20 s on 2 cores.");
     insta::assert_snapshot!(answer(&made_up::fresh()), @"All 7 tasks are done, in 3.20 s on 2 cores.");
-    insta::assert_snapshot!(answer(&made_up::reused()), @"Nothing had to run: all 7 tasks were done before. Finding that took 3.20 s.");
+    insta::assert_snapshot!(answer(&made_up::reused()), @"Nothing had to run: all 7 tasks were done in earlier runs. This check took 3.20 s.");
     insta::assert_snapshot!(answer(&made_up::nothing()), @"There was nothing to do: this data makes no task.");
     insta::assert_snapshot!(answer(&made_up::failed()), @"25 of 56 tasks failed, and 25 that need what they would have made could not run. 6 are done, in 3.20 s on 2 cores.");
     insta::assert_snapshot!(answer(&made_up::broken()), @"The run failed: cannot write <code>x</code>: no space left on device. 7 are done, in 3.20 s on 2 cores.");

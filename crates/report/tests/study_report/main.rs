@@ -444,7 +444,10 @@ fn effects_are_divided_by_what_the_page_says() {
     ) = (None, None, None, None);
     let page = text(&study_report_html(&words));
     assert!(page.contains(&UNORDERED_EFFECT[1..]));
-    assert!(page.contains("have no effect: B (9) and G (40)."), "{page}");
+    assert!(
+        page.contains("no effect can be computed: B (9) and G (40)."),
+        "{page}"
+    );
     assert!(page.contains("G has no effects: no step has a length."));
     assert!(!page.contains("NaN"));
 }
@@ -525,7 +528,7 @@ fn several_items_are_not_more_than_these_items() {
     assert!(said.contains(expected), "{said}");
     let page = study_report_html(&summary);
     assert!(page.contains("<br/><small>±\u{a0}"));
-    assert!(text(&page).contains("not how much other items would."));
+    assert!(text(&page).contains("They do not show how much it could change with other items."));
     assert!(!answer(&made_up::moat()).contains("By item"));
 }
 

@@ -259,7 +259,7 @@ fn check_compression(name: &str, compression: Compression) -> Result<(), TableEr
         | Compression::ZSTD(_) => Ok(()),
         other => Err(TableError::Unsupported {
             what: format!("column `{name}` is compressed by {other}"),
-            hint: "write the file with compression by snappy, gzip or zstd, or without",
+            hint: "write the file with compression by snappy, gzip or zstd, or without compression",
         }),
     }
 }

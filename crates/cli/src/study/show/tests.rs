@@ -269,7 +269,7 @@ fn nothing_has_an_effect() {
         &cases::vbd(),
     );
     assert!(
-        constant.contains("the objective is the same everywhere"),
+        constant.contains("the objective has the same value in all evaluations"),
         "{constant}"
     );
     assert!(!constant.contains("rank"), "{constant}");
@@ -283,7 +283,7 @@ fn own_sets_have_no_indices() {
     );
     assert_snapshot!(own, @"
     dice: from 0.500 to 0.750, 0.625 on average
-    the sets are the study's own: there are no indices
+    the parameter sets come from your own list, not from a design: there are no sensitivity indices
     ");
 }
 
