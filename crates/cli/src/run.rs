@@ -123,7 +123,7 @@ fn request(options: &Run) -> RunRequest {
             pipelining: !options.no_pipelining,
         },
         outputs: (options.output.clone()).map_or(Destination::Outputs, Destination::Folder),
-        command: std::env::args().collect(),
+        command: show::command(),
         holds_folder: true,
     }
 }
@@ -169,7 +169,9 @@ fn show_plan(plan: &DryRun, as_json: bool) {
         ));
     }
     if plan.execute > 0 && plan.tasks > 0 {
-        show::talk("at most: what turns out to read the same contents as before is not run");
+        show::talk(
+            "\"to run\" is an upper limit: a task whose inputs turn out to be unchanged is not run",
+        );
     }
     if plan.restore > 0 {
         show::line(&format!(

@@ -29,6 +29,14 @@ pub(crate) fn line(text: &str) {
     written(writeln!(std::io::stdout(), "{text}"));
 }
 
+/// The command that was given, argument by argument, for the list of runs. An argument may be any bytes.
+pub(crate) fn command() -> Vec<String> {
+    let arguments = std::env::args_os();
+    arguments
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect()
+}
+
 /// Writes a line that people read to stdout. On a terminal that is too narrow it goes on in the next one, set in,
 /// instead of being cut in the middle of a word; elsewhere it stays one line.
 pub(crate) fn prose(text: &str) {

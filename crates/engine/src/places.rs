@@ -4,7 +4,6 @@
 //! for a number of runs.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use headwater_execute::Folders;
@@ -83,7 +82,7 @@ impl Places {
     /// Removes what lies outside of the store, unless there are folders of failed tasks to be looked at.
     pub fn forget(&self, nothing_failed: bool) {
         if let Some(temporary) = self.temporary.as_ref().filter(|_| nothing_failed) {
-            let _ = fs::remove_dir_all(temporary);
+            let _ = headwater_execute::remove_tree(temporary);
         }
     }
 

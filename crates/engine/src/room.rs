@@ -246,8 +246,10 @@ pub struct Room {
     looked: Option<Instant>,
     /// Bytes of logs when they were counted, and how many this process had written by then.
     logs: (u64, u64),
-    /// When those of other runs were last counted, and how long that took.
+    /// When it was last looked at those of other runs, and how long that took.
     followed: Option<(Instant, Duration)>,
+    /// How many runs had logs when they were last counted, if no other run was there to write more.
+    quiet: Option<usize>,
     /// Objects that this run has had kept without being asked for them by name.
     intermediates: HashMap<Digest, u64>,
     intermediate_bytes: u64,
@@ -289,6 +291,7 @@ impl Room {
             most,
             logs: (0, 0),
             followed: None,
+            quiet: None,
             intermediates: HashMap::new(),
             intermediate_bytes: 0,
             others_are_gone: false,
@@ -311,8 +314,8 @@ impl Room {
     pub fn over(&self) -> Option<String> {
         (self.used() > self.most).then(|| {
             format!(
-                "the store has {} bytes, more than the {} that --disk allows: what this run and others use stays, and \
-                 everything else is gone",
+                "the store has {} bytes, more than the {} that --disk allows: what this run and other runs need was \
+                 kept, everything else was removed",
                 self.used(),
                 self.most
             )
@@ -341,6 +344,7 @@ impl Room {
     /// not needed any more.
     pub fn end(&mut self) {
         self.look();
+        self.count_logs();
         self.keep_to(&|| ());
         if self.used() > self.most {
             self.collect(0, Reach::Own);
@@ -392,6 +396,7 @@ impl Room {
 
     /// Admits objects if there is room for them as it is.
     fn takes(&mut self, objects: &[(Digest, u64)]) -> bool {
+        self.follow_logs();
         let news = self.news(objects);
         let bytes: u64 = news.iter().map(|(_, size)| size).sum();
         let arriving = locked(&self.needs).arriving_bytes.saturating_add(bytes);
@@ -575,7 +580,7 @@ impl Room {
         bytes.saturating_add(now.saturating_sub(written))
     }
 
-    /// Counts all logs anew if other runs are there, which write theirs without saying so. That takes at most a
+    /// Counts all logs anew if other runs are there or were, which write theirs without saying so. That takes at most a
     /// twentieth of the time.
     fn follow_logs(&mut self) {
         let is_recent = |(at, took): (Instant, Duration)| at.elapsed() < took * 20;
@@ -584,9 +589,13 @@ impl Room {
         }
         let start = Instant::now();
         let others = self.store.neighbours(&self.run);
-        if others.is_ok_and(|others| !others.is_empty()) {
+        let is_alone = others.is_ok_and(|others| others.is_empty());
+        // A run may have begun and ended since the last look.
+        let runs = Some(self.store.log_folders().len());
+        if !is_alone || self.quiet != runs {
             self.count_logs();
         }
+        self.quiet = runs.filter(|_| is_alone);
         self.followed = Some((Instant::now(), start.elapsed()));
     }
 
@@ -725,6 +734,27 @@ mod tests {
         std::thread::sleep(room.followed.map_or(Duration::ZERO, |(_, took)| took * 21));
         room.keep_to(&|| ());
         assert_eq!(room.used(), 800, "its own log went");
+    }
+
+    /// Logs of a run that began and ended meanwhile count, and are the first to go.
+    #[test]
+    fn logs_of_a_run_that_came_and_went_count() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let own = begun(&folder, "own");
+        let mut room = room(&own, "own", 1000);
+        let wait = |room: &Room| {
+            std::thread::sleep(room.followed.map_or(Duration::ZERO, |(_, took)| took * 21));
+        };
+        wait(&room);
+        room.keep_to(&|| ());
+        let logs = own.run_folders("gone").logs;
+        fs::create_dir_all(&logs).expect("a folder");
+        fs::write(logs.join("log"), vec![b'x'; 700]).expect("a log");
+        wait(&room);
+        room.keep_to(&|| ());
+        assert_eq!(room.used(), 700);
+        assert!(room.admits(&[(object(b'a', 500).0, 500)], true, &|| ()));
+        assert!(room.used() <= 1000 && !logs.join("log").exists());
     }
 
     /// A product may have an intermediate and an output. If the second makes others go, the first still counts.

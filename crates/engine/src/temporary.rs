@@ -3,7 +3,6 @@
 //! Law: the folder goes with its owner, whatever is in it. Nobody can know its name beforehand: the folder of
 //! temporary files is open to all users of a machine, and one of them could have made it first.
 
-use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -30,7 +29,7 @@ pub fn fresh() -> PathBuf {
 impl Drop for Temporary {
     fn drop(&mut self) {
         // It is there only if something was written.
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = headwater_execute::remove_tree(&self.0);
     }
 }
 

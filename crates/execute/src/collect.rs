@@ -15,9 +15,10 @@ use headwater_graph::text::on_a_line;
 use headwater_graph::{Collect, CommandOutput, FileValue, Scalar, Type, Value};
 
 use crate::folder::{
-    FolderError, below, directory_value, make_folder, not_kept, said, staged_value,
+    FolderError, below, directory_value, files_below, make_folder, not_kept, said, staged_value,
 };
 use crate::pattern::files_matching;
+use crate::system::open_to_read;
 
 /// A number, a truth value or the like in a file takes at most this many bytes, with the white space around it.
 const LONGEST_SCALAR: u64 = 4096;
@@ -212,8 +213,16 @@ impl Collecting<'_> {
                 executable: metadata.mode() & 0o100 != 0,
             })
         };
+        let readable = |path: &Path| {
+            let opened = open_to_read(path).map(drop);
+            opened.map_err(|error| said("cannot read", path, &error))
+        };
         match wanted {
-            Type::Directory if metadata.is_dir() => Ok(item(true)),
+            Type::Directory if metadata.is_dir() => {
+                let files = files_below(&real, &|path| self.leads_to_input(path))?;
+                files.iter().try_for_each(|(path, _)| readable(path))?;
+                Ok(item(true))
+            }
             Type::Directory => Err(FolderError(format!("`{}` is not a folder", path.display()))),
             _ if metadata.is_dir() => Err(FolderError(format!(
                 "`{}` is a folder, not a file",
@@ -224,7 +233,7 @@ impl Collecting<'_> {
                 "`{}` is not a regular file",
                 path.display()
             ))),
-            Type::File => Ok(item(false)),
+            Type::File => readable(path).map(|()| item(false)),
             other => scalar(path, other, metadata.len()).map(Found::Value),
         }
     }
@@ -250,6 +259,11 @@ impl Collecting<'_> {
             mode: mode.mode() & 0o7777,
         });
         Ok(())
+    }
+
+    /// Whether a link leads to the file of an input.
+    fn leads_to_input(&self, link: &Path) -> bool {
+        fs::canonicalize(link).is_ok_and(|real| real.is_file() && (self.is_input)(&real))
     }
 
     /// Replaces links to inputs below `folder` by copies: a program that copies a folder copies its links.
@@ -284,7 +298,7 @@ impl Collecting<'_> {
             let entry = entry.map_err(wrong)?;
             let (path, kind) = (entry.path(), entry.file_type().map_err(wrong)?);
             let is_kept = if kind.is_symlink() {
-                fs::canonicalize(&path).is_ok_and(|real| real.is_file() && (self.is_input)(&real))
+                self.leads_to_input(&path)
             } else {
                 kind.is_dir() || kind.is_file()
             };

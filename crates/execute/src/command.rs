@@ -27,7 +27,7 @@ use headwater_graph::{
 use crate::allowance::{inherited_threads, thread_allowance};
 use crate::collect::{Collecting, Wanted};
 use crate::ended::Usage;
-use crate::folder::{FolderError, below, hold_links};
+use crate::folder::{FolderError, below, hold_links, remove_tree};
 use crate::give::Giving;
 use crate::held::speaks_of_files;
 use crate::proof::Shelter;
@@ -428,13 +428,15 @@ impl CommandRunner {
                 let path = below(folder, &name)?;
                 if fill.is_laid_out(&name) {
                     return Err(FolderError(format!(
-                        "what the program says would overwrite the input `{name}`"
+                        "the output stream of the program would overwrite the input `{name}`: give `stdout` or \
+                         `stderr` another file name"
                     )));
                 }
                 if fs::symlink_metadata(&path).is_ok() {
                     // It may be a link to the copy that all tasks of the run use.
                     return Err(FolderError(format!(
-                        "what the program says would overwrite `{name}`, which the operation uses"
+                        "the output stream of the program would overwrite `{name}`, which the operation uses: give \
+                         `stdout` or `stderr` another file name"
                     )));
                 }
                 if let Some(parent) = path.parent().filter(|parent| *parent != folder) {
@@ -602,7 +604,7 @@ fn emptied(folder: &Path) -> Result<(), FolderError> {
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
-                fs::remove_dir_all(entry.path())?;
+                remove_tree(&entry.path())?;
             } else {
                 fs::remove_file(entry.path())?;
             }
@@ -634,8 +636,8 @@ fn write_new(folder: &Path, name: &str, text: &str) -> Result<(), FolderError> {
         .and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => FolderError(format!(
-            "an input or a file that the operation uses is called `{name}`, and a file of this name is made for the \
-             program; give it another name"
+            "Headwater writes a file `{name}` for the program, but an input or a used file of the operation has the \
+             same name; rename the input or the used file"
         )),
         _ => FolderError(format!("cannot write `{name}`: {error}")),
     })
@@ -892,7 +894,7 @@ fn write_script(folder: &Path, request: &Request) {
 fn remove(folders: &[PathBuf]) {
     for folder in folders {
         // What cannot be removed now is removed with the run's folder later.
-        let _ = fs::remove_dir_all(folder);
+        let _ = remove_tree(folder);
     }
 }
 

@@ -8,11 +8,12 @@ use std::io::{self, Read as _, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use headwater_graph::{Digest, DirectoryEntry, DirectoryValue, FileValue, Handle, Value};
 
 use crate::proof::{Proven, Shelter, read_digest, shows_writes};
-use crate::system::{copy_regular, is_open_for_writing, open_to_read};
+use crate::system::{copy_regular, is_open_for_writing, mount_of, open_to_read};
 
 /// Files up to this size are read to see whether they are what they should be, however they look.
 const READ_AT_ONCE: u64 = 1 << 20;
@@ -56,17 +57,18 @@ pub(crate) fn below(folder: &Path, name: &str) -> Result<PathBuf, FolderError> {
 }
 
 /// Makes a collected file read-only, and one that nobody can write to by another name or by an open file; it stays a
-/// program if it is one.
-fn seal(path: &Path) -> io::Result<()> {
+/// program if it is one. A copy is made in `scratch`, a folder of our own: what a program has filled may hold any name.
+fn seal(path: &Path, scratch: &Path) -> io::Result<()> {
     let found = fs::metadata(path)?;
     let mode = found.mode() & 0o7777;
     let wanted = sealed(mode & 0o100 != 0);
     // Its other names may be somebody's who goes on writing, and so may whatever the program has left running.
     let is_shared = found.nlink() > 1 || is_open_for_writing(&open_to_read(path)?);
     if is_shared {
-        let copy = beside(path);
-        fs::copy(path, &copy)?;
-        fs::rename(&copy, path)?;
+        let copy = copy_to_fresh(path, scratch)?;
+        fs::rename(&copy, path).inspect_err(|_| {
+            let _ = fs::remove_file(&copy);
+        })?;
     }
     if mode != wanted || is_shared {
         fs::set_permissions(path, fs::Permissions::from_mode(wanted))?;
@@ -76,7 +78,11 @@ fn seal(path: &Path) -> io::Result<()> {
 
 /// A collected file by its contents; whether it is a program is said elsewhere. What it looks like is remembered.
 pub(crate) fn staged_value(path: &Path) -> Result<FileValue, FolderError> {
-    seal(path).map_err(|error| said("cannot make read-only", path, &error))?;
+    staged_value_by(path, path.parent().unwrap_or(Path::new(".")))
+}
+
+fn staged_value_by(path: &Path, scratch: &Path) -> Result<FileValue, FolderError> {
+    seal(path, scratch).map_err(|error| said("cannot make read-only", path, &error))?;
     let (digest, mark) = read_digest(path).map_err(|error| said("cannot read", path, &error))?;
     Proven::here().learn(digest, mark);
     Ok(value_of(path, digest, mark.size))
@@ -92,12 +98,21 @@ fn value_of(path: &Path, digest: Digest, size: u64) -> FileValue {
     }
 }
 
-/// A name in the same folder that nobody else uses: it is made from the file's own, since other workers put
-/// files into the same folder at the same time.
-fn beside(path: &Path) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".headwater-new-");
-    name.push(path.file_name().unwrap_or_default());
-    path.with_file_name(name)
+/// Copies a file to a new one in a folder, under a name that nothing there has. It is never one that was there before.
+fn copy_to_fresh(path: &Path, folder: &Path) -> io::Result<PathBuf> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let copy = folder.join(format!(".headwater-new-{}-{number}", std::process::id()));
+        match copy_regular(path, &copy) {
+            Ok(()) => return Ok(copy),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                let _ = fs::remove_file(&copy);
+                return Err(error);
+            }
+        }
+    }
 }
 
 /// Makes a folder that is kept independent of `temporary`: links that lead there become files.
@@ -113,15 +128,55 @@ pub(crate) fn hold_links(folder: &Path, temporary: &Path) {
                 let target = fs::read_link(&path).ok();
                 if let Some(target) = target.filter(|target| target.starts_with(temporary)) {
                     // The failure is reported anyway; a link that stays is no worse than before.
-                    let new = beside(&path);
                     // A file of its own: another name for it would be one for what is stored.
-                    let held = copy_regular(&target, &new).and_then(|()| fs::rename(&new, &path));
-                    if held.is_err() {
+                    if let Ok(new) = copy_to_fresh(&target, folder)
+                        && fs::rename(&new, &path).is_err()
+                    {
                         let _ = fs::remove_file(&new);
                     }
                 }
             }
             _ => {}
+        }
+    }
+}
+
+/// Removes a folder with all that is in it, also where a program has taken away the right to write to parts of it. Where a
+/// program has mounted something in it, nothing is removed: that may be somebody's.
+pub fn remove_tree(folder: &Path) -> io::Result<()> {
+    let found = match mount_of(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => found?,
+    };
+    let mount = mount_of(folder.parent().unwrap_or(folder))?;
+    if found != mount || holds_mount(folder, mount) {
+        return Err(io::ErrorKind::CrossesDevices.into());
+    }
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_tree(folder);
+            fs::remove_dir_all(folder)
+        }
+        removed => removed,
+    }
+}
+
+/// Whether a folder below this one, which belongs to `mount`, belongs to another one.
+fn holds_mount(folder: &Path, mount: u64) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.map(|entry| entry.path()).any(|path| {
+        // One that cannot be looked at is not removed either.
+        mount_of(&path).is_ok_and(|found| found != mount) || holds_mount(&path, mount)
+    })
+}
+
+/// Lets the owner do everything in a folder and those below; links are not followed.
+fn open_tree(folder: &Path) {
+    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_tree(&entry.path());
         }
     }
 }
@@ -190,9 +245,16 @@ pub(crate) fn known_by_contents(value: Value) -> Result<Value, FolderError> {
     })
 }
 
-/// The files below a folder, sorted bytewise.
-pub(crate) fn directory_value(root: &Path) -> Result<DirectoryValue, FolderError> {
-    let mut entries = Vec::new();
+/// A file below a folder: where it is, and its name from there.
+pub(crate) type Below = (PathBuf, String);
+
+/// The files below a folder, sorted bytewise by name; nothing is changed. Of links only those that are accepted may be
+/// there, and nothing that is neither a file nor a folder.
+pub(crate) fn files_below(
+    root: &Path,
+    accepts: &dyn Fn(&Path) -> bool,
+) -> Result<Vec<Below>, FolderError> {
+    let mut files = Vec::new();
     let mut pending = vec![(root.to_path_buf(), String::new())];
     while let Some((folder, prefix)) = pending.pop() {
         for entry in fs::read_dir(&folder).map_err(|error| said("cannot read", &folder, &error))? {
@@ -213,26 +275,36 @@ pub(crate) fn directory_value(root: &Path) -> Result<DirectoryValue, FolderError
                 .map_err(|error| said("cannot look at", &path, &error))?;
             if kind.is_dir() {
                 pending.push((path, format!("{name}/")));
-            } else if !kind.is_file() {
-                return Err(not_kept(&name, kind));
+            } else if kind.is_file() || kind.is_symlink() && accepts(&path) {
+                files.push((path, name));
             } else {
-                let mode = fs::metadata(&path)
-                    .map_err(|error| said("cannot look at", &path, &error))?
-                    .permissions()
-                    .mode();
-                let file = staged_value(&path)?;
-                entries.push(DirectoryEntry {
-                    path: name.into(),
-                    executable: mode & 0o100 != 0,
-                    file,
-                });
+                return Err(not_kept(&name, kind));
             }
         }
     }
-    entries.sort_by(|a, b| a.path.as_bytes().cmp(b.path.as_bytes()));
+    files.sort_by(|a, b| a.1.as_bytes().cmp(b.1.as_bytes()));
+    Ok(files)
+}
+
+/// The value of a folder that was collected. What is beside it is our own.
+pub(crate) fn directory_value(root: &Path) -> Result<DirectoryValue, FolderError> {
+    let scratch = root.parent().unwrap_or(Path::new("."));
+    let entry = |(path, name): Below| {
+        let mode = fs::metadata(&path)
+            .map_err(|error| said("cannot look at", &path, &error))?
+            .permissions()
+            .mode();
+        Ok(DirectoryEntry {
+            path: name.into(),
+            executable: mode & 0o100 != 0,
+            file: staged_value_by(&path, scratch)?,
+        })
+    };
+    let files = files_below(root, &|_| false)?.into_iter();
+    let entries: Result<Vec<DirectoryEntry>, FolderError> = files.map(entry).collect();
     // Whoever reads it finds the same, be it just made or remembered: a folder of its own with these files.
     Ok(DirectoryValue {
-        entries: entries.into(),
+        entries: entries?.into(),
         path: None,
         name: None,
     })
@@ -319,9 +391,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_one_folder_get_different_names_beside_them() {
-        let (one, other) = (Path::new("staging/0/1"), Path::new("staging/0/2"));
-        assert_ne!(beside(one), beside(other));
-        assert_eq!(beside(one).parent(), one.parent());
+    fn what_a_program_has_put_under_our_names_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (root, path) = (folder.path(), folder.path().join("made"));
+        fs::write(&path, "made").expect("a file");
+        let first = copy_to_fresh(&path, root).expect("a copy");
+        let name = first
+            .file_name()
+            .and_then(|name| name.to_str())
+            .expect("a name");
+        let number: u64 = name
+            .rsplit('-')
+            .next()
+            .and_then(|number| number.parse().ok())
+            .expect("a number");
+        fs::write(root.join("precious"), "precious").expect("a file");
+        for ahead in 1..4 {
+            let planted = name.replace(&format!("-{number}"), &format!("-{}", number + ahead));
+            std::os::unix::fs::symlink(root.join("precious"), root.join(planted)).expect("a link");
+        }
+        let second = copy_to_fresh(&path, root).expect("a copy");
+        assert_eq!(fs::read(second).expect("the copy"), b"made");
+        assert_eq!(
+            fs::read(root.join("precious")).expect("the file"),
+            b"precious"
+        );
     }
 }

@@ -510,7 +510,12 @@ impl<'a> Giving<'a> {
 
     fn unmount_below(&self, folder: &Path) -> Result<(), FolderError> {
         let wrong = |error: io::Error| said("cannot read", folder, &error);
-        for entry in fs::read_dir(folder).map_err(wrong)? {
+        let entries = match fs::read_dir(folder) {
+            // The program has shut it: nothing in it can be collected, and so no stand-in either.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+            entries => entries.map_err(wrong)?,
+        };
+        for entry in entries {
             let entry = entry.map_err(wrong)?;
             let (path, kind) = (entry.path(), entry.file_type().map_err(wrong)?);
             if kind.is_dir() {

@@ -60,7 +60,7 @@ pub use command::inherited_environment;
 pub use ended::{Execution, Finished, Observer, Usage};
 pub use executor::{Executor, Folders, Round, Threads, machine_cores};
 pub use files::PlainFiles;
-pub use folder::copy_value;
+pub use folder::{copy_value, remove_tree};
 pub use held::read_written_out;
 pub use keeper::{Fetch, Fetched, Keeper, KeeperError, LeaseAnswer, Made, NothingKept, Ports};
 pub use memory::give_back_large_blocks;

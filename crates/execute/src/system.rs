@@ -5,6 +5,7 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
@@ -44,6 +45,32 @@ pub(crate) fn copy_regular(from: &Path, to: &Path) -> io::Result<()> {
     made.set_permissions(source.metadata()?.permissions())
 }
 
+/// Which mount a file or folder itself belongs to; a link is not followed. Where the kernel does not number mounts it is
+/// the file system.
+pub(crate) fn mount_of(path: &Path) -> io::Result<u64> {
+    let name = CString::new(path.as_os_str().as_bytes())?;
+    let mut answer = MaybeUninit::<libc::statx>::zeroed();
+    // SAFETY: the name is a C string and the answer is as large as the kernel takes it to be; both outlive the call.
+    let asked = unsafe {
+        libc::statx(
+            libc::AT_FDCWD,
+            name.as_ptr(),
+            libc::AT_SYMLINK_NOFOLLOW,
+            libc::STATX_MNT_ID,
+            answer.as_mut_ptr(),
+        )
+    };
+    if asked != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it is plain numbers, zeroed before the kernel wrote to it.
+    let answer = unsafe { answer.assume_init() };
+    if answer.stx_mask & libc::STATX_MNT_ID != 0 {
+        return Ok(answer.stx_mnt_id);
+    }
+    Ok(u64::from(answer.stx_dev_major) << 32 | u64::from(answer.stx_dev_minor))
+}
+
 /// Whether a file lies on a file system that keeps everything in memory.
 pub(crate) fn is_in_memory(path: &Path) -> bool {
     const TMPFS: u32 = 0x0102_1994;
@@ -51,7 +78,7 @@ pub(crate) fn is_in_memory(path: &Path) -> bool {
     let Ok(name) = CString::new(path.as_os_str().as_bytes()) else {
         return false;
     };
-    let mut answer = std::mem::MaybeUninit::<libc::statfs>::uninit();
+    let mut answer = MaybeUninit::<libc::statfs>::uninit();
     // SAFETY: the name is a C string and the answer has room for what the call writes.
     if unsafe { libc::statfs(name.as_ptr(), answer.as_mut_ptr()) } != 0 {
         return false;

@@ -518,7 +518,32 @@ fn unlink_or_open(folder: libc::c_int, name: &CStr) -> io::Result<Option<OwnedFd
         return Err(error);
     }
     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-    open_at(folder, name, flags).map(Some)
+    let opened = open_at(folder, name, flags)?;
+    // What a program has mounted there and forgotten is somebody's.
+    if mount_of(opened.as_raw_fd())? != mount_of(folder)? {
+        return Err(io::ErrorKind::CrossesDevices.into());
+    }
+    Ok(Some(opened))
+}
+
+/// Which mount an open folder belongs to; where the kernel does not number mounts, which file system.
+fn mount_of(folder: libc::c_int) -> io::Result<u64> {
+    // SAFETY: the structure is plain numbers, for all of which zero is a value.
+    let mut answer: libc::statx = unsafe { std::mem::zeroed() };
+    // SAFETY: the descriptor is open, the empty name is a C string, and the answer outlives the call.
+    answered(unsafe {
+        libc::statx(
+            folder,
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH,
+            libc::STATX_MNT_ID,
+            &raw mut answer,
+        )
+    })?;
+    if answer.stx_mask & libc::STATX_MNT_ID != 0 {
+        return Ok(answer.stx_mnt_id);
+    }
+    Ok(u64::from(answer.stx_dev_major) << 32 | u64::from(answer.stx_dev_minor))
 }
 
 /// Removes everything in a folder; what lies too deep is moved to the topmost one instead, and counted.

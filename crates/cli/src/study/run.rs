@@ -83,7 +83,7 @@ fn request(options: &study::StudyRun) -> StudyRunRequest {
         max_buckets: options.max_buckets.map(|most| most as usize),
         deliver: options.deliver.clone(),
         outputs: options.output.clone(),
-        command: std::env::args().collect(),
+        command: show::command(),
         holds_folder: true,
     }
 }

@@ -103,3 +103,62 @@ fn a_machine_that_gives_no_threads_is_an_error_or_slower_but_no_panic() {
     }
     run(&place, 500, "out").ended(0);
 }
+
+/// How inputs are protected is no part of a result: a folder that the program has shut matters to nobody else.
+#[test]
+fn a_folder_that_the_program_has_shut_is_its_own_affair() {
+    let Some(place) = place() else {
+        return;
+    };
+    let shut = FLOW.replace(
+        r#"command: [cp, "{in.file}", "{out.file}"]"#,
+        "shell: cp {in.file} {out.file}; mkdir shut; echo 1 > shut/x; chmod 000 shut",
+    );
+    place.write("flow.yaml", &shut);
+    // Large enough to be mounted where that is possible.
+    place.write("data.yaml", "inputs: {file: large}\n");
+    place.write("large", &"x".repeat(3 << 20));
+    run(&place, 500, "out").ended(0);
+    let left = fs::read_dir(place.path(".headwater/work"));
+    let left = left.map_or(0, |entries| {
+        entries
+            .flatten()
+            .filter(|run| run.path().join("0").exists())
+            .count()
+    });
+    assert_eq!(left, 0, "folders of tasks that succeeded");
+}
+
+/// The folder of a failed task is as the program left it: what it has left can be written to again.
+#[test]
+fn a_failed_task_leaves_its_folders_as_they_were() {
+    let Some(place) = place() else {
+        return;
+    };
+    place.write(
+        "flow.yaml",
+        r#"
+headwater: 1
+workflow: folders
+inputs: {file: file}
+stages:
+  only:
+    tasks: [{op: make, in: {file: file}, out: {good: good, bad: bad}}]
+outputs: {good: good, bad: bad}
+operations:
+  make:
+    shell: mkdir -p good bad; echo 1 > good/a; ln -f good/a good/b; ln -sf /etc/passwd bad/link
+    inputs: {file: file}
+    outputs: {good: {type: directory, path: good}, bad: {type: directory, path: bad}}
+"#,
+    );
+    place.write("data.yaml", "inputs: {file: in/1.txt}\n");
+    run(&place, 500, "out").ended(1);
+    let work = fs::read_dir(place.path(".headwater/work")).expect("a folder");
+    let made = work.flatten().map(|run| run.path().join("0/good/a"));
+    let made = made.map(|path| fs::metadata(path).expect("what was made"));
+    let made: Vec<_> = made.collect();
+    assert_eq!(made.len(), 1);
+    assert_eq!(std::os::unix::fs::MetadataExt::nlink(&made[0]), 2);
+    assert_eq!(made[0].permissions().mode() & 0o200, 0o200);
+}

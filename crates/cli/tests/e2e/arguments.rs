@@ -379,3 +379,38 @@ fn inputs_cannot_be_written_to_by_mistake() {
     assert_eq!(again.texts("sorted"), ["a\nb\n"]);
     assert_eq!(again.texts("copied"), ["a\nb\n"]);
 }
+
+/// Files may have any name, and so may folders of results.
+#[test]
+fn arguments_may_be_any_bytes() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let place = Place::with_flow(
+        "
+headwater: 1
+workflow: one
+stages:
+  only:
+    tasks: [{op: make, out: {o: o}}]
+outputs: {o: o}
+operations:
+  make:
+    shell: echo 1 > {out.o}
+    outputs: {o: {type: file, path: o}}
+",
+    );
+    let strange = |text: &[u8]| std::ffi::OsStr::from_bytes(text).to_owned();
+    let mut command = place.command(&["run", "flow.yaml", "-o"]);
+    let ran = command
+        .arg(strange(b"out\xff"))
+        .output()
+        .expect("it starts");
+    Ran::from(ran).ended(0);
+    for verb in [&["run"][..], &["study", "run"]] {
+        let mut command = place.command(verb);
+        let ran = command
+            .arg(strange(b"none\xff.yaml"))
+            .output()
+            .expect("it starts");
+        Ran::from(ran).ended(2);
+    }
+}

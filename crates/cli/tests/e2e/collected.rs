@@ -237,3 +237,42 @@ fn a_file_called_like_a_pattern_hides_no_other() {
     place.write("in/*.txt", "*");
     assert_eq!(items("*.txt"), 3);
 }
+
+/// A program may call its files what it likes, also what Headwater would call its own.
+#[test]
+fn names_in_an_output_folder_are_the_programs_own() {
+    let place = flow(
+        "file",
+        &[("d", "type: directory, path: d")],
+        "mkdir d
+for name in a b c d e f g h; do
+  echo $name > d/$name; ln d/$name d/z-$name; echo own > d/.headwater-new-$name
+done
+long=$(printf 'x%.0s' $(seq 250)); echo long > d/$long; ln d/$long d/other",
+    );
+    place.write("raw", "raw");
+    let delivered = only(&run(&place, "", 0), "d");
+    let names = fs::read_dir(&delivered).expect("a folder").count();
+    assert_eq!(names, 26);
+    assert_eq!(read(&delivered.join("b")), "b\n");
+    assert_eq!(read(&delivered.join(".headwater-new-b")), "own\n");
+}
+
+/// A link under such a name leads nowhere: the folder is refused before anything is done to it.
+#[test]
+fn what_links_in_an_output_folder_lead_to_is_not_written_to() {
+    let place = flow(
+        "file",
+        &[("d", "type: directory, path: d")],
+        "mkdir d
+for name in a b c d e f g h; do
+  echo $name > d/$name; ln d/$name d/z-$name; ln -s $(cat {in.item})/precious d/.headwater-new-$name
+done",
+    );
+    place.write("precious", "precious");
+    place.write("raw", &place.root().display().to_string());
+    run(&place, "", 1);
+    assert_eq!(read(&place.path("precious")), "precious");
+    let left = fs::metadata(place.path("precious")).expect("the file");
+    assert!(!left.permissions().readonly());
+}

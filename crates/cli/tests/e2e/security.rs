@@ -117,7 +117,7 @@ fn nothing_that_is_made_for_a_program_goes_through_a_link_to_a_file() {
         "    command: [cat]\n    inputs: {{mine: file}}\n    stdin: text\n    uses: [.stdin]\n{outputs}"
     ));
     place.write(".stdin", "mine too\n");
-    assert!(failure_of(&place).contains("is called `.stdin`"));
+    assert!(failure_of(&place).contains("writes a file `.stdin` for the program"));
     assert_eq!(place.read(".stdin"), "mine too\n");
 }
 
@@ -142,7 +142,7 @@ operations:
         "data.yaml",
         "inputs: {several: [[mine.txt]], one: mine.txt}\n",
     );
-    assert!(failure_of(&place).contains("is called `x.list`"));
+    assert!(failure_of(&place).contains("writes a file `x.list` for the program"));
 }
 
 /// The folder of a failed task may hold anything where the program's words are looked for.
@@ -588,4 +588,58 @@ fn a_design_that_no_memory_holds_is_refused_with_the_limit() {
     )
     .ended(2)
     .says(&["a design has at most 4194304 sets", "--set:1:26"]);
+}
+
+/// What a program mounts in its folder and forgets there is not removed with the folder.
+#[test]
+fn what_a_program_has_mounted_stays() {
+    let place = Place::with_flow(
+        r#"
+headwater: 1
+workflow: mounts
+inputs: {folder: text}
+stages:
+  mount:
+    tasks: [{op: mount, in: {folder: folder}, out: {file: file}}]
+outputs: {file: file}
+operations:
+  mount:
+    shell: mkdir -p deep/er && mount --bind {in.folder} deep/er && echo done > {out.file}
+    inputs: {folder: text}
+    outputs: {file: {type: file, path: made}}
+"#,
+    );
+    let kept = place.write("somebody/file", "a file of somebody");
+    let folder = place.path("somebody");
+    let tried = Command::new("mount")
+        .args(["--bind"])
+        .args([&folder, &folder])
+        .output();
+    if !tried.is_ok_and(|tried| tried.status.success()) {
+        eprintln!("skipped: nothing can be mounted here");
+        return;
+    }
+    let unmount = |path: &Path| {
+        let _ = Command::new("umount").arg("-l").arg(path).output();
+    };
+    unmount(&folder);
+    place.write("data.yaml", &format!("inputs: {{folder: {:?}}}\n", folder));
+    place.run(&["--inputs", "data.yaml"], 0).counts(1, 1, 0, 0);
+    // Once more, so that what earlier runs have left is tidied up.
+    place.write(
+        "data.yaml",
+        &format!("inputs: {{folder: {:?}}}\nparameters: {{}}\n", folder),
+    );
+    place.run(&["--inputs", "data.yaml"], 0);
+    let is_kept = kept.is_file();
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    for line in mounts.lines().filter(|line| line.contains("deep/er")) {
+        let path = line
+            .split(' ')
+            .nth(4)
+            .unwrap_or_default()
+            .replace("\\040", " ");
+        unmount(Path::new(&path));
+    }
+    assert!(is_kept, "the file of somebody is gone");
 }
