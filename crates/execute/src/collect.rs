@@ -15,7 +15,8 @@ use headwater_graph::text::on_a_line;
 use headwater_graph::{Collect, CommandOutput, FileValue, Scalar, Type, Value};
 
 use crate::folder::{
-    FolderError, below, directory_value, files_below, make_folder, not_kept, said, staged_value,
+    FolderError, below, directory_value, files_below, holds_mount, make_folder, not_kept, said,
+    staged_value,
 };
 use crate::pattern::files_matching;
 use crate::system::open_to_read;
@@ -219,6 +220,12 @@ impl Collecting<'_> {
         };
         match wanted {
             Type::Directory if metadata.is_dir() => {
+                if holds_mount(&real) {
+                    return Err(FolderError(format!(
+                        "something is mounted in the output folder `{}`: unmount it before the program ends",
+                        path.display()
+                    )));
+                }
                 let files = files_below(&real, &|path| self.leads_to_input(path))?;
                 files.iter().try_for_each(|(path, _)| readable(path))?;
                 Ok(item(true))

@@ -144,12 +144,10 @@ pub(crate) fn hold_links(folder: &Path, temporary: &Path) {
 /// Removes a folder with all that is in it, also where a program has taken away the right to write to parts of it. Where a
 /// program has mounted something in it, nothing is removed: that may be somebody's.
 pub fn remove_tree(folder: &Path) -> io::Result<()> {
-    let found = match mount_of(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        found => found?,
-    };
-    let mount = mount_of(folder.parent().unwrap_or(folder))?;
-    if found != mount || holds_mount(folder, mount) {
+    if !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
+        return Ok(());
+    }
+    if holds_mount(folder) {
         return Err(io::ErrorKind::CrossesDevices.into());
     }
     match fs::remove_dir_all(folder) {
@@ -161,13 +159,23 @@ pub fn remove_tree(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a folder below this one, which belongs to `mount`, belongs to another one.
-fn holds_mount(folder: &Path, mount: u64) -> bool {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    folders.map(|entry| entry.path()).any(|path| {
-        // One that cannot be looked at is not removed either.
-        mount_of(&path).is_ok_and(|found| found != mount) || holds_mount(&path, mount)
+/// Whether something is mounted on a folder or below it: on another folder, or on a file.
+pub(crate) fn holds_mount(folder: &Path) -> bool {
+    let Ok(mount) = mount_of(folder.parent().unwrap_or(folder)) else {
+        return false;
+    };
+    is_of_another(folder, true, mount)
+}
+
+fn is_of_another(path: &Path, is_folder: bool, mount: u64) -> bool {
+    // What cannot be looked at is not removed either.
+    if mount_of(path).is_ok_and(|found| found != mount) {
+        return true;
+    }
+    let entries = is_folder.then(|| fs::read_dir(path)).into_iter().flatten();
+    entries.flatten().flatten().any(|entry| {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        is_of_another(&entry.path(), is_folder, mount)
     })
 }
 

@@ -13,6 +13,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// What stands in the place of a file or a folder of the store's own and is neither.
@@ -518,7 +519,15 @@ fn unlink_or_open(folder: libc::c_int, name: &CStr) -> io::Result<Option<OwnedFd
         return Err(error);
     }
     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-    let opened = open_at(folder, name, flags)?;
+    let opened = match open_at(folder, name, flags) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let shut = open_at(folder, name, flags | libc::O_PATH)?;
+            let shut = format!("/proc/self/fd/{}", shut.as_raw_fd());
+            std::fs::set_permissions(shut, std::fs::Permissions::from_mode(0o700))?;
+            open_at(folder, name, flags)?
+        }
+        opened => opened?,
+    };
     // What a program has mounted there and forgotten is somebody's.
     if mount_of(opened.as_raw_fd())? != mount_of(folder)? {
         return Err(io::ErrorKind::CrossesDevices.into());
@@ -549,6 +558,11 @@ fn mount_of(folder: libc::c_int) -> io::Result<u64> {
 /// Removes everything in a folder; what lies too deep is moved to the topmost one instead, and counted.
 fn empty(folder: &OwnedFd, top: &OwnedFd, moved: &mut u64, depth: usize) -> io::Result<()> {
     let at = folder.as_raw_fd();
+    // A program may have taken away the right to remove anything from it; if it is not ours, that is said below.
+    let file = File::from(folder.try_clone()?);
+    if file.metadata()?.permissions().mode() & 0o700 != 0o700 {
+        let _ = file.set_permissions(std::fs::Permissions::from_mode(0o700));
+    }
     // Opened once more: a folder that was read to its end stays there.
     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
     for (entry, kind) in list_folder(open_at(at, c".", flags)?)? {

@@ -162,3 +162,20 @@ operations:
     assert_eq!(std::os::unix::fs::MetadataExt::nlink(&made[0]), 2);
     assert_eq!(made[0].permissions().mode() & 0o200, 0o200);
 }
+
+/// Folders that a program has shut are removed in time: those of failed tasks after ten later ones.
+#[test]
+fn shut_folders_of_failed_tasks_are_not_kept_for_ever() {
+    let Some(place) = place() else { return };
+    let shut = FLOW.replace(
+        r#"command: [cp, "{in.file}", "{out.file}"]"#,
+        r#"shell: "mkdir -p shut/in; touch shut/in/x {out.file} {in.file}; chmod 555 shut/in; chmod 000 shut; false""#,
+    );
+    place.write("flow.yaml", &shut);
+    place.write("data.yaml", "inputs: {file: in/1.txt}\n");
+    for number in 0..13 {
+        run(&place, 100, &format!("out-{number}")).ended(1);
+    }
+    let work = fs::read_dir(place.path(".headwater/work")).expect("the folder");
+    assert!(work.count() <= 11, "they are kept for ever");
+}

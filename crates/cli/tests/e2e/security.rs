@@ -623,13 +623,30 @@ operations:
         let _ = Command::new("umount").arg("-l").arg(path).output();
     };
     unmount(&folder);
-    place.write("data.yaml", &format!("inputs: {{folder: {:?}}}\n", folder));
+    place.write("data.yaml", &format!("inputs: {{folder: {folder:?}}}\n"));
     place.run(&["--inputs", "data.yaml"], 0).counts(1, 1, 0, 0);
     // Once more, so that what earlier runs have left is tidied up.
     place.write(
         "data.yaml",
-        &format!("inputs: {{folder: {:?}}}\nparameters: {{}}\n", folder),
+        &format!("inputs: {{folder: {folder:?}}}\nparameters: {{}}\n"),
     );
+    place.run(&["--inputs", "data.yaml"], 0);
+    // Below an output folder it fails the task, and nothing of it is touched.
+    let below = place
+        .read("flow.yaml")
+        .replace("{type: file, path: made}", "{type: directory, path: deep}")
+        .replace("> {out.file}", "> deep/x");
+    place.write("below.yaml", &below);
+    let ran = place.headwater(&[
+        "run",
+        "below.yaml",
+        "--inputs",
+        "data.yaml",
+        "--disk",
+        "1MB",
+    ]);
+    ran.ended(1)
+        .says(&["something is mounted in the output folder"]);
     place.run(&["--inputs", "data.yaml"], 0);
     let is_kept = kept.is_file();
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
