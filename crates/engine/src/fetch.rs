@@ -171,7 +171,8 @@ impl StoreFetcher {
             let needed = outputs.enumerate().filter(|(port, _)| ports.has(*port));
             let mut whole = record.is_some();
             for (_, (_, output)) in needed {
-                whole &= self.objects_of(output, &mut digests).is_some();
+                let read = |digest: &Digest| self.store.read(digest).ok();
+                whole &= output.objects(LIST, read, &mut digests).is_some();
             }
             needs.push((stashed, whole, first..digests.len()));
         }
@@ -228,24 +229,6 @@ impl StoreFetcher {
             };
         }
         values
-    }
-
-    /// The objects that an output consists of; `None` where one is damaged. Of a very large encoding that is
-    /// the encoding alone: it is numbers, not a list of files.
-    fn objects_of(&self, output: &StoredOutput, digests: &mut Vec<Digest>) -> Option<()> {
-        let value = match (&output.inline, &output.encoding) {
-            (Some(bytes), _) => decode(bytes).ok()?,
-            (None, Some(encoding)) if output.size <= LIST => {
-                digests.push(*encoding);
-                decode(&self.store.read(encoding).ok()?).ok()?
-            }
-            (None, encoding) => {
-                digests.push(*encoding.as_ref()?);
-                return Some(());
-            }
-        };
-        value.for_each_file(&mut |file| digests.push(file.digest));
-        Some(())
     }
 
     /// What this run can give without the store; or the recipe to ask the store for.

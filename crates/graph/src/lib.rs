@@ -73,11 +73,11 @@ pub use recipe::{Identity, NotANumber, RecipeBuilder, SCHEME};
 pub use registry::{Codec, Decode, Encode, Registry, RegistryError};
 pub use signature::{ParameterDeclaration, Port, Resources, Signature};
 pub use store::{
-    Alias, Attachments, Collected, Cost, Costs, FileDigest, FoundProduct, FoundRun, Lease, Leases,
-    Load, Local, Mode, Neighbour, ObjectPlace, ObjectSource, Objects, Pending, PendingObject,
-    ProductFilter, ProductRecord, Questions, Rates, Records, Room, RunFolders, RunRecord, RunTask,
-    Runs, Store, StoreEntry, StoreError, StoredOutput, Times, Verified, VersionParts,
-    expected_reads,
+    Alias, Attachments, Behind, Collected, Cost, Costs, FileDigest, FoundProduct, FoundRun,
+    GroupFacts, Lease, Leases, Load, Local, Mode, Neighbour, ObjectPlace, ObjectSource, Objects,
+    Pending, PendingObject, ProductFilter, ProductRecord, Pushed, Questions, Rates, Records, Room,
+    RunFolders, RunRecord, RunTask, Runs, Store, StoreEntry, StoreError, StoredOutput, Times,
+    Verified, VersionParts, Waiting, expected_reads,
 };
 pub use strategy::{Strategy, StrategyError};
 pub use tally::Tally;

@@ -13,12 +13,14 @@
 //! | [`Room`] | limits on disk, what runs that are alive hold, collection |
 //! | [`Questions`] | what people ask |
 //! | [`Local`] | what lies on this machine in any case |
+//! | [`Behind`] | the store of a group, where there is one |
 //!
 //! [`Store`] is all of them, and is passed around as `Arc<dyn Store>`. The crate `remember` has one in a folder and one
 //! in memory, and a suite of laws that any other has to pass.
 
 mod costs;
 mod error;
+mod group;
 mod leases;
 mod local;
 mod objects;
@@ -32,6 +34,7 @@ use std::path::PathBuf;
 
 pub use costs::{Cost, Costs, Rates, expected_reads};
 pub use error::StoreError;
+pub use group::{Behind, GroupFacts, Pushed, Waiting};
 pub use leases::{Lease, Leases};
 pub use local::{FileDigest, Local, RunFolders};
 pub use objects::{ObjectPlace, ObjectSource, Objects, Pending, PendingObject, StoreEntry};
@@ -69,4 +72,15 @@ pub trait Store:
     /// them, and damaged objects are set aside; what cannot be had back counts as not remembered, so that it is computed
     /// again. Of very much damage only the beginning is reported, and how much more there is.
     fn take_damage(&self) -> Vec<String>;
+
+    /// What people should know and did not ask since the last call, in sentences: that a store could not be reached, that
+    /// a product came out differently.
+    fn take_notices(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The store of a group behind this one.
+    fn behind(&self) -> Option<&dyn Behind> {
+        None
+    }
 }

@@ -26,13 +26,13 @@ fn planted() -> io::Error {
 }
 
 /// Whether a name could not be used because of what was put there, or on the way to it.
-pub(crate) fn is_planted(error: &io::Error) -> bool {
+pub fn is_planted(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Planted>())
 }
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
+pub enum Access {
     /// For reading.
     Read,
     /// For adding to its end.
@@ -56,8 +56,10 @@ impl Access {
 
 /// What is under a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// A regular file.
     File,
+    /// A folder.
     Folder,
     /// A link, a pipe, a socket or a device.
     Other,
@@ -75,7 +77,7 @@ impl Kind {
 
 /// The folder of a store.
 #[derive(Debug)]
-pub(crate) struct Root {
+pub struct Root {
     path: PathBuf,
     /// `None` where there is none.
     folder: Option<File>,
@@ -100,7 +102,7 @@ impl Parent<'_> {
 
 impl Root {
     /// Opens the folder that the user has named; all is as if it were empty where it is not there.
-    pub(crate) fn open(path: &Path) -> io::Result<Root> {
+    pub fn open(path: &Path) -> io::Result<Root> {
         let name = c_string(path.as_os_str())?;
         let flags = libc::O_DIRECTORY | libc::O_CLOEXEC;
         let opened = match open_at(libc::AT_FDCWD, &name, libc::O_RDONLY | flags) {
@@ -126,17 +128,17 @@ impl Root {
     }
 
     /// Its path, as the user has named it.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The path of what has this name, for messages and for those who cannot do without.
-    pub(crate) fn at(&self, name: impl AsRef<Path>) -> PathBuf {
+    pub fn at(&self, name: impl AsRef<Path>) -> PathBuf {
         self.path.join(name)
     }
 
     /// Opens a regular file.
-    pub(crate) fn file(&self, name: impl AsRef<Path>, access: Access) -> io::Result<File> {
+    pub fn file(&self, name: impl AsRef<Path>, access: Access) -> io::Result<File> {
         let name = name.as_ref();
         // A pipe is not waited for; for a file the flag says nothing.
         let flags = access.flags() | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
@@ -162,7 +164,7 @@ impl Root {
     }
 
     /// What is under a name; of a link, the link itself.
-    pub(crate) fn metadata(&self, name: impl AsRef<Path>) -> io::Result<Metadata> {
+    pub fn metadata(&self, name: impl AsRef<Path>) -> io::Result<Metadata> {
         let flags = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
         File::from(self.open_below(name.as_ref(), flags)?).metadata()
     }
@@ -177,7 +179,7 @@ impl Root {
     }
 
     /// What is under a name; `None` where there is nothing.
-    pub(crate) fn kind(&self, name: impl AsRef<Path>) -> io::Result<Option<Kind>> {
+    pub fn kind(&self, name: impl AsRef<Path>) -> io::Result<Option<Kind>> {
         match self.parent(name.as_ref()) {
             Ok((parent, last)) => absent(kind_at(parent.number(), &last)),
             Err(error) => absent(Err(error)),
@@ -185,12 +187,12 @@ impl Root {
     }
 
     /// Whether a regular file has this name.
-    pub(crate) fn is_file(&self, name: impl AsRef<Path>) -> bool {
+    pub fn is_file(&self, name: impl AsRef<Path>) -> bool {
         matches!(self.kind(name), Ok(Some(Kind::File)))
     }
 
     /// All bytes of a regular file that has at most `most`.
-    pub(crate) fn read(&self, name: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
+    pub fn read(&self, name: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
         let file = self.file(name, Access::Read)?;
         if file.metadata()?.len() > most {
             return Err(io::Error::other("it is too large"));
@@ -201,7 +203,7 @@ impl Root {
     }
 
     /// Writes a file in the place of what was there, which is never written to: it may have other names.
-    pub(crate) fn write(&self, name: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
+    pub fn write(&self, name: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
         let name = name.as_ref();
         let mut fresh = name.as_os_str().to_owned();
         fresh.push(".new");
@@ -217,14 +219,14 @@ impl Root {
     }
 
     /// A new file, in the place of what was there.
-    pub(crate) fn fresh_file(&self, name: impl AsRef<Path>) -> io::Result<File> {
+    pub fn fresh_file(&self, name: impl AsRef<Path>) -> io::Result<File> {
         let name = name.as_ref();
         self.remove_file(name)?;
         self.file(name, Access::New)
     }
 
     /// Makes a folder; that it is there already is no error.
-    pub(crate) fn make_folder(&self, name: impl AsRef<Path>) -> io::Result<()> {
+    pub fn make_folder(&self, name: impl AsRef<Path>) -> io::Result<()> {
         match self.new_folder(&name) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match self.kind(name)? {
                 Some(Kind::Folder) => Ok(()),
@@ -236,7 +238,7 @@ impl Root {
     }
 
     /// Makes a folder and those that it is in.
-    pub(crate) fn make_folders(&self, name: impl AsRef<Path>) -> io::Result<()> {
+    pub fn make_folders(&self, name: impl AsRef<Path>) -> io::Result<()> {
         let name = name.as_ref();
         let mut way = PathBuf::new();
         for part in name.components() {
@@ -247,14 +249,14 @@ impl Root {
     }
 
     /// Makes a folder that is not there yet.
-    pub(crate) fn new_folder(&self, name: impl AsRef<Path>) -> io::Result<()> {
+    pub fn new_folder(&self, name: impl AsRef<Path>) -> io::Result<()> {
         let (parent, last) = self.parent(name.as_ref())?;
         // SAFETY: the descriptor is open and the name is a C string; both live until the call is over.
         answered(unsafe { libc::mkdirat(parent.number(), last.as_ptr(), 0o777) })
     }
 
     /// Gives something another name, in the place of what had that name.
-    pub(crate) fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+    pub fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
         let (parent, last) = self.parent(from.as_ref())?;
         let (other, other_last) = self.parent(to.as_ref())?;
         // SAFETY: the descriptors are open and the names are C strings; all live until the call is over.
@@ -269,13 +271,13 @@ impl Root {
     }
 
     /// Gives a file a further name.
-    pub(crate) fn link(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+    pub fn link(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
         let (parent, last) = self.parent(from.as_ref())?;
         self.link_at(parent.number(), &last, to.as_ref())
     }
 
     /// Gives a file that may lie elsewhere a name in here.
-    pub(crate) fn link_from(&self, path: &Path, to: impl AsRef<Path>) -> io::Result<()> {
+    pub fn link_from(&self, path: &Path, to: impl AsRef<Path>) -> io::Result<()> {
         self.link_at(libc::AT_FDCWD, &c_string(path.as_os_str())?, to.as_ref())
     }
 
@@ -286,7 +288,7 @@ impl Root {
     }
 
     /// Removes a name that is not one of a folder; that there is none is no error.
-    pub(crate) fn remove_file(&self, name: impl AsRef<Path>) -> io::Result<()> {
+    pub fn remove_file(&self, name: impl AsRef<Path>) -> io::Result<()> {
         let unlinked = self
             .parent(name.as_ref())
             .and_then(|(parent, last)| unlink_at(parent.number(), &last, 0));
@@ -294,7 +296,7 @@ impl Root {
     }
 
     /// Removes whatever has this name, a folder with all that is in it; that there is nothing is no error.
-    pub(crate) fn remove_all(&self, name: impl AsRef<Path>) -> io::Result<()> {
+    pub fn remove_all(&self, name: impl AsRef<Path>) -> io::Result<()> {
         let removed = self
             .parent(name.as_ref())
             .and_then(|(parent, last)| remove_at(parent.number(), &last));
@@ -302,7 +304,7 @@ impl Root {
     }
 
     /// What is in a folder, in no order; nothing where it is not there. The empty name is the store's own folder.
-    pub(crate) fn list(&self, name: impl AsRef<Path>) -> io::Result<Vec<(OsString, Kind)>> {
+    pub fn list(&self, name: impl AsRef<Path>) -> io::Result<Vec<(OsString, Kind)>> {
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
         let name = name.as_ref();
         let opened = if name.as_os_str().is_empty() {
@@ -315,7 +317,7 @@ impl Root {
     }
 
     /// Makes the names in a folder durable; the empty name is the store's own folder.
-    pub(crate) fn sync_folder(&self, name: impl AsRef<Path>) -> io::Result<()> {
+    pub fn sync_folder(&self, name: impl AsRef<Path>) -> io::Result<()> {
         let name = name.as_ref();
         if name.as_os_str().is_empty() {
             return File::from(open_at(
@@ -330,7 +332,7 @@ impl Root {
     }
 
     /// Makes everything durable that was written to the file system of this folder, names included.
-    pub(crate) fn sync_file_system(&self) -> io::Result<()> {
+    pub fn sync_file_system(&self) -> io::Result<()> {
         let folder = self.own()?;
         // SAFETY: the descriptor is open for the whole call, and the call takes nothing else.
         answered(unsafe { libc::syncfs(folder.as_raw_fd()) })

@@ -76,7 +76,7 @@ fn cost(connection: &Connection, operation: &str, version: &str) -> rusqlite::Re
 
 /// Records, added up.
 #[derive(Debug, Default)]
-pub(crate) struct Sum {
+pub struct Sum {
     walls: Vec<u64>,
     output_bytes: u128,
     peak_memory: (u128, u128),
@@ -84,7 +84,8 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    pub(crate) fn add(&mut self, record: &ProductRecord) {
+    /// Adds an execution.
+    pub fn add(&mut self, record: &ProductRecord) {
         self.walls.push(record.wall);
         let sizes = record
             .outputs
@@ -101,7 +102,8 @@ impl Sum {
         }
     }
 
-    pub(crate) fn finish(mut self) -> Option<Cost> {
+    /// What they have cost; `None` where there was none.
+    pub fn finish(mut self) -> Option<Cost> {
         self.walls.sort_unstable();
         let executions = self.walls.len();
         let upper = *self.walls.get(executions / 2)?;

@@ -15,6 +15,7 @@
 //! under the name of a digest is always complete, so that two processes may place the same object at once.
 
 use std::collections::HashMap;
+use std::io::Read;
 
 use headwater_graph::{Digest, Pending, StoreEntry, StoreError};
 
@@ -22,6 +23,7 @@ use crate::aliases;
 use crate::clock::now;
 use crate::journal::Batch;
 use crate::object_rows::{ObjectRow, insert_object};
+use crate::objects::Placed;
 use crate::product_rows::Row;
 use crate::store::FolderStore;
 
@@ -112,6 +114,45 @@ impl FolderStore {
     }
 }
 
+impl FolderStore {
+    /// See [`Objects::bring`](headwater_graph::Objects::bring).
+    pub(crate) fn bring_batch(
+        &self,
+        objects: &mut [(Digest, &mut dyn Read)],
+    ) -> Result<Vec<(usize, StoreError)>, StoreError> {
+        let database = self.writable()?;
+        let mut left_out = Vec::new();
+        let mut copies = Vec::new();
+        for (position, (digest, bytes)) in objects.iter_mut().enumerate() {
+            match self.copy_in(digest, *bytes) {
+                Ok(name) => copies.push((*digest, name, None)),
+                Err(error) => left_out.push((position, error)),
+            }
+        }
+        let _lock = self.placing()?;
+        let mut placed = Placed::default();
+        self.place_incoming(copies, &mut placed)?;
+        if placed.durable.is_empty() {
+            return Ok(left_out);
+        }
+        let used = now();
+        let row = |seen| ObjectRow {
+            seen,
+            wall: 0,
+            used,
+        };
+        let mut entries = Batch::default();
+        for (digest, seen) in &placed.durable {
+            entries.object(digest, &row(*seen));
+        }
+        database.keep(&entries, |transaction, _| {
+            let mut objects = placed.durable.iter();
+            objects.try_for_each(|(digest, seen)| insert_object(transaction, digest, &row(*seen)))
+        })?;
+        Ok(left_out)
+    }
+}
+
 fn product(entry: &StoreEntry) -> Option<&Pending> {
     match entry {
         StoreEntry::Product(pending) => Some(pending),
@@ -157,6 +198,8 @@ pub(crate) fn repeat(error: &StoreError) -> StoreError {
             wanted: *wanted,
         },
         StoreError::ReadOnly => StoreError::ReadOnly,
+        StoreError::Away(why) => StoreError::Away(why.clone()),
+        StoreError::Refused(why) => StoreError::Refused(why.clone()),
         StoreError::NetworkFileSystem { path, kind } => StoreError::NetworkFileSystem {
             path: path.clone(),
             kind,

@@ -33,7 +33,7 @@
 //! | `store` | `FolderStore`: opening, the folders, who may write |
 //! | `keep` | the order of steps that makes a batch durable: **read this first** |
 //! | `writer` | [`Writer`]: groups what many threads submit into few commits |
-//! | `records`, `product_rows`, `details` | records of products, and the rows that they are in; `details` has the compact, checked encoding of their lists |
+//! | `records`, `product_rows`, `packed`, `details` | records of products, and the rows that they are in; `details` has the compact, checked encoding of their lists, `packed` the columns of any database |
 //! | `aliases` | recipes that were found to be equal to a product |
 //! | `leases` | who is making what, so that nothing is made twice at once |
 //! | `queries` | what people ask: lists of products, what came before, what a version stands for |
@@ -86,6 +86,7 @@ mod lookup;
 mod memory;
 mod object_rows;
 mod objects;
+mod packed;
 mod place;
 mod product_rows;
 mod queries;
@@ -110,8 +111,11 @@ use headwater_graph::{Mode, Store, StoreError};
 use memory::MemoryStore;
 use store::FolderStore;
 
+pub use beneath::{Access, Kind, Root, is_planted};
+pub use costs::Sum;
 pub use directory::named_directory;
 pub use disk::sync_names;
+pub use packed::{Columns, pack, says_the_same, unpack};
 pub use writer::Writer;
 
 /// Opens the store in a folder. With [`Mode::ReadWrite`] it is made if there is none.

@@ -20,7 +20,7 @@ mod runs;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -142,6 +142,20 @@ impl State {
             self.aliases.insert(alias.recipe, alias);
         }
         true
+    }
+
+    /// Adds an object; says whether it is new.
+    fn add_object(&mut self, digest: Digest, bytes: Arc<Aligned>, wall: u64) -> bool {
+        let is_new = !self.objects.contains_key(&digest);
+        let object = self.objects.entry(digest).or_insert(Object {
+            bytes,
+            wall: 0,
+            reads: 0,
+            used: 0,
+        });
+        object.wall = object.wall.max(wall);
+        object.used = now();
+        is_new
     }
 
     /// An object that is here, which counts as used from now on.
@@ -318,17 +332,9 @@ impl Objects for MemoryStore {
             let mut state = self.state();
             for (digest, bytes) in objects {
                 let size = bytes.length();
-                let object = state.objects.entry(digest).or_insert_with(|| {
+                if state.add_object(digest, bytes, pending.record.wall) {
                     self.written.fetch_add(size, Ordering::Relaxed);
-                    Object {
-                        bytes,
-                        wall: 0,
-                        reads: 0,
-                        used: 0,
-                    }
-                });
-                object.wall = object.wall.max(pending.record.wall);
-                object.used = now();
+                }
             }
             state.register(&pending.record);
         }
@@ -339,6 +345,29 @@ impl Objects for MemoryStore {
             }
         }
         left_out.sort_by_key(|(position, _)| *position);
+        Ok(left_out)
+    }
+
+    fn bring(
+        &self,
+        objects: &mut [(Digest, &mut dyn Read)],
+    ) -> Result<Vec<(usize, StoreError)>, StoreError> {
+        let mut left_out = Vec::new();
+        for (position, (digest, source)) in objects.iter_mut().enumerate() {
+            let mut bytes = Vec::new();
+            let read = source.read_to_end(&mut bytes);
+            let read = read.map_err(cannot("copy object", Path::new(&digest.hex())));
+            let object = PendingObject {
+                digest: *digest,
+                source: ObjectSource::Bytes(bytes),
+            };
+            match read.and_then(|_| bytes_of(&object)) {
+                Ok(bytes) => {
+                    self.state().add_object(*digest, bytes, 0);
+                }
+                Err(error) => left_out.push((position, error)),
+            }
+        }
         Ok(left_out)
     }
 

@@ -42,6 +42,9 @@ const WHOLE: u64 = 1 << 28;
 /// Bytes read at once.
 const PIECE: usize = 1 << 20;
 
+/// A file beside the objects: what it is to be called, what it is called, and what it looks like, if that is known.
+pub(crate) type Incoming = (Digest, PathBuf, Option<Seen>);
+
 /// What became of the objects of a batch.
 #[derive(Debug, Default)]
 pub(crate) struct Placed {
@@ -151,9 +154,22 @@ impl FolderStore {
                 }
             }
         }
-        if incoming.is_empty() {
-            return Ok(placed);
+        if !incoming.is_empty() {
+            self.place_incoming(incoming, &mut placed)?;
+            let bytes = total(placed.durable.iter().map(|(_, seen)| seen.size));
+            self.meter()
+                .wrote(placed.durable.len(), bytes, start.elapsed());
+            self.written.fetch_add(bytes, Ordering::Relaxed);
         }
+        Ok(placed)
+    }
+
+    /// Makes files beside the objects durable and gives them the names of objects.
+    pub(crate) fn place_incoming(
+        &self,
+        incoming: Vec<Incoming>,
+        placed: &mut Placed,
+    ) -> Result<(), StoreError> {
         let root = self.beneath();
         let sync_all = || {
             let synced = root.sync_file_system();
@@ -191,11 +207,39 @@ impl FolderStore {
                 (root.sync_folder(folder)).map_err(cannot("synchronise", &root.at(folder)))?;
             }
         }
-        let bytes = total(placed.durable.iter().map(|(_, seen)| seen.size));
-        self.meter()
-            .wrote(placed.durable.len(), bytes, start.elapsed());
-        self.written.fetch_add(bytes, Ordering::Relaxed);
-        Ok(placed)
+        Ok(())
+    }
+
+    /// Copies bytes of elsewhere to a read-only file of our own beside the objects, if they have this digest.
+    pub(crate) fn copy_in(
+        &self,
+        digest: &Digest,
+        bytes: &mut dyn Read,
+    ) -> Result<PathBuf, StoreError> {
+        let (root, name) = (self.beneath(), self.incoming_name()?);
+        let mut hasher = ContentHasher::new();
+        let written = write_object(root, &name, |file| {
+            let mut piece = vec![0; PIECE];
+            loop {
+                let count = match bytes.read(&mut piece) {
+                    Ok(0) => return Ok(()),
+                    Ok(count) => count,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) => return Err(error),
+                };
+                hasher.update(&piece[..count]);
+                file.write_all(&piece[..count])?;
+            }
+        });
+        let copied = match written {
+            Ok(()) if hasher.finish() == *digest => return Ok(name),
+            Ok(()) => StoreError::Damaged {
+                what: format!("object {digest}"),
+            },
+            Err(error) => cannot("copy object", Path::new(&digest.hex()))(error),
+        };
+        let _ = root.remove_file(&name);
+        Err(copied)
     }
 
     /// The objects, each once, that are not known to be durable.
@@ -595,6 +639,13 @@ impl FolderStore {
 impl Objects for FolderStore {
     fn keep(&self, batch: &[StoreEntry]) -> Result<Vec<(usize, StoreError)>, StoreError> {
         self.keep_batch(batch)
+    }
+
+    fn bring(
+        &self,
+        objects: &mut [(Digest, &mut dyn Read)],
+    ) -> Result<Vec<(usize, StoreError)>, StoreError> {
+        self.bring_batch(objects)
     }
 
     fn has(&self, digests: &[Digest]) -> Vec<bool> {

@@ -1,7 +1,7 @@
 //! Rows of products: reading and adding them.
 //!
 //! Law: a recipe has at most one row. A row that is not in every column what was written is damaged, and gives no
-//! record. The column `details` ends with a seal: eight bytes of checksum over what the other columns say.
+//! record (see `packed`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,29 +10,9 @@ use headwater_graph::{ProductRecord, Recipe};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::connections::Interned;
-use crate::details;
 use crate::journal::Batch;
 use crate::lookup::prefix;
-
-/// Bytes at the end of the details.
-const SEAL: usize = 8;
-
-/// Ties together what is not in the details, so that a changed number or name does not pass for the one it was.
-fn seal(record: &ProductRecord) -> [u8; SEAL] {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&record.recipe.0);
-    for number in [record.wall, record.cpu, record.peak_memory] {
-        hasher.update(&number.to_le_bytes());
-    }
-    hasher.update(&record.time.to_le_bytes());
-    for text in [&record.operation, &record.version, &record.run] {
-        hasher.update(&(text.len() as u64).to_le_bytes());
-        hasher.update(text.as_bytes());
-    }
-    let mut seal = [0; SEAL];
-    seal.copy_from_slice(&hasher.finalize().as_bytes()[..SEAL]);
-    seal
-}
+use crate::packed::{self, Columns, SEAL};
 
 /// A record ready to be inserted: everything that can be prepared is, because others wait while it is inserted.
 pub(crate) struct Row<'a> {
@@ -45,18 +25,10 @@ pub(crate) struct Row<'a> {
 impl<'a> Row<'a> {
     /// Prepares a record.
     pub(crate) fn new(record: &'a ProductRecord) -> Row<'a> {
-        let mut details = details::write(
-            &record.recipe,
-            record.content.as_ref(),
-            &record.parameters,
-            &record.inputs,
-            &record.outputs,
-        );
-        details.extend_from_slice(&seal(record));
         Row {
             prefix: prefix(&record.recipe),
             record,
-            details,
+            details: packed::pack(record),
         }
     }
 
@@ -92,11 +64,7 @@ impl<'a> Row<'a> {
             let mut same = false;
             while let Some(candidate) = candidates.next()? {
                 if candidate.get_ref(1)?.as_blob()? == record.recipe.0 {
-                    same = candidate
-                        .get_ref(2)?
-                        .as_blob()?
-                        .split_last_chunk::<SEAL>()
-                        .is_some_and(|(lists, _)| lists == row.lists());
+                    same = packed::says_the_same(candidate.get_ref(2)?.as_blob()?, &row.details);
                     replaced = Some(candidate.get::<_, i64>(0)?);
                     break;
                 }
@@ -178,22 +146,15 @@ pub(crate) fn from_row(
     let blob = |column: usize| row.get_ref(offset + column).ok()?.as_blob().ok();
     let number = |column: usize| row.get::<_, i64>(offset + column).ok();
     let text = |column: usize| names.get(&number(column)?).cloned();
-    let recipe = Recipe(blob(0)?.try_into().ok()?);
-    let (lists, sealed) = blob(9)?.split_last_chunk::<SEAL>()?;
-    let details = details::read(&recipe, lists).ok()?;
-    let record = ProductRecord {
-        recipe,
-        content: details.content,
+    let columns = Columns {
+        recipe: Recipe(blob(0)?.try_into().ok()?),
         operation: text(2)?,
         version: text(3)?,
-        parameters: details.parameters,
-        inputs: details.inputs,
-        outputs: details.outputs,
+        run: text(4)?,
         wall: number(5)?.cast_unsigned(),
         cpu: number(6)?.cast_unsigned(),
         peak_memory: number(7)?.cast_unsigned(),
-        run: text(4)?,
         time: number(8)?,
     };
-    (seal(&record) == *sealed).then_some(record)
+    packed::unpack(columns, blob(9)?)
 }

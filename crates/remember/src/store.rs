@@ -72,7 +72,8 @@ impl FolderStore {
                 place.check_format()?;
                 if place.journal.has_entries()? {
                     locked(&damage).push(format!(
-                        "the record database `{}`, which is gone: nothing is remembered; it is made anew from the journal when the store is next opened for writing",
+                        "the record database `{}` is missing, so nothing can be reused now; it is rebuilt \
+                         from the journal when a command opens the store for writing",
                         place.path.display()
                     ));
                 }

@@ -52,6 +52,12 @@ pub enum StoreError {
         /// The name of the file system.
         kind: &'static str,
     },
+    /// A store of a group cannot be reached now.
+    #[error("the store of the group cannot be reached: {0}")]
+    Away(String),
+    /// A store of a group does not let this user do it.
+    #[error("the store of the group refuses: {0}")]
+    Refused(String),
     /// A part of the store lies elsewhere, where nothing may be removed or written to on its account.
     #[error("`{path}` is neither a file nor a folder of the store's own")]
     NotOwn {
@@ -67,9 +73,11 @@ impl StoreError {
             StoreError::Format { .. }
             | StoreError::ReadOnly
             | StoreError::NetworkFileSystem { .. }
+            | StoreError::Refused(_)
             | StoreError::NotOwn { .. } => Fault::User,
             StoreError::Io { .. }
             | StoreError::Database(_)
+            | StoreError::Away(_)
             | StoreError::Missing(_)
             | StoreError::Damaged { .. } => Fault::Environment,
         }
@@ -90,6 +98,12 @@ impl StoreError {
             StoreError::Damaged { .. } => {
                 Some("give the command again: what is damaged is made anew")
             }
+            StoreError::Away(_) => Some(
+                "wait for it with --wait-for-store TIME, or use a store of your own (--store FOLDER)",
+            ),
+            StoreError::Refused(_) => Some(
+                "ask the owner of the database for the role headwater_reader or headwater_writer",
+            ),
             StoreError::Io { source, .. }
                 if source.kind() == std::io::ErrorKind::PermissionDenied =>
             {

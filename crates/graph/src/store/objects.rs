@@ -3,6 +3,7 @@
 //! Law: what is given out under a digest has that digest. What is found not to have it is set aside, reported, and never
 //! served again. Bytes are read through the store; a path on this machine is asked for where a program needs a file.
 
+use std::io::Read;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -85,6 +86,14 @@ pub trait Objects: Send + Sync {
     /// Products whose own objects cannot be had, and aliases of what is not there, are left out and returned with their
     /// position and the reason, in order; any other error concerns all of them.
     fn keep(&self, batch: &[StoreEntry]) -> Result<Vec<(usize, StoreError)>, StoreError>;
+
+    /// Takes in objects of another store, which need not be named by a record of this one. They are durable afterwards,
+    /// and may be collected like any other. Those that cannot be read to their end, or are not what their name says, are
+    /// left out and returned with their position and the reason, in order.
+    fn bring(
+        &self,
+        objects: &mut [(Digest, &mut dyn Read)],
+    ) -> Result<Vec<(usize, StoreError)>, StoreError>;
 
     /// Which of these objects the store has and, as far as can be told without reading them, whole. Those stay for as
     /// long as a run lives that began before this call.

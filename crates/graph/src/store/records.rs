@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::{Digest, Recipe, Scalar, StoreError};
+use crate::{Digest, Recipe, Scalar, StoreError, decode};
 
 /// One output of a remembered task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,31 @@ pub struct StoredOutput {
     pub inline: Option<Arc<[u8]>>,
     /// The object that holds the canonical encoding, where it is large.
     pub encoding: Option<Digest>,
+}
+
+impl StoredOutput {
+    /// Adds the objects that the output consists of; `None` where one cannot be read. `read` gives the bytes of an
+    /// object. An encoding of more than `most` bytes is not looked into: it is numbers, hardly ever a list of files.
+    pub fn objects(
+        &self,
+        most: u64,
+        read: impl FnOnce(&Digest) -> Option<Vec<u8>>,
+        digests: &mut Vec<Digest>,
+    ) -> Option<()> {
+        let value = match (&self.inline, &self.encoding) {
+            (Some(bytes), _) => decode(bytes).ok()?,
+            (None, Some(encoding)) if self.size <= most => {
+                digests.push(*encoding);
+                decode(&read(encoding)?).ok()?
+            }
+            (None, encoding) => {
+                digests.push(*encoding.as_ref()?);
+                return Some(());
+            }
+        };
+        value.for_each_file(&mut |file| digests.push(file.digest));
+        Some(())
+    }
 }
 
 /// What is kept of a task that ran.
