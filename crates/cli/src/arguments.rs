@@ -8,6 +8,7 @@ pub(crate) mod products;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod shells;
+pub(crate) mod store;
 pub(crate) mod study;
 mod values;
 pub(crate) mod watching;
@@ -136,6 +137,15 @@ Examples:
         #[command(subcommand)]
         command: products::ProductsCommand,
     },
+    /// Show which store is used, or make the store of a group
+    #[command(after_help = "\
+Examples:
+  headwater store show
+  headwater store init postgresql://olga@db.example/lab --objects /mnt/lab/objects")]
+    Store {
+        #[command(subcommand)]
+        command: store::StoreCommand,
+    },
     /// Work on images without a workflow: find cell nuclei, make test images
     #[command(after_help = "\
 Examples:
@@ -161,6 +171,8 @@ pub(crate) enum SchemaKind {
     Operations,
     /// Stage descriptors: JSON that describes one stage and its tasks
     Descriptor,
+    /// Settings files (headwater.yaml)
+    Settings,
 }
 
 #[cfg(test)]

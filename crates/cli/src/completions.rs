@@ -237,7 +237,7 @@ mod tests {
                 "{name}: {dashed:?}"
             );
         }
-        assert_eq!(next(), offered("study"));
+        assert_eq!(next(), offered("store study"));
         assert_eq!(next(), offered("content graph chain stage none"));
         assert_eq!(next(), offered(""), "left to bash, which offers files");
         assert_eq!(next(), offered("[-o plusdirs]"), "bash adds folders");
@@ -292,7 +292,7 @@ mod tests {
             assert!(all.is_superset(&below), "{name}: {all:?}");
             assert!(dashed.is_superset(&flags), "{name}: {dashed:?}");
         }
-        assert_eq!(next(), offered("study"));
+        assert_eq!(next(), offered("store study"));
         assert_eq!(next(), offered("content graph chain stage none"));
         assert_eq!(next(), offered("flow.yaml"));
         assert_eq!(next(), offered("flows/"));
@@ -317,7 +317,7 @@ mod tests {
             "zmodload zsh/zpty || exit 1\n\
              zpty inner zsh -f -i\n\
              zpty -w inner 'PS1= RPS1=; setopt no_prompt_cr; autoload -U compinit; compinit -u -D; source ./script'\n\
-             zpty -w inner 'tell() { print -r -- \"<<<$BUFFER>>>\"; BUFFER=; }; zle -N tell; bindkey \"^X\" tell; print rea''dy'\n\
+             zpty -w inner 'tell() { print -r -- \"<<\"\"<$BUFFER>\"\">>\"; BUFFER=; }; zle -N tell; bindkey \"^X\" tell; print rea''dy'\n\
              zpty -r inner seen '*ready*'\n",
         );
         for (typed, _) in CASES {

@@ -21,6 +21,7 @@ mod run;
 mod runs;
 mod show;
 mod signals;
+mod store;
 mod study;
 mod watching;
 
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
                 SchemaKind::Study => headwater::files::study_schema(),
                 SchemaKind::Operations => headwater::files::operations_schema(),
                 SchemaKind::Descriptor => headwater::files::descriptor_schema(),
+                SchemaKind::Settings => headwater::files::settings_schema(),
             };
             show::line(&serde_json::to_string_pretty(&schema).unwrap_or_default());
             Ok(ExitCode::SUCCESS)
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         Command::Completions(options) => completions::completions(options, &arguments.common),
         Command::Man(options) => man::man(options, &arguments.common),
         Command::Products { command } => products::products(command, &arguments.common),
+        Command::Store { command } => store::store(command, &arguments.common),
     };
     let code = result.unwrap_or_else(|error| show::error(&error, arguments.common.json));
     match show::settled(0) {

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use headwater::graph::{Digest, ProductRecord, Scalar};
+use headwater::group::{PushRequest, Pushed, pushed_json};
 use headwater::json::{product_list_json, verified_json};
 use headwater::products::{Affected, Collected, Held, Origin, Product, ProductRequest, Verified};
 use headwater::{Error, Store, StorePlace};
@@ -17,13 +18,21 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
     let only_looks = match command {
         ProductsCommand::Ls { .. } | ProductsCommand::Show { .. } => true,
         ProductsCommand::Gc { dry_run, .. } => *dry_run,
-        ProductsCommand::Verify => false,
+        ProductsCommand::Verify | ProductsCommand::Push { .. } => false,
     };
+    let also_recent = matches!(
+        command,
+        ProductsCommand::Gc {
+            also_recent: true,
+            ..
+        }
+    );
     let (place, current) = (run::place(common), run::current_folder()?);
     // Where there is no store, none is made.
     let is_there = place.has_store(&current)?;
     let place = StorePlace {
         read_only: place.read_only || only_looks || !is_there,
+        also_recent,
         ..place
     };
     let store = headwater::open_store(&place, &current)?;
@@ -72,12 +81,42 @@ pub(crate) fn products(command: &ProductsCommand, common: &Common) -> Result<Exi
                 common.json,
             ));
         }
-        ProductsCommand::Gc { max, dry_run } => {
+        ProductsCommand::Gc { max, dry_run, .. } => {
             let collected = headwater::products::collect(&*store, *max, *dry_run)?;
             show_collected(&collected, *max, *dry_run, common.json);
         }
+        ProductsCommand::Push { recipes, run } => {
+            let request = PushRequest {
+                recipes: recipes.clone(),
+                run: run.clone(),
+            };
+            let pushed = headwater::group::push(&*store, &request)?;
+            show_pushed(&*store, &pushed, common.json);
+            show::damage(&*store);
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn show_pushed(store: &dyn Store, pushed: &Pushed, as_json: bool) {
+    if as_json {
+        show::object(&pushed_json(store, pushed));
+        return;
+    }
+    let number = |number: u64, noun: &str| show::count(number as usize, noun);
+    show::line(&format!(
+        "{} given to the group ({}, {}), {} there already",
+        number(pushed.products, "product"),
+        number(pushed.objects, "object"),
+        show::size(pushed.bytes),
+        show::grouped(pushed.present as usize),
+    ));
+    if pushed.left_out > 0 {
+        show::line(&format!(
+            "{} left out, because some of their bytes are gone",
+            number(pushed.left_out, "product")
+        ));
+    }
 }
 
 fn size(record: &ProductRecord) -> u64 {

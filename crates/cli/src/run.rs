@@ -98,6 +98,9 @@ pub(crate) fn place(common: &Common) -> StorePlace {
     StorePlace {
         url: common.store.clone(),
         read_only: common.read_only,
+        trust: common.trust.clone(),
+        wait: common.wait_for_store,
+        ..StorePlace::default()
     }
 }
 

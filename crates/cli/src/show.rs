@@ -163,10 +163,13 @@ pub(crate) fn colours() -> bool {
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Says what was found damaged in a store.
+/// Says what was found damaged in a store, and what else is to be known of it.
 pub(crate) fn damage(store: &dyn headwater::Store) {
     for what in store.take_damage() {
         note(&format!("damaged in the store: {what}"));
+    }
+    for notice in store.take_notices() {
+        note(&notice);
     }
 }
 

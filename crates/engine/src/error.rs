@@ -84,6 +84,16 @@ impl fmt::Debug for Error {
     }
 }
 
+#[cfg(feature = "group")]
+impl From<headwater_group::OpenError> for Error {
+    fn from(error: headwater_group::OpenError) -> Error {
+        match error {
+            headwater_group::OpenError::Address(wrong) => Error::usage(wrong.message, wrong.hint),
+            headwater_group::OpenError::Store(error) => Error::Store(error),
+        }
+    }
+}
+
 impl Error {
     /// Something was asked for that cannot be done, and what would help.
     pub fn usage(message: impl Into<String>, hint: impl Into<Option<String>>) -> Error {

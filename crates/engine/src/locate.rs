@@ -1,16 +1,19 @@
 //! Where the store is.
 //!
-//! Law: `--store` wins over `HEADWATER_STORE`, which wins over the nearest `.headwater` in the current
-//! folder or its parents; where there is none, it is made in the current folder. One that anybody could have put
-//! there is used only if it was named. `memory:` names a store in memory.
+//! Law: `--store` wins over `HEADWATER_STORE`, which wins over a settings file, which wins over the nearest `.headwater` in
+//! the current folder or its parents; where there is none, it is made in the current folder. One that anybody could have
+//! put there is used only if it was named. `memory:` names a store in memory. A database is the store of a group, behind
+//! one's own: then the folder is that of one's own.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
+use headwater_flow::StoreSettings;
 use headwater_graph::{Mode, Store};
 
-use crate::{Error, temporary};
+use crate::strange::is_strange;
+use crate::{Error, settings, temporary};
 
 /// Which store to use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,73 +22,144 @@ pub struct StorePlace {
     pub url: Option<String>,
     /// Write nothing to it.
     pub read_only: bool,
+    /// Whose products of a group are reused, if not those that the settings name.
+    pub trust: Option<Vec<String>>,
+    /// How long to wait for a group that cannot be reached, if not as long as the settings say.
+    pub wait: Option<Duration>,
+    /// Whether collection takes away also what was given to a group in the last 24 hours.
+    pub also_recent: bool,
 }
 
 /// The URL of a store in memory, which goes with the process.
 const MEMORY: &str = "memory:";
 
+/// A store that was chosen.
+#[derive(Debug)]
+struct Chosen {
+    /// The folder of one's own; of a store in memory one for the files that programs need.
+    folder: PathBuf,
+    in_memory: bool,
+    /// The URL of the store of a group behind it.
+    group: Option<String>,
+    settings: StoreSettings,
+}
+
 impl StorePlace {
+    /// The store with this URL, or the usual one.
+    pub fn at(url: Option<&str>) -> StorePlace {
+        StorePlace {
+            url: url.map(str::to_owned),
+            ..StorePlace::default()
+        }
+    }
+
     /// Whether there is a store at this place.
     pub fn has_store(&self, current: &Path) -> Result<bool, Error> {
-        Ok(!self.is_in_memory() && headwater_remember::is_store(&self.folder(current)?))
+        let chosen = self.choose(current)?;
+        let is_there = || headwater_remember::is_store(&chosen.folder);
+        Ok(!chosen.in_memory && (chosen.group.is_some() || is_there()))
     }
 
-    /// Whether it is a store in memory.
-    fn is_in_memory(&self) -> bool {
-        self.url.as_deref() == Some(MEMORY)
-    }
-
-    /// Its folder; of a store in memory one for the files that programs need.
+    /// Its folder; of a store in memory one for the files that programs need, of the store of a group that of one's own.
     pub fn folder(&self, current: &Path) -> Result<PathBuf, Error> {
-        if self.is_in_memory() {
-            return Ok(temporary::fresh());
+        Ok(self.choose(current)?.folder)
+    }
+
+    /// The settings file that counts, where there is one.
+    pub fn settings_file(&self, current: &Path) -> Result<Option<PathBuf>, Error> {
+        let is_said = self.url.as_deref().is_some_and(|url| !is_group(url));
+        if is_said {
+            return Ok(None);
         }
-        let Some(url) = &self.url else {
-            let near = current
-                .ancestors()
-                .map(|folder| folder.join(".headwater"))
-                .find(|path| path.is_dir());
-            if let Some(path) = &near
-                && is_strange(path)
-            {
-                return Err(Error::usage(
-                    format!(
-                        "the store `{}` belongs to another user and lies in a folder that everybody may write to",
-                        path.display()
-                    ),
-                    Some("name a store with `--store`: this one if you mean it, else one of your own".to_owned()),
-                ));
-            }
-            return Ok(near.unwrap_or_else(|| current.join(".headwater")));
+        Ok(settings::near(current)?.map(|(file, _)| file))
+    }
+
+    fn choose(&self, current: &Path) -> Result<Chosen, Error> {
+        let own = |folder| Chosen {
+            folder,
+            in_memory: false,
+            group: None,
+            settings: StoreSettings::default(),
         };
-        match url.split_once("://") {
-            None => Ok(current.join(url)),
-            Some(("file", path)) => Ok(current.join(path)),
-            Some((scheme, _)) => Err(Error::usage(
-                format!("stores of kind `{scheme}` are not known"),
-                Some(
-                    "give a folder, or `memory:` for a store that goes with the process".to_owned(),
-                ),
-            )),
+        let named = match &self.url {
+            Some(url) if url == MEMORY => {
+                return Ok(Chosen {
+                    in_memory: true,
+                    ..own(temporary::fresh())
+                });
+            }
+            Some(url) if is_group(url) => Some(url.clone()),
+            Some(url) => return Ok(own(current.join(folder_of(url)?))),
+            None => None,
+        };
+        let (file, said) = settings::near(current)?.unzip();
+        let said = said.unwrap_or_default();
+        let beside = file.as_deref().and_then(Path::parent).unwrap_or(current);
+        let folder = match &said.own {
+            Some(own) => beside.join(folder_of(own)?),
+            None => nearest(current)?,
+        };
+        let group = named.or_else(|| said.group.as_deref().map(str::to_owned));
+        if let Some(url) = group.as_ref().filter(|url| !is_group(url)) {
+            return Err(unknown(
+                url.split_once("://").map_or(&**url, |(scheme, _)| scheme),
+            ));
         }
+        Ok(Chosen {
+            folder,
+            in_memory: false,
+            group,
+            settings: said,
+        })
     }
 }
 
-/// Whether a store may have been planted: what it remembers is taken for results, and run if it is a program.
-fn is_strange(store: &Path) -> bool {
-    let owner = |path: &Path| path.metadata().map(|found| (found.uid(), found.mode()));
-    let me = owner(Path::new("/proc/self"));
-    let (Ok((me, _)), Ok((owned_by, _)), Some(Ok((_, mode)))) =
-        (me, owner(store), store.parent().map(owner))
-    else {
-        return false;
-    };
-    could_be_planted(me, owned_by, mode)
+/// Whether a URL names a database.
+fn is_group(url: &str) -> bool {
+    url.starts_with("postgresql://") || url.starts_with("postgres://")
 }
 
-/// By the user who asks, the owner of a store, and the mode of the folder that it lies in.
-fn could_be_planted(me: u32, owner: u32, mode: u32) -> bool {
-    owner != me && owner != 0 && mode & 0o002 != 0
+/// The folder that a URL names.
+fn folder_of(url: &str) -> Result<&str, Error> {
+    match url.split_once("://") {
+        None => Ok(url),
+        Some(("file", path)) => Ok(path),
+        Some((scheme, _)) => Err(unknown(scheme)),
+    }
+}
+
+fn unknown(scheme: &str) -> Error {
+    Error::usage(
+        format!("stores of kind `{scheme}` are not known"),
+        Some(
+            "give a folder, postgresql://USER@HOST/DATABASE for the store of a group, or `memory:` for a store that \
+             goes with the process"
+                .to_owned(),
+        ),
+    )
+}
+
+/// The nearest store of a folder, or where one is made.
+fn nearest(current: &Path) -> Result<PathBuf, Error> {
+    let near = current
+        .ancestors()
+        .map(|folder| folder.join(".headwater"))
+        .find(|path| path.is_dir());
+    if let Some(path) = &near
+        && is_strange(path)
+    {
+        return Err(Error::usage(
+            format!(
+                "the store `{}` belongs to another user and lies in a folder that everybody may write to",
+                path.display()
+            ),
+            Some(
+                "name a store with `--store`: this one if you mean it, else one of your own"
+                    .to_owned(),
+            ),
+        ));
+    }
+    Ok(near.unwrap_or_else(|| current.join(".headwater")))
 }
 
 /// Opens the store that `place` means.
@@ -95,7 +169,7 @@ fn could_be_planted(me: u32, owner: u32, mode: u32) -> bool {
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path();
-/// let place = StorePlace { url: Some("kept".to_owned()), read_only: false };
+/// let place = StorePlace::at(Some("kept"));
 /// let store = headwater::open_store(&place, folder)?;
 /// assert_eq!(store.place(), folder.join("kept"));
 /// assert!(store.runs(10)?.is_empty());
@@ -107,9 +181,10 @@ pub fn open_store(place: &StorePlace, current: &Path) -> Result<Arc<dyn Store>, 
     } else {
         Mode::ReadWrite
     };
-    let folder = place.folder(current)?;
-    if place.is_in_memory() {
-        return Ok(headwater_remember::in_memory(&folder));
+    let chosen = place.choose(current)?;
+    let folder = &chosen.folder;
+    if chosen.in_memory {
+        return Ok(headwater_remember::in_memory(folder));
     }
     if folder.exists() && !folder.is_dir() {
         return Err(Error::usage(
@@ -118,8 +193,8 @@ pub fn open_store(place: &StorePlace, current: &Path) -> Result<Arc<dyn Store>, 
         ));
     }
     if mode == Mode::ReadWrite
-        && !headwater_remember::is_store(&folder)
-        && let Some(other) = foreign(&folder)
+        && !headwater_remember::is_store(folder)
+        && let Some(other) = foreign(folder)
     {
         return Err(Error::usage(
             format!(
@@ -129,7 +204,54 @@ pub fn open_store(place: &StorePlace, current: &Path) -> Result<Arc<dyn Store>, 
             Some("name an empty folder, or one that can be made".to_owned()),
         ));
     }
-    Ok(headwater_remember::open(&folder, mode)?)
+    let own = headwater_remember::open(folder, mode)?;
+    match &chosen.group {
+        Some(url) => open_group(own, url, &chosen.settings, place),
+        None => Ok(own),
+    }
+}
+
+/// Opens the store of a group behind one's own.
+#[cfg(feature = "group")]
+fn open_group(
+    own: Arc<dyn Store>,
+    url: &str,
+    said: &StoreSettings,
+    place: &StorePlace,
+) -> Result<Arc<dyn Store>, Error> {
+    let usual = headwater_group::Options::new(url);
+    let trust = said
+        .trust
+        .as_ref()
+        .map(|roles| roles.iter().map(ToString::to_string).collect());
+    let options = headwater_group::Options {
+        objects: said.objects.as_deref().map(str::to_owned),
+        trust: place.trust.clone().or(trust),
+        publish: said.publish.unwrap_or(usual.publish),
+        wait: place.wait.or(said.wait).unwrap_or(usual.wait),
+        spool: said.spool.unwrap_or(usual.spool),
+        recent: if place.also_recent {
+            Duration::ZERO
+        } else {
+            usual.recent
+        },
+        ..usual
+    };
+    headwater_group::open(own, &options).map_err(Error::from)
+}
+
+/// What a program says that has no stores of groups.
+#[cfg(not(feature = "group"))]
+fn open_group(
+    _own: Arc<dyn Store>,
+    url: &str,
+    _said: &StoreSettings,
+    _place: &StorePlace,
+) -> Result<Arc<dyn Store>, Error> {
+    Err(Error::usage(
+        format!("this program was built without stores of groups, such as `{url}`"),
+        Some("build it with the cargo feature `group`".to_owned()),
+    ))
 }
 
 /// A name in a folder that no store gives; a store that was just begun has some of its own already.
@@ -141,6 +263,7 @@ fn foreign(folder: &Path) -> Option<String> {
             "leases",
             "lock",
             "runs",
+            "spool",
             "staging",
             "work",
         ];
@@ -157,21 +280,6 @@ mod tests {
 
     #[test]
     fn a_store_of_somebody_else_where_everybody_may_write_is_not_found_but_named() {
-        let (me, root, other) = (1000, 0, 1001);
-        for (owner, mode, planted) in [
-            (me, 0o1777, false),
-            (root, 0o1777, false),
-            (other, 0o1777, true),
-            (other, 0o777, true),
-            (other, 0o2775, false),
-            (other, 0o755, false),
-        ] {
-            assert_eq!(
-                could_be_planted(me, owner, mode),
-                planted,
-                "{owner} {mode:o}"
-            );
-        }
         // Whoever runs the tests owns what they make.
         let folder = tempfile::tempdir().expect("a folder");
         let store = folder.path().join(".headwater");

@@ -104,14 +104,17 @@ pub fn end_run(store: &dyn Store, run: &str, status: RunStatus, counts: Tally, r
     let _ = store.remove_staging(run);
 }
 
-/// What was found damaged in a store since the last call, in words, each once. Nothing else has to be done about it.
+/// What was found damaged in a store since the last call, and what else is to be known of it, in words, each once.
+/// Nothing else has to be done about it.
 pub fn take_damage(store: &dyn Store) -> impl Iterator<Item = String> {
     let mut damage = store.take_damage();
     damage.sort();
     damage.dedup();
+    let notices = store.take_notices();
     damage
         .into_iter()
         .map(|what| format!("damaged in the store: {what}"))
+        .chain(notices)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use headwater_enact::Enactment;
 use headwater_execute::{Executor, Keeper, Observer, PoolError, Round, Stop, Watched};
@@ -25,6 +25,9 @@ use crate::places::{Places, end_run, tidy_work};
 use crate::progress::Clock;
 use crate::temporary::{self, Temporary};
 use crate::{Error, budget, identifier};
+
+/// How long is waited for a group before it is looked whether the run is to stop.
+const A_MOMENT: Duration = Duration::from_millis(200);
 
 /// What a run is about, for the list of runs and for those who watch.
 #[derive(Debug, Clone, Default)]
@@ -308,8 +311,25 @@ impl Run {
     pub fn close(&mut self) -> Result<(), Error> {
         match self.keeper.take().map(StoreKeeper::close) {
             Some(Err(error)) => Err(Error::Pool(PoolError::Keeper(error))),
-            Some(Ok(())) | None => Ok(()),
+            Some(Ok(())) => {
+                self.settle();
+                Ok(())
+            }
+            None => Ok(()),
         }
+    }
+
+    /// Waits for a group that cannot be reached, as long as was asked for: what is made here is to be known there.
+    fn settle(&self) {
+        let Some(behind) = self.writable_store().and_then(|store| store.behind()) else {
+            return;
+        };
+        let end = Instant::now() + behind.patience();
+        while behind.settle(A_MOMENT).products > 0
+            && Instant::now() < end
+            && !self.stop.is_stopping()
+        {}
+        behind.tell_waiting();
     }
 
     /// Ends it. Folders of tasks are kept for those who want to look into them, unless nothing failed.

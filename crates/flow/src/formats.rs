@@ -485,6 +485,79 @@ pub(crate) static PROGRAMS: Table = Table::new(
     ],
 );
 
+/// When products are given to a group.
+pub(crate) const PUBLISH_WORDS: &[&str] = &["always", "asked"];
+
+/// What settings say of the store.
+pub(crate) static STORE: Table = Table::new(
+    "a store",
+    &[
+        Field::new(
+            "own",
+            Shape::Leaf(Leaf::Text("the path of a folder")),
+            "the folder of your own store, relative to this file; by default the nearest .headwater",
+        ),
+        Field::new(
+            "group",
+            Shape::Leaf(Leaf::Text(
+                "a URL such as `postgresql://USER@HOST/DATABASE`",
+            )),
+            "the store of your group, behind your own; no password belongs here",
+        ),
+        Field::new(
+            "objects",
+            Shape::Leaf(Leaf::Text(
+                "the whole path of a folder, or a URL such as `s3://BUCKET/PREFIX`",
+            )),
+            "where this machine finds the objects of the group; by default where the store says",
+        ),
+        Field::new(
+            "publish",
+            Shape::Leaf(Leaf::Word(PUBLISH_WORDS)),
+            "`always` gives products to the group at once, `asked` only by `headwater products push`; by default `always`",
+        ),
+        Field::new(
+            "trust",
+            Shape::list(
+                &Shape::Leaf(Leaf::Text("the name of a role")),
+                "a list of roles of the database",
+            ),
+            "whose products of the group are reused; by default everybody's",
+        ),
+        Field::new(
+            "wait",
+            Shape::Leaf(Leaf::Duration),
+            "how long to wait for a group that cannot be reached; by default 30s",
+        ),
+        Field::new(
+            "spool",
+            Shape::Leaf(Leaf::Size),
+            "how many bytes of products may wait for a group that cannot be reached; by default 16GiB",
+        ),
+    ],
+);
+
+/// A settings file.
+pub(crate) static SETTINGS: Table = Table::new(
+    "a settings file",
+    &[
+        Field::required("headwater", FORMAT, "the number of the format"),
+        Field::required(
+            "store",
+            Shape::Either(&[
+                Shape::Leaf(Leaf::Text(
+                    "a URL such as `postgresql://USER@HOST/DATABASE`",
+                )),
+                Shape::Record(&STORE),
+            ]),
+            "the store that products are kept in: the URL of the store of your group, or more about it",
+        ),
+    ],
+);
+
+/// The shape of a settings file.
+pub(crate) static SETTINGS_SHAPE: Shape = Shape::Record(&SETTINGS);
+
 /// The shape of a file of operations alone.
 pub(crate) static PROGRAMS_SHAPE: Shape = Shape::Record(&PROGRAMS);
 

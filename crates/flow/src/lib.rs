@@ -19,6 +19,7 @@
 //! | `programs` | files of operations alone |
 //! | `study` and its folder | study files, settings that change them, and what they mean for their workflow; `study/studied` has what is asked of the values of a parameter |
 //! | `descriptor` | stage descriptors: JSON that others write, read as a workflow of one stage |
+//! | `settings` | settings files: which store is used |
 //! | `starter` | files to start from: a workflow, a study, a study of a workflow that is there, a Rust library of operations |
 //! | `workflow/places` | from problems of a workflow to places in its file |
 //! | `data` | data files, and writing them |
@@ -50,6 +51,7 @@ mod render;
 mod report;
 mod scalar;
 mod schema;
+mod settings;
 mod shape;
 mod source;
 mod starter;
@@ -67,12 +69,15 @@ pub use data::{
     ParameterSetting, is_data, read_data,
 };
 pub use programs::{is_programs, read_programs};
+pub use quantity::duration as read_duration;
 pub use read::{read_descriptor, read_workflow};
 pub use render::render;
 pub use report::Read;
 pub use schema::{
-    data_schema, descriptor_schema, operations_schema, study_schema, workflow_schema,
+    data_schema, descriptor_schema, operations_schema, settings_schema, study_schema,
+    workflow_schema,
 };
+pub use settings::{SettingsFile, StoreSettings, is_settings, read_settings};
 pub use starter::{
     Dependency, StarterError, StarterFile, library_of, starter_name, starter_study,
     starter_workflow, study_of,

@@ -7,7 +7,7 @@ use core::time::Duration;
 use headwater_graph::Tolerance;
 
 /// Reads `10s`, `5m`, `2h`, `1h30m`, `250ms`, `1.5h`, or a number of seconds.
-pub(crate) fn duration(text: &str) -> Option<Duration> {
+pub fn duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     if let Ok(seconds) = text.parse::<f64>() {
         return positive_seconds(seconds);

@@ -8,7 +8,9 @@ mod tests;
 
 use serde_json::{Map, Value, json};
 
-use crate::formats::{DATA_SHAPE, DESCRIPTOR_SHAPE, PROGRAMS_SHAPE, STUDY_SHAPE, WORKFLOW_SHAPE};
+use crate::formats::{
+    DATA_SHAPE, DESCRIPTOR_SHAPE, PROGRAMS_SHAPE, SETTINGS_SHAPE, STUDY_SHAPE, WORKFLOW_SHAPE,
+};
 use crate::leaf::Leaf;
 use crate::shape::{Shape, Table};
 
@@ -30,6 +32,11 @@ pub fn study_schema() -> Value {
 /// The JSON Schema of files of operations alone.
 pub fn operations_schema() -> Value {
     document("Headwater operations", &PROGRAMS_SHAPE)
+}
+
+/// The JSON Schema of settings files.
+pub fn settings_schema() -> Value {
+    document("Headwater settings", &SETTINGS_SHAPE)
 }
 
 /// The JSON Schema of stage descriptors.

@@ -24,6 +24,18 @@ pub(crate) fn check(path: &Path, site: &Surroundings) -> Result<Checked, Error> 
         let summary = read.value.map(|data| summary_of_data(&data, path));
         return Ok(Checked::one(path, text, read.diagnostics, summary));
     }
+    if headwater_flow::is_settings(&text) {
+        let read = headwater_flow::read_settings(&text);
+        let wrong = read.diagnostics.iter().any(Diagnostic::is_error);
+        let summary = read
+            .value
+            .filter(|_| !wrong)
+            .map(|file| match &file.store.group {
+                Some(group) => format!("settings: the store of the group is `{group}`"),
+                None => "settings: a store of your own".to_owned(),
+            });
+        return Ok(Checked::one(path, text, read.diagnostics, summary));
+    }
     if headwater_flow::is_study(&text) {
         return check_study(path, text, site);
     }

@@ -96,6 +96,7 @@
 mod check;
 pub mod dag;
 pub mod explain;
+pub mod group;
 pub mod json;
 mod plan;
 pub mod products;
@@ -116,7 +117,8 @@ use headwater_graph::Registry;
 /// editors.
 pub mod files {
     pub use headwater_flow::{
-        data_schema, descriptor_schema, operations_schema, study_schema, workflow_schema,
+        data_schema, descriptor_schema, operations_schema, settings_schema, study_schema,
+        workflow_schema,
     };
 
     pub use crate::starter::{

@@ -11,8 +11,8 @@ use headwater_engine::runs::find_run;
 use headwater_engine::{Error, logs, notes};
 pub use headwater_graph::Verified;
 use headwater_graph::{
-    Digest, FoundProduct, Mode, ProductFilter, ProductRecord, Recipe, Scalar, Store, StoreError,
-    StoredOutput, Value, decode,
+    Digest, FoundProduct, Mode, ObjectPlace, ProductFilter, ProductRecord, Recipe, Scalar, Store,
+    StoreError, StoredOutput, Value, decode,
 };
 
 use crate::explain::{Made, Named, OwnRecords, Source, made, task_anywhere};
@@ -424,13 +424,24 @@ fn outputs(store: &dyn Store, record: &ProductRecord, read: bool) -> Vec<Product
             value.for_each_file(&mut |file| files.push((file.digest, file.size)));
         }
         let digests: Vec<Digest> = files.iter().map(|(digest, _)| *digest).collect();
-        let files: Vec<ProductFile> = files
-            .into_iter()
-            .zip(store.paths(&digests))
-            .map(|((digest, size), path)| ProductFile { digest, size, path })
+        // Looking brings nothing here.
+        let places = store.places(&digests);
+        let here: Vec<bool> = places
+            .iter()
+            .map(|place| *place != ObjectPlace::Missing)
+            .collect();
+        let path = |place| match place {
+            ObjectPlace::Here(path) => Some(path),
+            ObjectPlace::Elsewhere | ObjectPlace::Missing => None,
+        };
+        let files: Vec<ProductFile> = (files.into_iter().zip(places))
+            .map(|((digest, size), place)| ProductFile {
+                digest,
+                size,
+                path: path(place),
+            })
             .collect();
         let is_whole = is_there && (value.is_some() || !read);
-        let here = files.iter().map(|file| file.path.is_some());
         ProductOutput {
             port: Arc::clone(port),
             digest: stored.digest,

@@ -103,6 +103,7 @@ impl Site {
         Ok(Site::new(folder).with_store(StorePlace {
             url: url.filter(|url| !url.is_empty()),
             read_only: false,
+            ..StorePlace::default()
         }))
     }
 

@@ -194,6 +194,7 @@ fn place_of(folder: &tempfile::TempDir) -> StorePlace {
     StorePlace {
         url: folder.path().to_str().map(str::to_owned),
         read_only: false,
+        ..StorePlace::default()
     }
 }
 

@@ -74,6 +74,7 @@ fn run(
     let place = StorePlace {
         url: Some(store.to_string_lossy().into_owned()),
         read_only: false,
+        ..StorePlace::default()
     };
     let options = SequenceOptions::new(Mode::Restrictive).store(place);
     let mut sequence = Sequence::with(options);

@@ -45,6 +45,7 @@ fn store_in(folder: &Path) -> Arc<dyn Store> {
     let place = StorePlace {
         url: folder.join("store").to_str().map(str::to_owned),
         read_only: false,
+        ..StorePlace::default()
     };
     open_store(&place, folder).expect("a store")
 }

@@ -283,6 +283,7 @@ fn a_budget_of_two_images_finishes() {
         let place = StorePlace {
             url: folder.path().to_str().map(str::to_owned),
             read_only: false,
+            ..StorePlace::default()
         };
         let store = remembering.then(|| open_store(&place, folder.path()).expect("a store"));
         let (graph, last) = tree(leaves);
@@ -316,6 +317,7 @@ fn products_in_memory_are_remembered_too() {
     let place = StorePlace {
         url: folder.path().to_str().map(str::to_owned),
         read_only: false,
+        ..StorePlace::default()
     };
     let run = |name: &str| {
         let store = open_store(&place, folder.path()).expect("a store");

@@ -37,6 +37,7 @@ fn reading_makes_no_store() {
     let place = |url: Option<&str>| StorePlace {
         url: url.map(str::to_owned),
         read_only: true,
+        ..StorePlace::default()
     };
     look(&place(None), current);
     look(&place(Some("absent")), current);

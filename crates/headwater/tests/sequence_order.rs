@@ -532,8 +532,7 @@ proptest! {
         let procedures = Procedures::new();
         let place = headwater::StorePlace {
             url: Some(folder.path().join("store").display().to_string()),
-            read_only: false,
-        };
+            read_only: false, ..headwater::StorePlace::default() };
         for turn in 0..2 {
             let options = options(Mode::Restrictive, 2).store(place.clone());
             let executed = check(&steps, options, &procedures)?;

@@ -123,6 +123,7 @@ fn remembering(folder: &Path) -> SequenceOptions {
     options().store(StorePlace {
         url: Some(folder.join("store").display().to_string()),
         read_only: false,
+        ..StorePlace::default()
     })
 }
 

@@ -293,6 +293,7 @@ fn an_open_store_in_memory_remembers() {
     let memory = StorePlace {
         url: Some("memory:".to_owned()),
         read_only: false,
+        ..StorePlace::default()
     };
     let new = Site::new(folder.path())
         .with_store(memory)

@@ -33,9 +33,9 @@ pub use explain::{
     RunDifferenceJson, SideJson, StaleInputJson, StaleJson, WhyJson,
 };
 pub use products::{
-    AffectedJson, CollectedJson, InputSourceJson, OriginJson, ProductFileJson, ProductInputJson,
-    ProductJson, ProductListJson, ProductOutputJson, ProductRecordJson, VerifiedJson,
-    VersionPartJson, scalar_value,
+    AffectedJson, CollectedJson, GroupJson, InputSourceJson, OriginJson, ProductFileJson,
+    ProductInputJson, ProductJson, ProductListJson, ProductOutputJson, ProductRecordJson,
+    PushedJson, StoreJson, VerifiedJson, VersionPartJson, scalar_value,
 };
 pub use run::{
     DeliveredJson, DryRunJson, EndEventJson, FailedTaskJson, OutputItemJson, RestoreJson, RunJson,

@@ -240,6 +240,7 @@ impl Engine {
             let place = StorePlace {
                 url: Some(self.run.scratch().join("digests").display().to_string()),
                 read_only: false,
+                ..StorePlace::default()
             };
             std::fs::create_dir_all(self.run.scratch())
                 .map_err(|source| Error::io("cannot make folder", self.run.scratch(), source))?;

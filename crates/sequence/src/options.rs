@@ -69,6 +69,7 @@ impl SequenceOptions {
             store: KeptIn::Place(StorePlace {
                 url: url.filter(|url| !url.is_empty()),
                 read_only: false,
+                ..StorePlace::default()
             }),
             executor: Box::new(Threads::all()),
             memory: None,

@@ -24,6 +24,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("fish", "fish"),
     ("groff", "groff"),
     ("mandoc", "mandoc"),
+    ("pg_ctlcluster", "postgresql"),
 ];
 
 /// The steps before the tests themselves, each with what to do when it fails.

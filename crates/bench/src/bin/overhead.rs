@@ -124,6 +124,7 @@ fn run_native(tasks: usize, store: Option<&Path>) -> f64 {
             &StorePlace {
                 url,
                 read_only: false,
+                ..StorePlace::default()
             },
             folder,
         )
@@ -287,6 +288,7 @@ fn command_rate(commands: usize, reads: Option<usize>) -> f64 {
         &StorePlace {
             url,
             read_only: false,
+            ..StorePlace::default()
         },
         &folder,
     ) else {

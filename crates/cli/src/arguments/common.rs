@@ -5,11 +5,12 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use headwater::Limits;
 
-use super::values::{resource, size};
+use super::values::{duration, resource, size};
 
 /// Where help has the flags of every command: apart from those of one.
 const EVERY: &str = "Options of every command";
@@ -20,7 +21,7 @@ pub(crate) struct Common {
     /// Print one JSON object on stdout instead of text
     #[arg(long, global = true, help_heading = EVERY)]
     pub(crate) json: bool,
-    /// The folder that products are kept in, or `memory:` to keep nothing after the command [default: the nearest .headwater in this folder or its parents]
+    /// The folder that products are kept in, postgresql://USER@HOST/DATABASE for the store of a group behind it, or `memory:` to keep nothing after the command [default: what headwater.yaml says, else the nearest .headwater in this folder or its parents]
     #[arg(
         long,
         global = true,
@@ -33,6 +34,12 @@ pub(crate) struct Common {
     /// Use what the store remembers, but write nothing to it
     #[arg(long, global = true, help_heading = EVERY)]
     pub(crate) read_only: bool,
+    /// Reuse only the products of the group that these roles of its database have made
+    #[arg(long, global = true, help_heading = EVERY, value_name = "ROLE", value_delimiter = ',')]
+    pub(crate) trust: Option<Vec<String>>,
+    /// How long to wait for the store of a group that cannot be reached, such as 10m: at the beginning, at the end, and when too much waits for it [default: 30s]
+    #[arg(long, global = true, help_heading = EVERY, value_name = "TIME", value_parser = duration)]
+    pub(crate) wait_for_store: Option<Duration>,
 }
 
 /// How many things go on at once.

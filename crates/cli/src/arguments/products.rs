@@ -55,5 +55,23 @@ Example:
         /// Only say what would go
         #[arg(long)]
         dry_run: bool,
+        /// Of the store of a group, also throw away what was given to it in the last 24 hours
+        #[arg(long)]
+        also_recent: bool,
+    },
+    /// Give products of your own store to the store of your group
+    ///
+    /// Without arguments all products are given. What the group has already stays as it is.
+    #[command(after_help = "\
+Examples:
+  headwater products push --run last
+  headwater products push 3fa94c --store postgresql://ann@db.example/lab")]
+    Push {
+        /// The beginnings of recipes
+        #[arg(value_name = "PRODUCT")]
+        recipes: Vec<String>,
+        /// All products of the tasks of this run: its name, the beginning of it, or `last`
+        #[arg(long, value_name = "RUN")]
+        run: Option<String>,
     },
 }

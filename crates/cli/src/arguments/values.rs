@@ -2,6 +2,8 @@
 //!
 //! Law: what cannot be read is refused with an example that can.
 
+use std::time::Duration;
+
 /// `4GiB`, `500MB`, `1024`.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let digits = text
@@ -28,6 +30,15 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
         .parse()
         .map_err(|_| "expected a number and a unit, such as 4GiB".to_owned())?;
     Ok((number * factor as f64) as u64)
+}
+
+/// `30s`, `10m`, `1h30m`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    if ["0", "0s"].contains(&text) {
+        return Ok(Duration::ZERO);
+    }
+    headwater::text::read_duration(text)
+        .ok_or_else(|| "expected a time such as 30s, 10m or 1h30m".to_owned())
 }
 
 pub(super) fn resource(text: &str) -> Result<(String, u64), String> {

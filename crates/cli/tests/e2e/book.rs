@@ -83,6 +83,7 @@ pages! {
     from_salib: "from-salib.md",
     from_snakemake: "from-snakemake.md",
     graphs: "graphs.md",
+    group: "group.md",
     install: "install.md",
     iteration: "iteration.md",
     json: "json.md",

@@ -93,7 +93,14 @@ fn log_bytes(place: &Place) -> u64 {
 fn listed_bytes(place: &Place) -> u64 {
     let url = place.path(".headwater").to_str().map(str::to_owned);
     let read_only = true;
-    let store = headwater::open_store(&StorePlace { url, read_only }, place.root());
+    let store = headwater::open_store(
+        &StorePlace {
+            url,
+            read_only,
+            ..StorePlace::default()
+        },
+        place.root(),
+    );
     store.map_or(0, |store| store.object_bytes().unwrap_or(0))
 }
 
@@ -227,7 +234,14 @@ operations:
 fn is_so(place: &Place, bytes: u64, waits: bool) -> bool {
     let url = place.path(".headwater").to_str().map(str::to_owned);
     let read_only = true;
-    let store = headwater::open_store(&StorePlace { url, read_only }, place.root());
+    let store = headwater::open_store(
+        &StorePlace {
+            url,
+            read_only,
+            ..StorePlace::default()
+        },
+        place.root(),
+    );
     store.is_ok_and(|store| {
         let others = store.neighbours("").unwrap_or_default();
         let is_waiting = others.iter().any(|other| other.waits);

@@ -310,14 +310,40 @@ fn images(printed: &mut Printed) {
     printed.run(&place, 0, "man -o pages");
 }
 
+/// What is printed of the store of a group; `false` where there is no server for one.
+fn groups(printed: &mut Printed) -> bool {
+    let Some(server) = crate::group::server::shared() else {
+        return false;
+    };
+    let database = server.database();
+    let place = Place::with_flow(FLOW);
+    place.write("data.yaml", "inputs: {n: [1, 3]}\n");
+    place.write(
+        "headwater.yaml",
+        "headwater: 1\nstore: {trust: [ann], publish: asked}\n",
+    );
+    let url = database.url("ann");
+    place
+        .headwater(&["run", "flow.yaml", "--inputs", "data.yaml", "--store", &url])
+        .ended(0);
+    printed.run(&place, 0, &format!("products push --store {url}"));
+    printed.run(&place, 0, &format!("store show --store {url}"));
+    true
+}
+
 #[test]
 fn every_field_that_is_printed_is_documented_and_the_other_way_round() {
     let mut printed = Printed::default();
+    let of_groups = ["headwater products push", "headwater store show"];
+    let has_groups = groups(&mut printed);
     workflows(&mut printed);
     studies(&mut printed);
     images(&mut printed);
     let mut wrong = Vec::new();
     for (heading, rows) in documented() {
+        if !has_groups && of_groups.contains(&&*heading) {
+            continue;
+        }
         let found = printed.0.remove(&heading).unwrap_or_default();
         for (field, kind) in &found {
             let path = field.join(".");

@@ -92,6 +92,7 @@ fn remembered(place: &Place, names: &BTreeMap<Recipe, String>) -> BTreeSet<Strin
         &StorePlace {
             url,
             read_only: true,
+            ..StorePlace::default()
         },
         place.root(),
     )

@@ -16,6 +16,7 @@ mod examples;
 mod explain;
 mod failures;
 mod given;
+mod group;
 mod hard;
 mod imaging;
 mod interrupt;

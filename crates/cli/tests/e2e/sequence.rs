@@ -42,6 +42,7 @@ fn four_calls(place: &Place, fails: bool) -> SequenceReport {
     let store = StorePlace {
         url: Some(place.path(".headwater").display().to_string()),
         read_only: false,
+        ..StorePlace::default()
     };
     let options = SequenceOptions::new(Mode::Optimistic)
         .store(store)

@@ -32,6 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 options = options.store(StorePlace {
                     url: Some(value()?),
                     read_only: false,
+                    ..StorePlace::default()
                 });
             }
             "--reuse" => temporaries = Temporaries::Reused,

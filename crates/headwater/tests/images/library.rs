@@ -259,6 +259,7 @@ impl Case {
         let store = StorePlace {
             url: self.store().to_str().map(str::to_owned),
             read_only: false,
+            ..StorePlace::default()
         };
         let limits = Limits {
             cores: Some(2),

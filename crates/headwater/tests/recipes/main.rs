@@ -312,6 +312,7 @@ fn stored(current: &Path, store: &Path) -> Site {
     Site::new(current).with_store(StorePlace {
         url: store.to_str().map(str::to_owned),
         read_only: false,
+        ..StorePlace::default()
     })
 }
 

@@ -26,6 +26,7 @@ pub(crate) fn remembering(folder: &std::path::Path) -> SequenceOptions {
     let place = StorePlace {
         url: Some(folder.join("store").display().to_string()),
         read_only: false,
+        ..StorePlace::default()
     };
     SequenceOptions::new(Mode::Restrictive)
         .store(place)

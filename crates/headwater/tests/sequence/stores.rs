@@ -46,6 +46,7 @@ fn what_was_computed_once_is_never_computed_again() {
     let place = StorePlace {
         url: Some(folder.path().join("store").display().to_string()),
         read_only: false,
+        ..StorePlace::default()
     };
     let store = open_store(&place, folder.path()).unwrap();
     let listed = store.runs(10).unwrap();
@@ -156,6 +157,7 @@ fn sequences_share_a_store_in_memory() {
     let place = StorePlace {
         url: Some("memory:".to_owned()),
         read_only: false,
+        ..StorePlace::default()
     };
     let store = open_store(&place, folder.path()).unwrap();
     let runs = Runs::default();
@@ -443,6 +445,7 @@ fn a_store_that_may_only_be_read_gives_what_it_has() {
     let place = StorePlace {
         url: Some(folder.path().join("store").display().to_string()),
         read_only: true,
+        ..StorePlace::default()
     };
     let run = program(remembering(folder.path()).store(place));
     assert_eq!(run, None, "it is in no list");

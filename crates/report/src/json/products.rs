@@ -209,3 +209,56 @@ pub struct CollectedJson {
     /// Whether it was only said what would go.
     pub dry_run: bool,
 }
+
+/// What was given to a group: `headwater products push`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PushedJson {
+    /// Where the records of the group are.
+    pub group: String,
+    /// Products that the group did not have.
+    pub products: u64,
+    /// Products that the group had already.
+    pub present: u64,
+    /// Products among those that came out differently there.
+    pub different: u64,
+    /// Products that could not be given because some of their bytes are gone.
+    pub left_out: u64,
+    /// Objects that were copied.
+    pub objects: u64,
+    /// The bytes of these objects.
+    pub bytes: u64,
+}
+
+/// Which store is used: `headwater store show`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StoreJson {
+    /// The folder of one's own store.
+    pub own: String,
+    /// The settings file that counts here.
+    pub settings: Option<String>,
+    /// The store of the group behind it.
+    pub group: Option<GroupJson>,
+}
+
+/// The store of a group, in [`StoreJson`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GroupJson {
+    /// Where its records are.
+    pub place: String,
+    /// Where its objects are.
+    pub objects: String,
+    /// The role that asks.
+    pub role: String,
+    /// Whether the role may give products.
+    pub may_write: bool,
+    /// Whether the role may take bytes away.
+    pub is_owner: bool,
+    /// Whether products are given at once.
+    pub publishes: bool,
+    /// Whose products are reused; nothing means everybody's.
+    pub trust: Option<Vec<String>>,
+    /// Products that wait to be given.
+    pub waiting_products: u64,
+    /// The bytes of their outputs.
+    pub waiting_bytes: u64,
+}

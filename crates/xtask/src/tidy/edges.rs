@@ -36,6 +36,7 @@ const TABLE: &[(&str, Uses)] = &[
     // Hands.
     ("execute", Only(&["graph", "enact", "stream"])),
     ("remember", Only(&["graph"])),
+    ("group", Only(&["graph", "remember"])),
     (
         "node",
         Only(&["graph", "enact", "execute", "remember", "stream"]),
@@ -46,7 +47,7 @@ const TABLE: &[(&str, Uses)] = &[
         "engine",
         Only(&[
             "graph", "flow", "derive", "merge", "place", "enact", "draw", "stream", "execute",
-            "remember", "node",
+            "remember", "group", "node",
         ]),
     ),
     (
@@ -88,6 +89,7 @@ const TABLE: &[(&str, Uses)] = &[
             "stream",
             "execute",
             "remember",
+            "group",
             "engine",
             "report",
             "study",

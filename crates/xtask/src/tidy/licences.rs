@@ -8,10 +8,15 @@ use crate::workspace::Workspace;
 
 /// The terms that are accepted, as the crates write them. All allow use, change and redistribution in a program under
 /// any licence, and ask at most for their text to go with it.
-const ACCEPTED: [&str; 20] = [
+const ACCEPTED: [&str; 27] = [
     "(MIT OR Apache-2.0) AND Unicode-3.0",
     "0BSD OR MIT OR Apache-2.0",
     "Apache-2.0",
+    "Apache-2.0 / MIT",
+    "Apache-2.0 AND ISC",
+    "Apache-2.0 OR BSL-1.0",
+    "Apache-2.0 OR BSL-1.0 OR MIT",
+    "Apache-2.0 OR ISC OR MIT",
     "Apache-2.0 OR MIT",
     "Apache-2.0 WITH LLVM-exception OR Apache-2.0 OR MIT",
     "BSD-2-Clause OR Apache-2.0 OR MIT",
@@ -20,11 +25,13 @@ const ACCEPTED: [&str; 20] = [
     "CC0-1.0",
     "CC0-1.0 OR Apache-2.0 OR Apache-2.0 WITH LLVM-exception",
     "CC0-1.0 OR MIT-0 OR Apache-2.0",
+    "ISC",
     "MIT",
     "MIT OR Apache-2.0",
     "MIT OR Apache-2.0 OR Zlib",
     "MIT OR Zlib OR Apache-2.0",
     "MIT/Apache-2.0",
+    "Unicode-3.0",
     "Unlicense OR MIT",
     "Unlicense/MIT",
     "Zlib",
@@ -32,23 +39,33 @@ const ACCEPTED: [&str; 20] = [
 ];
 
 /// The crates whose build scripts were looked through for connections and for programs that they start. They ask the compiler what it can do, or compile sources that come with
-/// the crate (`blake3`, `libsqlite3-sys`, `zstd-sys`); none opens a connection.
-const READ: [&str; 25] = [
+/// the crate (`blake3`, `libsqlite3-sys`, `ring`, `zstd-sys`); none opens a connection.
+const READ: [&str; 35] = [
     "ahash",
     "blake3",
+    "crc32c",
     "crc32fast",
     "crunchy",
+    "generic-array",
     "getrandom",
+    "httparse",
+    "icu_normalizer_data",
+    "icu_properties_data",
     "libc",
     "libm",
     "libsqlite3-sys",
     "matrixmultiply",
     "num-traits",
+    "oid-registry",
+    "parking_lot_core",
     "portable-atomic",
     "proc-macro2",
     "proc-macro2-diagnostics",
     "quote",
+    "ring",
     "rustix",
+    "rustls",
+    "rustversion",
     "serde",
     "serde_core",
     "serde_json",

@@ -152,6 +152,7 @@ fn fan(numbers: std::ops::Range<usize>, store: Option<&Path>) -> Result<(), Box<
                 &StorePlace {
                     url,
                     read_only: false,
+                    ..StorePlace::default()
                 },
                 folder,
             )?)

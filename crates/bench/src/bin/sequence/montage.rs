@@ -95,6 +95,7 @@ fn run(sequel: Sequel, montage: &Montage, field: &Field, store: &Path) -> Result
     let place = StorePlace {
         url: Some(store.to_string_lossy().into_owned()),
         read_only: false,
+        ..StorePlace::default()
     };
     let options = SequenceOptions::new(Mode::Restrictive)
         .store(place)

@@ -134,6 +134,7 @@ fn told(wanted: &[String]) -> Result<Value, Box<dyn Error>> {
     let store = StorePlace {
         url: Some("store".to_owned()),
         read_only: false,
+        ..StorePlace::default()
     };
     let limits = Limits {
         cores: Some(CORES),

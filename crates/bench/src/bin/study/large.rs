@@ -71,6 +71,7 @@ pub(crate) fn measure(
     let store = StorePlace {
         url: Some(place.join("store").display().to_string()),
         read_only: true,
+        ..StorePlace::default()
     };
     let store = headwater::open_store(&store, &place)?;
     let (diff, took) = timed(|| headwater::diff_runs(&*store, "last~1", "last"));
