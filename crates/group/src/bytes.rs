@@ -147,7 +147,7 @@ impl SharedFolder {
         let failed = self.trouble("write", incoming);
         let made = match self.root.file(incoming, Access::New) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.root.make_folder(INCOMING).map_err(&failed)?;
+                self.make_folder(Path::new(INCOMING)).map_err(&failed)?;
                 self.root.file(incoming, Access::New)
             }
             made => made,
@@ -163,6 +163,34 @@ impl SharedFolder {
     }
 }
 
+impl SharedFolder {
+    /// Makes a folder that everybody may use who may use the shared one: whoever makes it first has an umask of their own.
+    /// It has its name only when it has its mode.
+    fn make_folder(&self, name: &Path) -> io::Result<()> {
+        let mode = self.root.path().metadata()?.permissions().mode() & 0o7777;
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let new = PathBuf::from(format!("new-{}-{number}", self.stem));
+        self.root.new_folder(&new)?;
+        let made = self.root.set_folder_mode(&new, mode);
+        match made.and_then(|()| self.root.rename(&new, name)) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                let _ = self.root.remove_all(&new);
+                // Somebody else was quicker.
+                if self
+                    .root
+                    .list("")?
+                    .iter()
+                    .any(|(entry, kind)| *kind == Kind::Folder && Path::new(entry) == name)
+                {
+                    return Ok(());
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
 impl Bytes for SharedFolder {
     fn put(&self, digest: &Digest, file: File) -> Result<(), Trouble> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -173,7 +201,7 @@ impl Bytes for SharedFolder {
             let failed = self.trouble("make", &name);
             match self.root.rename(&incoming, &name) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    self.root.make_folder(folder).map_err(&failed)?;
+                    self.make_folder(folder).map_err(&failed)?;
                     self.root.sync_folder("").map_err(&failed)?;
                     self.root.rename(&incoming, &name).map_err(&failed)?;
                 }

@@ -255,6 +255,13 @@ impl Root {
         answered(unsafe { libc::mkdirat(parent.number(), last.as_ptr(), 0o777) })
     }
 
+    /// Gives a folder this mode, whatever the umask is.
+    pub fn set_folder_mode(&self, name: impl AsRef<Path>, mode: u32) -> io::Result<()> {
+        let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        let folder = File::from(self.folder(name.as_ref(), flags)?);
+        folder.set_permissions(std::fs::Permissions::from_mode(mode))
+    }
+
     /// Gives something another name, in the place of what had that name.
     pub fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
         let (parent, last) = self.parent(from.as_ref())?;

@@ -252,28 +252,30 @@ fn another_account_reuses_it_too() {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
         fs::set_permissions(path, mode).expect("a mode");
     }
-    let output = Command::new("setpriv")
-        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-        .arg(&program)
-        .args([
-            "run",
-            "flow.yaml",
-            "--inputs",
-            "data.yaml",
-            "--json",
-            "--store",
-        ])
-        .arg(database.url("bob"))
-        .current_dir(bob.root())
-        .env("TMPDIR", bob.side())
-        .env("HOME", bob.path("home"))
-        .output();
-    match output {
-        Ok(output) if !String::from_utf8_lossy(&output.stderr).contains("setpriv:") => {
-            counted(Ran::from(output), 0, 8);
+    let go = |more: &[&str]| {
+        let output = Command::new("setpriv")
+            .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+            .arg(&program)
+            .args(["run", "flow.yaml", "--inputs", "data.yaml", "--json"])
+            .args(["--store", &database.url("bob")])
+            .args(more)
+            .current_dir(bob.root())
+            .env("TMPDIR", bob.side())
+            .env("HOME", bob.path("home"))
+            .output();
+        output.map(Ran::from)
+    };
+    match go(&[]) {
+        Ok(ran) if !ran.stderr.contains("setpriv:") => counted(ran, 0, 8),
+        _ => {
+            eprintln!("skipped: rights cannot be given up here (setpriv)");
+            return;
         }
-        _ => eprintln!("skipped: rights cannot be given up here (setpriv)"),
-    }
+    };
+    // It also gives: folders that somebody else has made are for all.
+    let given = counted(go(&["--set", "more=?"]).expect("it starts"), 4, 4);
+    assert_eq!(given.0["notes"].to_string(), "[]");
+    counted(run(&ann, &database.url("ann"), &["--set", "more=?"]), 0, 8);
 }
 
 #[test]
