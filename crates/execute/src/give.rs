@@ -578,11 +578,17 @@ impl<'a> Giving<'a> {
     }
 }
 
-/// Puts a link in the place of what is there.
+/// Puts a link in the place of what is there, also in a folder that the program has made read-only.
 fn relink(target: &Path, at: &Path) -> Result<(), FolderError> {
-    fs::remove_file(at)
-        .and_then(|()| symlink(target, at))
-        .map_err(|error| said("cannot link", at, &error))
+    let relink = || fs::remove_file(at).and_then(|()| symlink(target, at));
+    let linked = relink().or_else(|error| match (error.kind(), at.parent()) {
+        (io::ErrorKind::PermissionDenied, Some(folder)) => {
+            fs::set_permissions(folder, Permissions::from_mode(0o700))?;
+            relink()
+        }
+        _ => Err(error),
+    });
+    linked.map_err(|error| said("cannot link", at, &error))
 }
 
 fn holds(linked: &Linked, shelter: Shelter) -> bool {

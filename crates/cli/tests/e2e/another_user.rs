@@ -179,3 +179,17 @@ fn shut_folders_of_failed_tasks_are_not_kept_for_ever() {
     let work = fs::read_dir(place.path(".headwater/work")).expect("the folder");
     assert!(work.count() <= 11, "they are kept for ever");
 }
+
+/// A program may make the folder that it works in read-only, whatever the size of its input is.
+#[test]
+fn a_folder_that_a_program_makes_read_only_fails_nothing() {
+    let Some(place) = place() else { return };
+    let shut = FLOW.replace(
+        r#"command: [cp, "{in.file}", "{out.file}"]"#,
+        r#"shell: "cp {in.file} {out.file}; chmod 500 .""#,
+    );
+    place.write("flow.yaml", &shut);
+    place.write("in/large.txt", &"large\n".repeat(500_000));
+    place.write("data.yaml", "inputs: {file: [in/1.txt, in/large.txt]}\n");
+    run(&place, 100, "out").ended(0);
+}
