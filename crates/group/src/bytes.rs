@@ -19,6 +19,8 @@ use crate::link::Trouble;
 
 /// Bytes that are copied at once.
 const PIECE: usize = 1 << 20;
+/// How often something is tried again while others make the same folder.
+const TRIES: usize = 16;
 /// Where files are that are being written.
 const INCOMING: &str = "incoming";
 
@@ -145,13 +147,9 @@ impl SharedFolder {
 
     fn write(&self, incoming: &Path, digest: &Digest, mut from: File) -> Result<(), Trouble> {
         let failed = self.trouble("write", incoming);
-        let made = match self.root.file(incoming, Access::New) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.make_folder(Path::new(INCOMING)).map_err(&failed)?;
-                self.root.file(incoming, Access::New)
-            }
-            made => made,
-        };
+        let made = self.in_folder(Path::new(INCOMING), || {
+            self.root.file(incoming, Access::New)
+        });
         let mut file = made.map_err(&failed)?;
         let found = copy(&mut from, |piece| file.write_all(piece)).map_err(&failed)?;
         if found != *digest {
@@ -164,6 +162,21 @@ impl SharedFolder {
 }
 
 impl SharedFolder {
+    /// Does something in a folder, which is made where it is not there. Somebody else who makes it at the same moment may
+    /// put theirs in the place of ours while nothing is in it; then it is done again.
+    fn in_folder<T>(&self, folder: &Path, mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        for _ in 0..TRIES {
+            match act() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    self.make_folder(folder)?;
+                    self.root.sync_folder("")?;
+                }
+                done => return done,
+            }
+        }
+        act()
+    }
+
     /// Makes a folder that everybody may use who may use the shared one: whoever makes it first has an umask of their own.
     /// It has its name only when it has its mode.
     fn make_folder(&self, name: &Path) -> io::Result<()> {
@@ -199,14 +212,8 @@ impl Bytes for SharedFolder {
         let folder = name.parent().unwrap_or(Path::new(""));
         let placed = self.write(&incoming, digest, file).and_then(|()| {
             let failed = self.trouble("make", &name);
-            match self.root.rename(&incoming, &name) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    self.make_folder(folder).map_err(&failed)?;
-                    self.root.sync_folder("").map_err(&failed)?;
-                    self.root.rename(&incoming, &name).map_err(&failed)?;
-                }
-                renamed => renamed.map_err(&failed)?,
-            }
+            let renamed = self.in_folder(folder, || self.root.rename(&incoming, &name));
+            renamed.map_err(&failed)?;
             self.root.sync_folder(folder).map_err(&failed)
         });
         if placed.is_err() {

@@ -1,6 +1,5 @@
 //! How much memory the engine takes: by itself, and with a limit on what its tasks may take.
 
-use std::mem::MaybeUninit;
 use std::process::Stdio;
 
 use crate::examples::example;
@@ -32,26 +31,30 @@ operations:
 
 const ITEMS: usize = 2000;
 
-/// Runs `headwater`; what it takes at most, in MiB: of the engine or of anything it waited for, whichever is largest.
-#[expect(
-    clippy::zombie_processes,
-    reason = "`wait4` waits for it and tells its peak"
-)]
+/// Runs `headwater`; what the engine takes at most, in MiB. It is asked while it runs: what the system says afterwards
+/// covers the memory of the process that started it.
 fn peak_of(place: &Place, arguments: &[&str]) -> i64 {
     let mut command = place.command(arguments);
-    let child = command
+    let mut child = command
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .expect("headwater can be started");
-    let process = libc::pid_t::try_from(child.id()).expect("a process number");
-    let (mut status, mut usage) = (0, MaybeUninit::<libc::rusage>::zeroed());
-    // SAFETY: both pointers are to live variables of the right types, and nobody else waits for this child.
-    let waited = unsafe { libc::wait4(process, &raw mut status, 0, usage.as_mut_ptr()) };
-    assert_eq!((waited, status), (process, 0));
-    // SAFETY: all-zero bytes are a valid `rusage`, and the kernel has filled it in.
-    let usage = unsafe { usage.assume_init() };
-    let peak = usage.ru_maxrss / 1024;
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    let ended = loop {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kibibytes =
+            line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<i64>().ok());
+        peak = peak.max(kibibytes.unwrap_or(0) / 1024);
+        if let Some(ended) = child.try_wait().expect("it can be waited for") {
+            break ended;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    };
+    assert!(ended.success());
+    assert!(peak > 0, "nobody looked");
     println!("peak: {peak} MiB");
     peak
 }

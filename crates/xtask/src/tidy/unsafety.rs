@@ -33,10 +33,6 @@ const ALLOWED: &[(&str, &str)] = &[
     ),
     ("crates/cli/tests/e2e/imaging.rs", "sending a signal"),
     ("crates/cli/tests/e2e/interrupt.rs", "sending a signal"),
-    (
-        "crates/cli/tests/e2e/memory.rs",
-        "the peak memory of a process that has ended",
-    ),
     ("crates/cli/tests/e2e/study_troubles.rs", "sending a signal"),
     ("crates/cli/tests/e2e/watching.rs", "sending a signal"),
     (

@@ -46,8 +46,8 @@ pub(super) fn is_progress(line: &str) -> bool {
     number(first)
         && of == "of"
         && number(second)
-        && line.contains("/s")
-        && (line.contains(" done, ") || line.contains(" evaluated"))
+        && (line.contains("/s") && (line.contains(" done, ") || line.contains(" evaluated"))
+            || line.contains(" evaluated; so far "))
 }
 
 /// The line without what may differ.
