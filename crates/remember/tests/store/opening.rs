@@ -154,7 +154,7 @@ fn a_store_read_only_says_that_its_database_is_gone() {
     assert!(
         damage.len() == 1
             && damage[0].ends_with(
-                "it is made anew from the journal when the store is next opened for writing"
+                "it is rebuilt from the journal when a command opens the store for writing"
             ),
         "{damage:?}"
     );
