@@ -113,13 +113,8 @@ impl Surroundings {
     }
 }
 
-/// Whether a URL names a server.
-pub fn is_group(url: &str) -> bool {
-    url.starts_with("postgresql://") || url.starts_with("postgres://")
-}
-
 /// What a URL without its password looks like.
-pub fn without_password(url: &str) -> String {
+fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();
     };

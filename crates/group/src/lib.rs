@@ -54,7 +54,7 @@ mod spool;
 mod store;
 mod tls;
 
-pub use address::{AddressError, is_group, without_password};
+pub use address::AddressError;
 pub use opening::{Made, OpenError, init, open, script};
 pub use options::Options;
 

@@ -656,7 +656,6 @@ impl Behind for GroupStore {
             is_owner: group.is_owner,
             publishes: layers.options.publish && group.role_may_write,
             trust: group.trust.clone(),
-            is_reached: !group.link.is_away(),
         }
     }
 

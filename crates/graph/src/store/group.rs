@@ -62,8 +62,6 @@ pub struct GroupFacts {
     pub publishes: bool,
     /// Whose products are reused; `None` is everybody's.
     pub trust: Option<Vec<String>>,
-    /// Whether it could be reached at the last try.
-    pub is_reached: bool,
 }
 
 /// The store of a group behind one's own.
