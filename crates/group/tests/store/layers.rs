@@ -237,3 +237,29 @@ fn what_waits_is_bounded() {
         Some(record(12))
     );
 }
+
+/// A store of another version is refused with both numbers, and nothing is written to it.
+#[test]
+fn a_store_of_another_version_is_refused() {
+    let Some(server) = server::shared() else {
+        return;
+    };
+    let database = server.database();
+    let mut root = server.client("postgres", &database.name).unwrap();
+    root.batch_execute("UPDATE headwater.about SET format = 7")
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let front = headwater_remember::open(folder.path(), headwater_graph::Mode::ReadWrite).unwrap();
+    let options = headwater_group::Options::new(&database.url("ann"));
+    let refused = format!("{:?}", headwater_group::open(front, &options).unwrap_err());
+    assert!(
+        refused.contains("found: 7") && refused.contains("wanted: 1"),
+        "{refused}"
+    );
+    let made = headwater_group::init(&database.url("postgres"), None);
+    assert!(format!("{:?}", made.unwrap_err()).contains("found: 7"));
+    let sessions = root
+        .query_one("SELECT count(*) FROM headwater.sessions", &[])
+        .unwrap();
+    assert_eq!(sessions.get::<_, i64>(0), 0);
+}
