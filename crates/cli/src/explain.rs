@@ -74,14 +74,18 @@ fn stale_lines(found: &[Stale]) -> Vec<String> {
     lines
 }
 
-/// `run R (task T), DATE, which took 1.2 s`.
+/// `by run R of ANN as `T` on DATE, in 1.2 s`; `of ANN` only for what a group has.
 fn by_whom(made: &Made, address: &str) -> String {
     let task = match &made.task {
         Some(task) if task != address => format!(" as `{task}`"),
         _ => String::new(),
     };
+    let giver = match &made.giver {
+        Some(giver) => format!(" of {giver}"),
+        None => String::new(),
+    };
     format!(
-        "by run {}{task} on {}, in {}",
+        "by run {}{giver}{task} on {}, in {}",
         made.run,
         headwater::text::date(made.time),
         took(made.wall)

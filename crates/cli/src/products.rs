@@ -235,6 +235,9 @@ fn made(product: &Product) {
         None => String::new(),
     };
     line("made", &format!("by run {}{task}", made.run));
+    if let Some(giver) = &made.giver {
+        line("given", &format!("to the group by the role {giver}"));
+    }
     line("when", &headwater::text::date(made.time));
     let mut cost = show::duration(made.wall as f64 / 1e9);
     cost.push_str(&format!(

@@ -6,6 +6,7 @@
 //! about to list them.
 
 use std::collections::HashSet;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use headwater_graph::{Collected, Digest};
@@ -49,7 +50,7 @@ impl Group {
         let pins = locked(&self.pins).clone();
         // What runs of this process hold is known to the last object, unless one of them says nothing of it.
         let own = if pins.is_exact() {
-            self.session_id()
+            self.session.load(Ordering::Acquire)
         } else {
             0
         };

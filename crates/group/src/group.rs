@@ -4,7 +4,7 @@
 //! to fail.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use postgres::Client;
@@ -28,7 +28,8 @@ pub(crate) struct Group {
     pub(crate) may_write: bool,
     pub(crate) is_owner: bool,
     pub(crate) trust: Trust,
-    pub(crate) session: AtomicU64,
+    /// The session of this process, which changes when it was forgotten and began anew; 0 while there is none.
+    pub(crate) session: Arc<AtomicI64>,
     pub(crate) pins: Mutex<Pins>,
     pub(crate) damage: Mutex<Vec<String>>,
     pub(crate) notices: Mutex<BTreeSet<String>>,
@@ -37,11 +38,6 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// The session of this process.
-    pub(crate) fn session_id(&self) -> i64 {
-        self.session.load(Ordering::Acquire).cast_signed()
-    }
-
     pub(crate) fn tell(&self, notice: String) {
         locked(&self.notices).insert(notice);
     }

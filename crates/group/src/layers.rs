@@ -13,7 +13,7 @@ use postgres::Client;
 use crate::Group;
 use crate::link::Trouble;
 use crate::options::Options;
-use crate::publish::{Giving, objects_of};
+use crate::publish::{Giving, Occasion, objects_of};
 use crate::rows::Trust;
 use crate::spool::Spool;
 
@@ -60,12 +60,12 @@ impl Layers {
         &self,
         giving: &[Giving<'_>],
         aliases: &[&Alias],
-        rows_only: bool,
+        occasion: Occasion,
     ) -> Result<(), StoreError> {
         if giving.is_empty() && aliases.is_empty() {
             return Ok(());
         }
-        let given = self.group.publish(&*self.front, giving, aliases, rows_only);
+        let given = self.group.publish(&*self.front, giving, aliases, occasion);
         let Err(trouble) = given else {
             return Ok(());
         };
@@ -146,7 +146,10 @@ impl Layers {
                 .map(|(record, objects)| Giving { record, objects })
                 .collect();
             let aliases: Vec<&Alias> = aliases.iter().collect();
-            pushed.add(self.group.publish(&*self.front, &giving, &aliases, false)?);
+            pushed.add(
+                self.group
+                    .publish(&*self.front, &giving, &aliases, Occasion::Asked)?,
+            );
         }
         Ok(pushed)
     }

@@ -4,7 +4,7 @@
 //! it, and where its objects are. A server that cannot be reached is waited for as long as was asked for.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
@@ -176,7 +176,7 @@ pub fn open(front: Arc<dyn Store>, options: &Options) -> Result<Arc<dyn Store>, 
         may_write: rights.may_write && front.mode() == Mode::ReadWrite,
         is_owner: rights.is_owner,
         trust: options.trust.clone(),
-        session: AtomicU64::new(0),
+        session: Arc::default(),
         pins: Mutex::default(),
         damage: Mutex::default(),
         notices: Mutex::default(),
@@ -203,12 +203,6 @@ pub fn open(front: Arc<dyn Store>, options: &Options) -> Result<Arc<dyn Store>, 
     } else {
         None
     };
-    if let Some(session) = &session {
-        layers
-            .group
-            .session
-            .store(session.id().cast_unsigned(), Ordering::Release);
-    }
     layers.catch_up();
     Ok(Arc::new(GroupStore { session, layers }))
 }
@@ -233,7 +227,8 @@ fn begin_session(link: &Arc<Link>, layers: &Arc<Layers>) -> Result<Session, Open
             is_busy.store(false, Ordering::Release);
         }
     };
-    Ok(Session::begin(link, Box::new(reached))?)
+    let number = Arc::clone(&layers.group.session);
+    Ok(Session::begin(link, number, Box::new(reached))?)
 }
 
 /// A connection, once the server can be reached.

@@ -23,7 +23,7 @@ pub(crate) const GATE: i64 = 7_522_331_108_702;
 /// Objects that are put at once.
 const AT_ONCE: usize = 8;
 /// Products in one transaction.
-const CHUNK: usize = 5_000;
+const CHUNK: usize = 20_000;
 
 const LISTED: &str = "SELECT digest FROM headwater.objects WHERE digest = ANY ($1)";
 const LIST: &str = "
@@ -38,6 +38,17 @@ const FIRST_ONES: &str =
 pub(crate) struct Giving<'a> {
     pub(crate) record: &'a ProductRecord,
     pub(crate) objects: &'a [Digest],
+}
+
+/// Why products are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// They were just made, so that most are new.
+    Made,
+    /// The same; their objects are somebody else's care.
+    Recorded,
+    /// Somebody asks for it: the group may have them.
+    Asked,
 }
 
 /// The objects that a record speaks of; `None` where one that lists others cannot be read. Bytes that are no value are an
@@ -64,14 +75,13 @@ fn is_plain(record: &ProductRecord) -> bool {
 }
 
 impl Group {
-    /// Gives products and aliases to the group. What the store in front no longer has is left out. With `rows_only`
-    /// the objects are somebody else's care.
+    /// Gives products and aliases to the group. What the store in front no longer has is left out.
     pub(crate) fn publish(
         &self,
         front: &dyn Store,
         giving: &[Giving<'_>],
         aliases: &[&Alias],
-        rows_only: bool,
+        occasion: Occasion,
     ) -> Result<Pushed, Trouble> {
         let mut giving: Vec<Giving<'_>> = giving.to_vec();
         giving.retain(|giving| is_plain(giving.record));
@@ -85,7 +95,7 @@ impl Group {
         for chunk in giving.chunks(CHUNK) {
             let some = self.link.ask(|client| {
                 behind_gate(client, "SELECT pg_advisory_lock_shared($1)", |client| {
-                    self.publish_some(client, front, chunk, rows_only)
+                    self.publish_some(client, front, chunk, occasion)
                 })
             })?;
             pushed.add(some);
@@ -100,7 +110,7 @@ impl Group {
         client: &mut Client,
         front: &dyn Store,
         giving: &[Giving<'_>],
-        rows_only: bool,
+        occasion: Occasion,
     ) -> Result<Pushed, Trouble> {
         let mut pushed = Pushed::default();
         let mut walls: BTreeMap<Digest, u64> = BTreeMap::new();
@@ -112,7 +122,7 @@ impl Group {
         }
         let mut missing = HashSet::new();
         let mut listing = (Vec::new(), Vec::new(), Vec::new());
-        if !rows_only && !walls.is_empty() {
+        if occasion != Occasion::Recorded && !walls.is_empty() {
             let wanted: Vec<&[u8]> = walls.keys().map(|digest| &digest.0[..]).collect();
             let rows = client.query(LISTED, &[&wanted])?;
             let listed: HashSet<[u8; 32]> =
@@ -138,7 +148,7 @@ impl Group {
         }
         let whole =
             |giving: &&Giving<'_>| !giving.objects.iter().any(|digest| missing.contains(digest));
-        let records: Vec<(&ProductRecord, &[Digest])> = giving
+        let records: Vec<rows::NewRow<'_>> = giving
             .iter()
             .filter(whole)
             .map(|giving| (giving.record, giving.objects))
@@ -148,7 +158,11 @@ impl Group {
         if !listing.0.is_empty() {
             transaction.execute(LIST, &[&listing.0, &listing.1, &listing.2])?;
         }
-        let added: HashSet<Recipe> = rows::add(&mut transaction, &records)?.into_iter().collect();
+        let added = match occasion {
+            Occasion::Made | Occasion::Recorded => rows::add_new(&mut transaction, &records)?,
+            Occasion::Asked => rows::add(&mut transaction, &records)?,
+        };
+        let added: HashSet<Recipe> = added.into_iter().collect();
         let mut lost: Vec<_> = records
             .iter()
             .filter(|(record, _)| !added.contains(&record.recipe))
@@ -247,7 +261,7 @@ pub(crate) fn behind_gate<T>(
 /// Of records that came second, those that say something else than the first, with a sentence about it.
 fn differing(
     client: &mut impl postgres::GenericClient,
-    lost: &[(&ProductRecord, &[Digest])],
+    lost: &[rows::NewRow<'_>],
 ) -> Result<HashMap<Recipe, String>, Trouble> {
     let wanted: Vec<&[u8]> = lost
         .iter()

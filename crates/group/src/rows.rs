@@ -4,10 +4,14 @@
 //! question takes a whole batch, and costs one or two journeys to the server.
 
 use std::collections::HashMap;
+use std::io::Write as _;
 use std::sync::Arc;
 
 use headwater_graph::{Alias, Digest, ProductRecord, Recipe, Times};
 use headwater_remember::{Columns, pack, unpack};
+use postgres::error::SqlState;
+use postgres::fallible_iterator::FallibleIterator as _;
+use postgres::types::ToSql;
 use postgres::{GenericClient, Row};
 
 use crate::link::Trouble;
@@ -15,8 +19,8 @@ use crate::link::Trouble;
 /// Whose rows count; `None` is everybody's.
 pub(crate) type Trust = Option<Vec<String>>;
 
-/// Keys in one question. More of them only make the answer wait in memory.
-const CHUNK: usize = 20_000;
+/// Keys in one question. Answers are read as they come, so that the server looks for the next ones meanwhile.
+const CHUNK: usize = 200_000;
 
 /// By recipe. The columns are those that [`record`] reads, after the position of the key.
 const BY_RECIPE: &str = "
@@ -115,9 +119,14 @@ fn each(
     mut found: impl FnMut(usize, &Row),
 ) -> Result<(), Trouble> {
     let prepared = client.prepare(question)?;
+    // Neighbours in the index are looked for one after the other.
+    let mut keys = keys.to_vec();
+    keys.sort_unstable_by_key(|(_, key)| *key);
     for chunk in keys.chunks(CHUNK) {
         let wanted: Vec<&[u8]> = chunk.iter().map(|(_, key)| &key.0[..]).collect();
-        for row in client.query(&prepared, &[&wanted, trust])? {
+        let arguments: [&(dyn ToSql + Sync); 2] = [&wanted, trust];
+        let mut rows = client.query_raw(&prepared, arguments)?;
+        while let Some(row) = rows.next()? {
             let position = row.try_get::<_, i64>(0)?;
             let place = usize::try_from(position - 1).unwrap_or(usize::MAX);
             if let Some((place, _)) = chunk.get(place) {
@@ -223,6 +232,26 @@ pub(crate) fn aliases(
     Ok(answers)
 }
 
+const GIVER: &str = "SELECT maker FROM headwater.products WHERE recipe = $1 AND run = $2";
+
+/// The role that gave the product that a run made.
+pub(crate) fn giver(
+    client: &mut impl GenericClient,
+    recipe: &Recipe,
+    run: &str,
+) -> Result<Option<String>, Trouble> {
+    let row = client.query_opt(GIVER, &[&&recipe.0[..], &run])?;
+    Ok(row.map(|row| row.try_get(0)).transpose()?)
+}
+
+/// A product on its way, with the digests of all objects that it consists of.
+pub(crate) type NewRow<'a> = (&'a ProductRecord, &'a [Digest]);
+
+/// Fails as a whole if one of the rows is there.
+const COPY: &str = "
+COPY headwater.products
+    (recipe, content, operation, version, run, wall, cpu, peak_memory, time, details, objects)
+FROM STDIN (FORMAT BINARY)";
 /// First wins: whoever comes later gets no row back.
 const ADD: &str = "
 INSERT INTO headwater.products
@@ -231,10 +260,84 @@ SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::text[], $4::text[], $5::text[
     $8::bigint[], $9::bigint[], $10::bytea[], $11::bytea[])
 ON CONFLICT (recipe) DO NOTHING RETURNING recipe";
 
+/// Adds rows of which most are new: they are copied, which is the quickest way. If one of them is there, they are added one
+/// by one. Gives the recipes that had none before.
+pub(crate) fn add_new(
+    client: &mut impl GenericClient,
+    records: &[NewRow<'_>],
+) -> Result<Vec<Recipe>, Trouble> {
+    if records.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut attempt = client.transaction()?;
+    match copy(&mut attempt, records) {
+        Ok(()) => {
+            attempt.commit()?;
+            Ok(records.iter().map(|(record, _)| record.recipe).collect())
+        }
+        Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {
+            attempt.rollback()?;
+            add(client, records)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Bytes of rows that are sent at once.
+const SENT: usize = 1 << 16;
+
+/// Copies rows in the binary form of the server: each has the number of its columns, each column its length.
+fn copy(client: &mut impl GenericClient, records: &[NewRow<'_>]) -> Result<(), postgres::Error> {
+    let mut writer = client.copy_in(COPY)?;
+    let mut rows: Vec<u8> = Vec::with_capacity(2 * SENT);
+    rows.extend(b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0");
+    for (record, objects) in records {
+        rows.extend(11_i16.to_be_bytes());
+        column(&mut rows, &record.recipe.0);
+        match &record.content {
+            Some(content) => column(&mut rows, &content.0),
+            None => rows.extend((-1_i32).to_be_bytes()),
+        }
+        for text in [&record.operation, &record.version, &record.run] {
+            column(&mut rows, text.as_bytes());
+        }
+        for number in [record.wall, record.cpu, record.peak_memory] {
+            column(&mut rows, &number.to_be_bytes());
+        }
+        column(&mut rows, &record.time.to_be_bytes());
+        column(&mut rows, &pack(record));
+        column(
+            &mut rows,
+            objects
+                .iter()
+                .map(|digest| digest.0)
+                .collect::<Vec<_>>()
+                .as_flattened(),
+        );
+        if rows.len() >= SENT {
+            if writer.write_all(&rows).is_err() {
+                // What was wrong is said at the end.
+                break;
+            }
+            rows.clear();
+        }
+    }
+    rows.extend((-1_i16).to_be_bytes());
+    let _ = writer.write_all(&rows);
+    writer.finish().map(drop)
+}
+
+fn column(rows: &mut Vec<u8>, bytes: &[u8]) {
+    // No column is larger than what the server takes in one message, which it says itself.
+    let length = i32::try_from(bytes.len()).unwrap_or(i32::MAX);
+    rows.extend(length.to_be_bytes());
+    rows.extend(bytes);
+}
+
 /// Adds rows; gives the recipes that had none before.
 pub(crate) fn add(
     client: &mut impl GenericClient,
-    records: &[(&ProductRecord, &[Digest])],
+    records: &[NewRow<'_>],
 ) -> Result<Vec<Recipe>, Trouble> {
     if records.is_empty() {
         return Ok(Vec::new());

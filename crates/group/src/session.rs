@@ -45,8 +45,8 @@ struct Orders {
 #[derive(Debug)]
 struct Shared {
     link: Arc<Link>,
-    /// The session; 0 while there is none.
-    id: AtomicI64,
+    /// The session; others look at it too.
+    id: Arc<AtomicI64>,
     /// Whether runs of this process are alive.
     is_working: AtomicBool,
     orders: Mutex<Orders>,
@@ -63,18 +63,19 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Begins one. `is_reached` is called on its thread each time that the server was reached.
+    /// Begins one, whose number `id` has from now on. `is_reached` is called on its thread each time that the server was reached.
     pub(crate) fn begin(
         link: &Arc<Link>,
+        id: Arc<AtomicI64>,
         is_reached: Box<dyn Fn() + Send>,
     ) -> Result<Session, Trouble> {
         let mut client = link.connect()?;
         client.execute(FORGOTTEN, &[])?;
-        let id = insert(&mut client)?;
+        id.store(insert(&mut client)?, Ordering::Release);
         link.set_session();
         let shared = Arc::new(Shared {
             link: Arc::clone(link),
-            id: AtomicI64::new(id),
+            id,
             is_working: AtomicBool::new(false),
             orders: Mutex::default(),
             wake: Condvar::new(),
@@ -93,16 +94,11 @@ impl Session {
         })
     }
 
-    /// Its number, for rows that point to it; 0 while there is none.
-    pub(crate) fn id(&self) -> i64 {
-        self.shared.id.load(Ordering::Acquire)
-    }
-
     /// Whether runs of this process are alive: what they use stays from now on. While the server is away that is said
     /// when it is back.
     pub(crate) fn set_working(&self, is_working: bool) -> Result<(), Trouble> {
         self.shared.is_working.store(is_working, Ordering::Release);
-        let id = self.id();
+        let id = self.shared.id.load(Ordering::Acquire);
         self.shared
             .link
             .ask(|client| Ok(client.execute(WORK, &[&id, &is_working]).map(drop)?))

@@ -20,7 +20,7 @@ use headwater_graph::{
 use crate::layers::{Layers, MOMENT};
 use crate::link::Trouble;
 use crate::lock::locked;
-use crate::publish::{Giving, objects_of};
+use crate::publish::{Giving, Occasion, objects_of};
 use crate::rows;
 use crate::session::Session;
 use crate::spool::Spool;
@@ -125,7 +125,7 @@ impl Records for GroupStore {
         let giving: Vec<Giving<'_>> = giving
             .map(|(record, objects)| Giving { record, objects })
             .collect();
-        self.layers.give(&giving, &[], true)
+        self.layers.give(&giving, &[], Occasion::Recorded)
     }
 }
 
@@ -175,7 +175,7 @@ impl Objects for GroupStore {
             .iter()
             .map(|(record, objects)| Giving { record, objects })
             .collect();
-        layers.give(&giving, &aliases, false)?;
+        layers.give(&giving, &aliases, Occasion::Made)?;
         Ok(left_out)
     }
 
@@ -661,6 +661,13 @@ impl Behind for GroupStore {
 
     fn front(&self) -> &dyn Store {
         &*self.layers.front
+    }
+
+    fn giver(&self, recipe: &Recipe, run: &str) -> Option<String> {
+        let group = &self.layers.group;
+        group
+            .asked(|client| rows::giver(client, recipe, run))
+            .flatten()
     }
 
     fn push(&self, recipes: &[Recipe]) -> Result<Pushed, StoreError> {

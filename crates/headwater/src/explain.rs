@@ -62,6 +62,8 @@ pub struct Made {
     pub wall: u64,
     /// The processor time that it took, in nanoseconds; 0 where that was not noted.
     pub cpu: u64,
+    /// The role of the database that gave it to the group, where the group has it.
+    pub giver: Option<String>,
 }
 
 /// Why a task stands as it stands.
@@ -348,7 +350,13 @@ pub(crate) fn made(store: &dyn Store, record: &ProductRecord) -> Result<Made, Er
         time: record.time,
         wall: record.wall,
         cpu: record.cpu,
+        giver: giver(store, &record.recipe, &record.run),
     })
+}
+
+/// The role that gave a product to the group, if there is one.
+fn giver(store: &dyn Store, recipe: &Recipe, run: &str) -> Option<String> {
+    store.behind()?.giver(recipe, run)
 }
 
 fn fetch(store: &dyn Store, recipe: &Recipe) -> Result<Option<ProductRecord>, Error> {
@@ -746,6 +754,7 @@ impl Question<'_> {
                     .into_iter()
                     .find(|task| task.recipe == self.task.recipe);
                 Some(Made {
+                    giver: giver(self.store, &self.task.recipe, &run),
                     recipe: self.task.recipe,
                     run: run.to_string(),
                     task: task.map(|task| task.address),

@@ -2,6 +2,7 @@
 //! server is away. With a real PostgreSQL; without one these tests skip and say so.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::place::{Place, Ran, Report};
@@ -100,6 +101,34 @@ fn what_one_has_made_others_reuse() {
     let listed = listed.ended(0).report();
     assert_eq!(listed.number("count"), 8 + 4 + 4);
     assert!(!listed.0.to_string().contains("gone"), "{}", listed.0);
+}
+
+#[test]
+fn who_has_given_a_product_is_shown() {
+    let Some(server) = server::shared() else {
+        return;
+    };
+    let database = server.database();
+    let (ann, bob) = (place(), place());
+    counted(run(&ann, &database.url("ann"), &[]), 8, 0);
+    counted(run(&bob, &database.url("bob"), &[]), 0, 8);
+    let url = database.url("bob");
+    let asked = |arguments: &[&str]| {
+        let arguments = [arguments, &["--store", &url]].concat();
+        headwater(&bob, &arguments).ended(0)
+    };
+    let shown = asked(&["products", "show", "shout.more[0]"]).stdout;
+    let line = "given      to the group by the role ann\n";
+    assert!(shown.contains(line), "{shown}");
+    let shown = asked(&["products", "show", "shout.more[0]", "--json"]).report();
+    assert_eq!(shown.0["made"]["giver"], "ann");
+    let explained = asked(&["explain", "last", "shout.more[0]"]).stdout;
+    assert!(explained.contains(" of ann on "), "{explained}");
+    // What only one's own store has was given by nobody.
+    let alone = place();
+    counted(run(&alone, ".headwater", &[]), 8, 0);
+    let shown = headwater(&alone, &["products", "show", "shout.more[0]", "--json"]);
+    assert_eq!(shown.ended(0).report().0["made"].get("giver"), None);
 }
 
 #[test]
@@ -231,6 +260,98 @@ fn a_run_goes_on_without_the_server_and_gives_later() {
     counted(headwater(&ann, &go), 0, 8);
     bob.write("flow.yaml", &waiting);
     counted(run(&bob, &database.url("bob"), &[]), 0, 8);
+}
+
+/// All files below a folder.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder").flatten() {
+            let kind = entry.file_type().expect("a kind");
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                files.push(entry.path());
+            }
+        }
+    }
+    files
+}
+
+/// A password is in no file, no row, no argument, and not in the environment of programs.
+#[test]
+fn a_password_is_nowhere() {
+    const SECRET: &str = "tell-it-to-nobody";
+    let rules = "host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
+    let server = server::Server::start_with(|data| {
+        let file = data.join("pg_hba.conf");
+        fs::write(file, rules).expect("a file");
+        Vec::new()
+    });
+    let Some(server) = server else { return };
+    let database = server.database();
+    let mut client = server
+        .client("postgres", &database.name)
+        .expect("a connection");
+    client
+        .batch_execute(&format!("ALTER ROLE ann PASSWORD '{SECRET}'"))
+        .expect("a password");
+    let ann = place();
+    // Each program writes down what it can see of those that run.
+    let nosy = FLOW.replace(
+        "tr a-z",
+        r#"env >> "$TMPDIR/seen"; cat /proc/[0-9]*/cmdline >> "$TMPDIR/seen" 2>&1 || true; tr a-z"#,
+    );
+    ann.write("flow.yaml", &nosy);
+    let url = database.url("ann");
+    let go = |password: Option<&str>| {
+        let mut command = ann.command(&[
+            "run",
+            "flow.yaml",
+            "--inputs",
+            "data.yaml",
+            "--store",
+            &url,
+            "--json",
+            "--wait-for-store",
+            "0s",
+        ]);
+        command
+            .env_remove("HEADWATER_STORE")
+            .env("HOME", ann.path("home"))
+            .env("PGPASSFILE", ann.path("none"));
+        if let Some(password) = password {
+            command.env("PGPASSWORD", password);
+        }
+        Ran::from(command.output().expect("headwater can be started"))
+    };
+    let refused = go(None).ended(2);
+    assert!(refused.stderr.contains("password"), "{}", refused.stderr);
+    let refused = go(Some("another one")).ended(2);
+    assert!(
+        !refused.stderr.contains("another one"),
+        "{}",
+        refused.stderr
+    );
+    let ran = go(Some(SECRET)).ended(0);
+    assert!(!ran.stdout.contains(SECRET) && !ran.stderr.contains(SECRET));
+    assert!(ann.side().join("seen").is_file(), "no program has looked");
+    for file in files_below(ann.root()) {
+        let bytes = fs::read(&file).unwrap_or_default();
+        let found = bytes
+            .windows(SECRET.len())
+            .any(|some| some == SECRET.as_bytes());
+        assert!(!found, "the password is in {}", file.display());
+    }
+    let tables = "products aliases objects sessions leases versions about".split(' ');
+    for table in tables {
+        let question = format!(
+            "SELECT count(*) FROM headwater.{table} AS row WHERE row::text LIKE '%{SECRET}%'"
+        );
+        let found: i64 = client.query_one(&question, &[]).expect("an answer").get(0);
+        assert_eq!(found, 0, "the password is in the table {table}");
+    }
 }
 
 /// Another account of the machine reuses what this one has made.

@@ -132,13 +132,17 @@ impl Printed {
 }
 
 /// Fields that no command here prints, and why.
-const RARE: [(&str, &str); 3] = [
+const RARE: [(&str, &str); 6] = [
     // Of tasks that run again because bytes are gone.
     ("headwater explain", "lost"),
     // Of sequences of calls, which are made by programs.
     ("headwater dag", "nodes[].words"),
     // Records of a kind that is read and no longer written.
     ("headwater products show", "inputs[].sources[].text"),
+    // Of stores of groups: `group::who_has_given_a_product_is_shown` has them.
+    ("headwater explain", "compared.giver"),
+    ("headwater explain", "made.giver"),
+    ("headwater products show", "made.giver"),
 ];
 
 const FLOW: &str = r#"

@@ -72,6 +72,9 @@ pub trait Behind: Send + Sync {
     /// One's own store.
     fn front(&self) -> &dyn Store;
 
+    /// The role that gave a product to the group; `None` where the group has none that this run made, or cannot be asked.
+    fn giver(&self, recipe: &Recipe, run: &str) -> Option<String>;
+
     /// Gives products of one's own store to the group, with the aliases among them.
     fn push(&self, recipes: &[Recipe]) -> Result<Pushed, StoreError>;
 

@@ -20,6 +20,7 @@ impl Made {
             task: self.task.clone(),
             time: self.time,
             seconds: seconds(self.wall),
+            giver: self.giver.clone(),
         }
     }
 }

@@ -17,6 +17,9 @@ pub struct MadeJson {
     pub time: i64,
     /// How long it took.
     pub seconds: f64,
+    /// The role of the database that gave it to the group; only where the group has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub giver: Option<String>,
 }
 
 /// Something from outside.
