@@ -14,15 +14,15 @@ use std::sync::{Arc, OnceLock};
 
 use headwater_graph::{
     DataOrigin, External, Identity, Index, Operation, Registry, Scalar, Source, TaskGraph, TaskId,
-    Tolerance, Type, Value, Wait, Workflow,
+    Tolerance, Type, Value, Wait, Workflow, item_operation,
 };
 
 use crate::join::{GroupTables, Join, Row};
 use crate::shape::{Map, Shape, ShapeError};
 use crate::{DataSet, Label, Occurrence};
 
+mod bind;
 mod blueprint;
-mod implicit;
 mod instantiate;
 mod items;
 mod lineage;
@@ -30,7 +30,6 @@ mod prepare;
 mod synchronise;
 
 pub use blueprint::{Blueprint, BlueprintStage};
-use implicit::item_operation;
 use instantiate::{Instance, TaskPlan};
 pub use lineage::Ancestry;
 

@@ -7,6 +7,7 @@
 //! The layout is what keeps a million tasks small: a node is a few words, its inputs and parameters lie in
 //! two arenas.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -198,6 +199,8 @@ pub struct TaskGraph {
     inputs: Vec<(u16, Source)>,
     parameters: Vec<Scalar>,
     externals: Vec<External>,
+    /// Externals that are products of another graph, by position: the task that made each, and the name of the output.
+    others: HashMap<u32, (Recipe, Arc<str>)>,
     /// Only ids: the recipes are in `tasks`, and a small table stays in the cache.
     by_recipe: HashTable<TaskId>,
     builder: RecipeBuilder,
@@ -296,6 +299,21 @@ impl TaskGraph {
             ..external
         });
         Source::External((self.externals.len() - 1) as u32)
+    }
+
+    /// Adds a product of a task that is in another graph. What reads it has the recipe that it has there; its identity
+    /// is what it is by content.
+    pub fn product_of_another(
+        &mut self,
+        external: External,
+        recipe: &Recipe,
+        port: &Arc<str>,
+    ) -> Source {
+        let source = self.external(external);
+        if let Source::External(position) = source {
+            self.others.insert(position, (*recipe, Arc::clone(port)));
+        }
+        source
     }
 
     /// Something from outside, by position.
@@ -465,6 +483,15 @@ impl TaskGraph {
         }
     }
 
+    /// The product of another graph that something from outside is.
+    fn other(&self, position: u32) -> Option<&(Recipe, Arc<str>)> {
+        if self.others.is_empty() {
+            None
+        } else {
+            self.others.get(&position)
+        }
+    }
+
     fn describe(&self, source: &Source, builder: &mut RecipeBuilder) {
         match source {
             Source::Product { task, port } => {
@@ -472,9 +499,10 @@ impl TaskGraph {
                 let output = &self.operation_of(maker).signature.outputs[usize::from(*port)];
                 builder.product(&maker.recipe, &output.name);
             }
-            Source::External(position) => {
-                builder.external(&self.externals[*position as usize].identity);
-            }
+            Source::External(position) => match self.other(*position) {
+                Some((recipe, port)) => builder.product(recipe, port),
+                None => builder.external(&self.externals[*position as usize].identity),
+            },
             Source::List(sources) => {
                 builder.list(sources.len());
                 sources

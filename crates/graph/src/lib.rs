@@ -15,7 +15,8 @@
 //! | `workflow` | [`Workflow`]: stages, tasks, iteration, synchronisation; `strategy` has `cross` and `dot` |
 //! | `check` | the mistakes of a workflow, each with the place it stands at |
 //! | `recipe` | how a [`Recipe`] is computed (the text is `docs/recipe.md`) |
-//! | `graph` | [`TaskGraph`] |
+//! | `graph` | [`TaskGraph`]; `implicit` has the operations with which the engine itself does something |
+//! | `part`, `wire` | [`GraphPart`]: some tasks of a graph for another process, and the form in which they travel |
 //! | `diagnostic` | [`Diagnostic`]: a mistake in somebody's file, with its position |
 //! | `store` and its folder | the traits that stores implement ([`Store`] is all of them), and the plain data that they exchange |
 //!
@@ -32,9 +33,11 @@ mod element;
 mod encode;
 mod failure;
 mod graph;
+mod implicit;
 mod mark;
 mod operation;
 mod outcome;
+mod part;
 mod parts;
 pub mod progress;
 mod recipe;
@@ -45,6 +48,7 @@ mod strategy;
 mod tally;
 pub mod text;
 mod value;
+pub mod wire;
 mod workflow;
 
 pub use aligned::Aligned;
@@ -64,11 +68,13 @@ pub use encode::{
 };
 pub use failure::{FailedTask, Failure, FailureKind, FailureLines, alike, named};
 pub use graph::{External, GraphError, NewTask, Source, Task, TaskGraph, TaskId};
+pub use implicit::{decoder, is_read, item_operation};
 pub use mark::Mark;
 pub use operation::{
     Cancel, Context, Kind, Operation, OperationError, Outputs, ReadFile, ReadSeek, Run,
 };
 pub use outcome::{Attempt, Outcome, RunStatus};
+pub use part::{DescribedOperation, Given, Giver, GraphPart, PartError};
 pub use recipe::{Identity, NotANumber, RecipeBuilder, SCHEME};
 pub use registry::{Codec, Decode, Encode, Registry, RegistryError};
 pub use signature::{ParameterDeclaration, Port, Resources, Signature};

@@ -855,6 +855,43 @@ impl Value {
         }
     }
 
+    /// The same value with other files in it: `change` gives the one that takes the place of each. `None` if it does for
+    /// one of them.
+    pub fn with_files(
+        self,
+        change: &mut dyn FnMut(&FileValue) -> Option<FileValue>,
+    ) -> Option<Value> {
+        Some(match self {
+            Value::File(file) => Value::File(Arc::new(change(&file)?)),
+            Value::Directory(directory) => {
+                let mut entries = Vec::with_capacity(directory.entries.len());
+                for entry in directory.entries.iter() {
+                    entries.push(DirectoryEntry {
+                        path: Arc::clone(&entry.path),
+                        executable: entry.executable,
+                        file: change(&entry.file)?,
+                    });
+                }
+                Value::Directory(DirectoryValue {
+                    entries: entries.into(),
+                    path: directory.path,
+                    name: directory.name,
+                })
+            }
+            Value::List(items) => {
+                let items = items.iter().map(|item| item.clone().with_files(change));
+                Value::List(items.collect::<Option<Vec<_>>>()?.into())
+            }
+            Value::Record(fields) => {
+                let fields = fields.iter().map(|(name, field)| {
+                    Some((Arc::clone(name), field.clone().with_files(change)?))
+                });
+                Value::Record(Arc::new(fields.collect::<Option<_>>()?))
+            }
+            other => other,
+        })
+    }
+
     /// Whether something in it is known by a logical name, and not by its contents.
     pub fn is_known_by_name(&self) -> bool {
         match self {

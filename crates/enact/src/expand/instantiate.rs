@@ -9,10 +9,9 @@ use std::sync::Arc;
 
 use headwater_graph::{
     External, FileValue, Identity, Index, NewTask, Operation, Scalar, Source, TaskGraph, TaskId,
-    Value,
+    Value, is_read,
 };
 
-use super::implicit::is_read;
 use super::{Expander, Expansion, Item, ItemPlace, Late, Made, NO_TASK, ShapeError, address};
 use crate::Occurrence;
 use crate::join::{Row, follow};

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use headwater_graph::{
     Binding, DataOrigin, Index, Operation, Registry, Scalar, Source, Stage, TaskDefinition, Type,
-    Wait,
+    Wait, decoder,
 };
 
-use super::implicit::{bind, decoder};
+use super::bind::bind;
 use super::instantiate::{Feed, TaskPlan};
 use super::{Data, Expander, Item, ItemPlace, StageRun, StageUnit, address};
 use crate::join::Join;

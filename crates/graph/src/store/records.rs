@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::{Digest, Recipe, Scalar, StoreError, decode};
+use crate::{Digest, Recipe, Scalar, StoreError, Value, decode, encode, encoded_length};
 
 /// One output of a remembered task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +21,30 @@ pub struct StoredOutput {
 }
 
 impl StoredOutput {
+    /// Values up to this size, in bytes, live in the record.
+    pub const INLINE: u64 = 16 * 1024;
+
+    /// What a record says of a value that has this digest. The encoding of a large one is an object of its own, which
+    /// goes by the digest of the value.
+    pub fn of(value: &Value, digest: Digest) -> StoredOutput {
+        let length = encoded_length(value);
+        let size = match value {
+            Value::File(file) => file.size,
+            Value::Directory(directory) => {
+                directory.entries.iter().map(|entry| entry.file.size).sum()
+            }
+            _ => length,
+        };
+        // Only what is nothing but the contents of a file is digested otherwise, and that has a short encoding.
+        let is_small = length <= StoredOutput::INLINE;
+        StoredOutput {
+            digest,
+            size,
+            inline: is_small.then(|| encode(value).into()),
+            encoding: (!is_small).then_some(digest),
+        }
+    }
+
     /// Adds the objects that the output consists of; `None` where one cannot be read. `read` gives the bytes of an
     /// object. An encoding of more than `most` bytes is not looked into: it is numbers, hardly ever a list of files.
     pub fn objects(

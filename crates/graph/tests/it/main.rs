@@ -6,6 +6,7 @@ mod command;
 mod encoding;
 mod graph;
 mod operation;
+mod part;
 mod parts;
 mod recipe;
 mod scalar;

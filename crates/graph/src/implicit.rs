@@ -1,18 +1,16 @@
-//! Tasks that nobody wrote down: decoding a file, picking an item of a list; and how things from outside
-//! are identified.
+//! Operations that nobody wrote down: decoding a file, picking an item of a list.
 //!
-//! Law: implicit tasks are pure, quick, not counted and not remembered.
+//! Law: tasks of these are pure, quick, not counted and not remembered.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use headwater_graph::{
-    Binding, Codec, Context, Decode, Kind, Operation, OperationError, ParameterDeclaration, Scalar,
-    ScalarType, Signature, Type, Value,
+use crate::{
+    Codec, Context, Decode, Kind, Operation, OperationError, Scalar, ScalarType, Signature, Type,
+    Value,
 };
 
 /// The operation that picks one item of a list.
-pub(super) fn item_operation() -> Operation {
+pub fn item_operation() -> Operation {
     let mut signature = Signature::new("headwater/item", "1")
         .input("list", Type::Any.list())
         .output("item", Type::Any)
@@ -36,7 +34,7 @@ pub(super) fn item_operation() -> Operation {
 }
 
 /// The operation that decodes a file.
-pub(super) fn decoder(codec: &Codec) -> Operation {
+pub fn decoder(codec: &Codec) -> Operation {
     let signature = codec.read_signature();
     let decode = Arc::clone(&codec.decode);
     let run = move |inputs: &[Value], _: &[Scalar], context: &mut Context| {
@@ -50,7 +48,7 @@ pub(super) fn decoder(codec: &Codec) -> Operation {
 }
 
 /// Whether a value is what a file of its kind is read to: a program that has an image gives it as it is.
-pub(super) fn is_read(value: &Value) -> bool {
+pub fn is_read(value: &Value) -> bool {
     match value {
         Value::List(items) => !items.is_empty() && items.iter().all(is_read),
         other => matches!(
@@ -78,18 +76,4 @@ fn decoded(given: &Value, decode: &Decode, context: &Context) -> Result<Value, O
         },
         (error, _) => error,
     })
-}
-
-/// The value of a parameter of a task.
-pub(super) fn bind(
-    binding: Option<&Binding>,
-    declared: &ParameterDeclaration,
-    parameters: &BTreeMap<Arc<str>, Scalar>,
-) -> Option<Scalar> {
-    let given = match binding {
-        None => declared.default.clone()?,
-        Some(Binding::Literal(value)) => value.clone(),
-        Some(Binding::Parameter(name)) => parameters.get(name)?.clone(),
-    };
-    given.coerce(declared.scalar_type, declared.truncate)
 }
