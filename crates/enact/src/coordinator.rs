@@ -412,6 +412,11 @@ impl Coordinator {
         self.ledger.for_tasks()
     }
 
+    /// How long a task of this operation, by its position in the graph, is expected to take, from those that have ended.
+    pub fn expected_time(&self, operation: u32) -> Option<Duration> {
+        self.needs.get(operation as usize)?.time()
+    }
+
     /// The tasks that were started although they were not expected to fit.
     pub fn oversized(&self) -> Oversized {
         self.oversized

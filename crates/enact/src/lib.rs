@@ -15,6 +15,7 @@
 //! | `contents` | what products are by content, and which tasks are therefore equal; `enactment/compare` asks |
 //! | `coordinator` | [`Coordinator`]: states, order, resources, failures, memory |
 //! | `simulate` | [`simulate`]: the same coordinator in virtual time, with a diagram |
+//! | `crew` | [`Crew`](crew::Crew): the manager's view of its nodes; `crew/simulate` is many of them in virtual time |
 //!
 //! Read `coordinator/README.md` first, then `expand.rs`.
 //!
@@ -23,6 +24,7 @@
 
 mod contents;
 mod coordinator;
+pub mod crew;
 mod data;
 mod enactment;
 mod expand;

@@ -59,6 +59,11 @@ impl Needs {
         );
     }
 
+    /// How long it takes, as far as that is known.
+    pub(crate) fn time(&self) -> Option<Duration> {
+        self.learned_time.map(Duration::from_nanos)
+    }
+
     pub(crate) fn is_quick(&self, limit: Duration) -> bool {
         self.learned_time
             .is_some_and(|mean| u128::from(mean) < limit.as_nanos())

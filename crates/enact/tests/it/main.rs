@@ -2,6 +2,7 @@
 
 mod blueprint;
 mod contents;
+mod crew;
 mod demand;
 mod failures;
 mod figures;
