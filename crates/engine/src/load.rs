@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use headwater_enact::{OpenError, ShapeError};
@@ -571,25 +570,5 @@ fn ask_version(
             Some("install the program, or give `version:` as a text".to_owned()),
         )
     };
-    let Some((program, arguments)) = words.split_first() else {
-        return Err(failed("is empty".to_owned()));
-    };
-    let mut asking = Command::new(program);
-    if threads == Threads::Allowance {
-        // One thread, however many the tasks have: what it prints is part of the recipe, and they are not.
-        asking.envs(headwater_execute::thread_allowance(1));
-    }
-    let output = asking
-        .args(arguments)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| failed(format!("cannot be started: {error}")))?;
-    if !output.status.success() {
-        return Err(failed(format!("failed ({})", output.status)));
-    }
-    // Some tools print their version on standard error.
-    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
-    said.push_str(&String::from_utf8_lossy(&output.stderr));
-    Ok(said)
+    headwater_execute::version_said(command, threads, folder).map_err(failed)
 }

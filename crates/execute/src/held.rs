@@ -148,49 +148,67 @@ impl Held {
         self.slots.get_mut(task.index()).and_then(Option::take)
     }
 
-    /// The value of a source, as a port of that type takes it. `None` if it is not here.
-    pub(crate) fn value(&self, graph: &TaskGraph, source: &Source, wanted: &Type) -> Option<Value> {
-        let value = match source {
-            Source::Product { task, port } => self.get(*task)?.get(usize::from(*port))?.clone(),
-            Source::External(position) => graph.external_at(*position).value.clone(),
-            Source::List(sources) => {
-                let element = wanted.element().unwrap_or(&Type::Any);
-                let mut values = Vec::with_capacity(sources.len());
-                for source in sources.iter() {
-                    // An optional output that was not made has no place in a list.
-                    match self.value(graph, source, element)? {
-                        Value::Null => {}
-                        value => values.push(value),
-                    }
-                }
-                Value::List(values.into())
-            }
-            Source::Record(fields) => {
-                let values: Option<_> = fields
-                    .iter()
-                    .map(|(key, source)| {
-                        Some((Arc::clone(key), self.value(graph, source, &Type::Any)?))
-                    })
-                    .collect();
-                Value::Record(Arc::new(values?))
-            }
-        };
-        Some(match (&value, wanted) {
-            (Value::Int(number), Type::Float) => Value::Float(*number as f64),
-            _ => value,
-        })
-    }
-
     /// The inputs of a task, in the order of its ports; unbound ones are null.
     pub(crate) fn inputs(&self, graph: &TaskGraph, task: TaskId) -> Option<Vec<Value>> {
-        let ports = &graph.operation_at(task).signature.inputs;
-        let mut inputs = vec![Value::Null; ports.len()];
-        for (port, source) in graph.inputs(task) {
-            let position = usize::from(*port);
-            inputs[position] = self.value(graph, source, &ports[position].port_type)?;
-        }
-        Some(inputs)
+        inputs_of(graph, task, &|task, port| {
+            self.get(task)?.get(usize::from(port)).cloned()
+        })
     }
+}
+
+/// The inputs of a task, in the order of its ports; unbound ones are null. `product` gives outputs of other tasks; `None`
+/// if one is not here.
+pub fn inputs_of(
+    graph: &TaskGraph,
+    task: TaskId,
+    product: &dyn Fn(TaskId, u16) -> Option<Value>,
+) -> Option<Vec<Value>> {
+    let ports = &graph.operation_at(task).signature.inputs;
+    let mut inputs = vec![Value::Null; ports.len()];
+    for (port, source) in graph.inputs(task) {
+        let position = usize::from(*port);
+        inputs[position] = value_of(graph, source, &ports[position].port_type, product)?;
+    }
+    Some(inputs)
+}
+
+/// The value of a source, as a port of that type takes it.
+fn value_of(
+    graph: &TaskGraph,
+    source: &Source,
+    wanted: &Type,
+    product: &dyn Fn(TaskId, u16) -> Option<Value>,
+) -> Option<Value> {
+    let value = match source {
+        Source::Product { task, port } => product(*task, *port)?,
+        Source::External(position) => graph.external_at(*position).value.clone(),
+        Source::List(sources) => {
+            let element = wanted.element().unwrap_or(&Type::Any);
+            let mut values = Vec::with_capacity(sources.len());
+            for source in sources.iter() {
+                // An optional output that was not made has no place in a list.
+                match value_of(graph, source, element, product)? {
+                    Value::Null => {}
+                    value => values.push(value),
+                }
+            }
+            Value::List(values.into())
+        }
+        Source::Record(fields) => {
+            let values: Option<_> = fields
+                .iter()
+                .map(|(key, source)| {
+                    let value = value_of(graph, source, &Type::Any, product)?;
+                    Some((Arc::clone(key), value))
+                })
+                .collect();
+            Value::Record(Arc::new(values?))
+        }
+    };
+    Some(match (&value, wanted) {
+        (Value::Int(number), Type::Float) => Value::Float(*number as f64),
+        _ => value,
+    })
 }
 
 fn spill_path(folder: &Path, task: TaskId) -> PathBuf {

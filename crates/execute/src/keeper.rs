@@ -3,10 +3,13 @@
 //! Law: the pool knows nothing of stores. A [`Keeper`] is called under the pool's lock and must be quick; a
 //! [`Fetch`] is called without any lock and may wait for a disk.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use headwater_enact::{Match, Recall};
-use headwater_graph::{Digest, Identity, Lease, Outputs, Recipe, TaskGraph, TaskId, Value};
+use headwater_graph::{
+    Digest, Identity, Lease, Outputs, Recipe, StoredOutput, TaskGraph, TaskId, Value,
+};
 
 use crate::ended::Execution;
 
@@ -60,6 +63,20 @@ pub trait Keeper: Recall + Send {
         made: Made,
     ) -> Result<(), KeeperError>;
 
+    /// A task ended well on another machine: keep what is known of its outputs, if you keep any. `placed` are the objects
+    /// of outputs (by position) that are durable in files of this machine, which nobody writes to any more; other objects
+    /// stay where they are, and are not kept.
+    fn keep_made(
+        &mut self,
+        _graph: &TaskGraph,
+        _execution: &Execution,
+        _outputs: &[StoredOutput],
+        _placed: Vec<(Digest, PathBuf)>,
+        _made: Made,
+    ) -> Result<(), KeeperError> {
+        Ok(())
+    }
+
     /// A handle to bring back the outputs of a kept or remembered task; it is used without any lock.
     fn fetcher(&self) -> Arc<dyn Fetch>;
 }
@@ -74,6 +91,12 @@ pub trait Fetch: Send + Sync {
     /// [`fetch`](Self::fetch) gives may have files that only the store has.
     fn brought(&self, value: Value) -> Option<Value> {
         Some(value)
+    }
+
+    /// What is known of the outputs of the task with this recipe, for a machine that fetches their bytes itself; `None` if
+    /// one that is needed cannot be had.
+    fn described(&self, _recipe: &Recipe, _ports: &Ports) -> Option<Vec<StoredOutput>> {
+        None
     }
 
     /// Files of a value that only the store has, and that are not there or not what they should be.
@@ -189,7 +212,7 @@ impl Fetch for NothingKept {
 }
 
 /// A keeper as what the enactment may ask.
-pub(crate) struct AsRecall<'a>(pub(crate) &'a mut dyn Keeper);
+pub struct AsRecall<'a>(pub &'a mut dyn Keeper);
 
 impl Recall for AsRecall<'_> {
     fn known(&mut self, graph: &TaskGraph, tasks: &[TaskId]) -> Vec<bool> {

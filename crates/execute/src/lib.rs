@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `executor` | [`Executor`], [`Threads`]: who runs tasks and has what they made |
 //! | `pool` | worker threads that ask the coordinator for work |
+//! | `hand` | [`Hand`]: doing one task with inputs that are here |
 //! | `ended` | [`Execution`], [`Finished`], [`Observer`]: how tasks end, and who hears of it |
 //! | `stop` | [`Stop`]: the wish to stop |
 //! | `keeper` | [`Keeper`], [`Fetch`]: what the pool asks of whoever keeps products |
@@ -21,10 +22,12 @@
 //! | `give` | what a program is given: inputs and the files it uses, out of its reach |
 //! | `protect` | the ways in which they are kept out of its reach |
 //! | `proof` | [`Proven`]: files whose bytes are known to be right, and what they looked like |
+//! | `folders` | [`Folders`]: where files of tasks lie |
 //! | `folder` | work folders: collecting outputs |
 //! | `system` | what is asked of the kernel about files |
 //! | `pattern` | [`files_matching`]: patterns of file names |
 //! | `watch` | [`Watched`]: whether anybody has written to what tasks read |
+//! | `version` | [`version_said`]: what a program says of its version |
 //! | `spawn` | [`spawn::Spawner`]: the small helper process that starts programs |
 //!
 //! Read `executor.rs` first, then `pool.rs`.
@@ -39,7 +42,9 @@ mod ended;
 mod executor;
 mod files;
 mod folder;
+mod folders;
 mod give;
+mod hand;
 mod held;
 mod keeper;
 mod memory;
@@ -53,20 +58,26 @@ mod render;
 pub mod spawn;
 mod stop;
 mod system;
+mod version;
 mod watch;
 
 pub use allowance::thread_allowance;
 pub use command::inherited_environment;
 pub use ended::{Execution, Finished, Observer, Usage};
-pub use executor::{Executor, Folders, Round, Threads, machine_cores};
+pub use executor::{Executor, Round, Threads, machine_cores};
 pub use files::PlainFiles;
 pub use folder::{copy_value, remove_tree};
-pub use held::read_written_out;
-pub use keeper::{Fetch, Fetched, Keeper, KeeperError, LeaseAnswer, Made, NothingKept, Ports};
+pub use folders::Folders;
+pub use hand::{Hand, Order, Ran};
+pub use held::{inputs_of, read_written_out};
+pub use keeper::{
+    AsRecall, Fetch, Fetched, Keeper, KeeperError, LeaseAnswer, Made, NothingKept, Ports,
+};
 pub use memory::give_back_large_blocks;
 pub use pattern::{PatternError, files_matching, is_pattern};
 pub use pool::PoolError;
 pub use proof::Proven;
 pub use protect::check_protection;
 pub use stop::Stop;
+pub use version::version_said;
 pub use watch::Watched;

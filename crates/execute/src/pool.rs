@@ -13,20 +13,17 @@ use std::time::{Duration, Instant};
 
 use headwater_enact::{Action, Enactment, Ending, OpenError, Start, Time};
 use headwater_graph::{
-    Cancel, Context, Digest, Failure, FailureKind, Identity, Kind, Lease, Operation, Outputs, Port,
-    ReadFile, Recipe, Scalar, Signature, TaskId, Value,
+    Failure, FailureKind, Identity, Lease, Operation, Outputs, ReadFile, Recipe, Scalar, Signature,
+    TaskId, Value,
 };
 
-use crate::command::{Attempt, CommandRunner, CommandSettings};
-use crate::ended::{Execution, Finished, Observer, Usage};
-use crate::files::Scratch;
-use crate::folder::{FolderError, known_by_contents};
+use crate::command::CommandSettings;
+use crate::ended::{Execution, Finished, Observer};
+use crate::hand::{Hand, Order, Ran};
 use crate::held::{Held, speaks_of_files, spill, unspill, written_out};
 use crate::keeper::{AsRecall, Fetch, Fetched, Keeper, KeeperError, LeaseAnswer, Made, Ports};
-use crate::native;
-use crate::processor::Watch;
 use crate::stop::Stop;
-use crate::watch::{Spoiled, Trouble};
+use crate::watch::Spoiled;
 
 /// How the threads run.
 pub(crate) struct Pool {
@@ -104,7 +101,7 @@ struct Shared<'a> {
     changed: Condvar,
     observer: &'a dyn Observer,
     pool: &'a Pool,
-    runner: CommandRunner,
+    hand: Hand,
     fetcher: Arc<dyn Fetch>,
     began: Instant,
     remembers: bool,
@@ -120,6 +117,9 @@ pub enum PoolError {
     /// A later round does not fit the data or the machine.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// There is nobody who could go on.
+    #[error("{0}")]
+    Nodes(String),
     /// Products cannot be kept.
     #[error("products can no longer be kept: {0}")]
     Keeper(#[from] KeeperError),
@@ -184,7 +184,13 @@ impl Pool {
             changed: Condvar::new(),
             observer,
             pool: self,
-            runner: CommandRunner::new(&self.commands),
+            hand: Hand::of(
+                &self.commands,
+                &self.scratch,
+                &self.stop,
+                self.files.clone(),
+                Arc::clone(&fetcher),
+            ),
             fetcher,
             began,
             remembers,
@@ -198,7 +204,7 @@ impl Pool {
             }
             shared.work_or_break();
         });
-        shared.runner.clean_up();
+        shared.hand.clean_up();
         let state = shared
             .state
             .into_inner()
@@ -376,7 +382,7 @@ impl<'a> Shared<'a> {
             });
             self.observer.started(state.enactment, start);
             if let Some(folder) = state.session.failed_folders.remove(&start.task) {
-                self.runner.discard(folder);
+                self.hand.discard(folder);
             }
         }
     }
@@ -495,87 +501,22 @@ impl<'a> Shared<'a> {
                 LeaseAnswer::Made(contents) => return JobEnd::Found(start.task, contents),
             }
         }
-        let began = Instant::now();
-        let watch = matches!(operation.kind, Kind::Native(_)).then(|| Watch::start(began));
-        let mut elsewhere = Duration::ZERO;
-        let mut usage = Usage::default();
-        let mut spoiled = Vec::new();
-        let result = if inputs.len() != operation.signature.inputs.len() {
-            Err(Some(Failure::new(
-                FailureKind::NotStarted,
-                "its inputs are gone".to_owned(),
-            )))
-        } else {
-            match &operation.kind {
-                Kind::Native(body) => {
-                    // From here on it is not put back.
-                    if signature.inputs.iter().any(|port| port.in_place) {
-                        self.give_away(start.task, signature);
-                    }
-                    let scratch = Scratch::new(&self.pool.scratch, signature);
-                    let context = Context {
-                        cancel: if start.timeout.is_some() {
-                            Cancel::default()
-                        } else {
-                            self.pool.stop.natives.clone()
-                        },
-                        threads: usize::try_from(operation.signature.resources.cores())
-                            .unwrap_or(1),
-                        scratch: scratch.path().cloned(),
-                        log: Vec::new(),
-                        reader: self.pool.files.clone(),
-                        helpers: Duration::ZERO,
-                    };
-                    let elsewhere = &mut elsewhere;
-                    let run = |inputs| {
-                        native::run(body, inputs, &parameters, context, start.timeout, elsewhere)
-                            .and_then(|outputs| complete(&operation, outputs))
-                            .and_then(|outputs| {
-                                scratch
-                                    .taken(signature, outputs, &|| self.runner.staged_path())
-                                    .map_err(|error| Failure::new(FailureKind::Output, error.0))
-                            })
-                    };
-                    if inputs.iter().any(speaks_of_files) {
-                        // The body has everything else for itself.
-                        let files: Vec<Value> = inputs.iter().map(files_of).collect();
-                        let read = || run(inputs).and_then(by_contents);
-                        self.watching(signature, &files, &mut spoiled, read)
-                    } else {
-                        run(inputs).map_err(Some)
-                    }
-                }
-                Kind::Command(template) => match self.brought(signature, inputs, &mut spoiled) {
-                    Err(failure) => Err(failure),
-                    Ok(inputs) => {
-                        let attempt = Attempt {
-                            signature: &operation.signature,
-                            template,
-                            inputs: &inputs,
-                            parameters: &parameters,
-                            timeout: start.timeout,
-                            label: &recipe.short(),
-                        };
-                        let attempted = self.runner.run(&attempt, &self.pool.stop.commands);
-                        usage = attempted.usage;
-                        spoiled = attempted.spoiled;
-                        attempted.result
-                    }
-                },
-            }
+        let order = Order {
+            operation: &operation,
+            recipe: &recipe,
+            inputs,
+            parameters: &parameters,
+            timeout: start.timeout,
         };
-        // Who reads a product now gets what those get who read it from the store.
-        let result: Result<Outputs, Option<Failure>> = result.map(|outputs| {
-            if outputs.iter().all(Value::is_plain) {
-                outputs
-            } else {
-                outputs.into_iter().map(Value::plain).collect()
-            }
-        });
-        let elapsed = began.elapsed();
-        if let Some(watch) = watch {
-            usage.cpu = watch.stop(elapsed) + elsewhere;
-        }
+        let Ran {
+            result,
+            began,
+            elapsed,
+            usage,
+            spoiled,
+        } = self
+            .hand
+            .run(order, &|| self.give_away(start.task, signature));
         let execution = Execution {
             task: start.task,
             attempt: start.attempt,
@@ -583,11 +524,6 @@ impl<'a> Shared<'a> {
             elapsed,
             usage,
         };
-        if !spoiled.is_empty() {
-            // Nobody gets it from the store any more.
-            let digests: Vec<Digest> = spoiled.iter().map(|spoiled| spoiled.digest).collect();
-            self.fetcher.spoiled(&digests);
-        }
         let result = match result {
             Ok(outputs) => Ok(outputs),
             Err(Some(failure)) => Err(Box::new(failure)),
@@ -603,70 +539,6 @@ impl<'a> Shared<'a> {
             contents,
             lease,
             spoiled,
-        }
-    }
-
-    /// Files of an input that the store should have, and does not.
-    fn missing(&self, port: &Port, value: &Value) -> Vec<Spoiled> {
-        let spoiled = |digest: Digest| Spoiled {
-            path: PathBuf::new(),
-            digest,
-            message: format!("`{}` is no longer in the store", port.name),
-        };
-        let missing = self.fetcher.missing(value).into_iter();
-        missing.map(spoiled).collect()
-    }
-
-    /// The inputs of a program, all files of which are on this machine.
-    fn brought(
-        &self,
-        signature: &Signature,
-        inputs: Vec<Value>,
-        spoiled: &mut Vec<Spoiled>,
-    ) -> Result<Vec<Value>, Option<Failure>> {
-        let brought = |(port, value): (&Port, Value)| {
-            self.fetcher.brought(value.clone()).ok_or_else(|| {
-                spoiled.extend(self.missing(port, &value));
-                let message = format!("the files of `{}` cannot be had from the store", port.name);
-                let failure = Failure::new(FailureKind::NotStarted, message);
-                spoiled.is_empty().then_some(failure)
-            })
-        };
-        signature.inputs.iter().zip(inputs).map(brought).collect()
-    }
-
-    /// Runs a body that reads files, which have to be what they were before it and after it.
-    fn watching(
-        &self,
-        signature: &Signature,
-        files: &[Value],
-        spoiled: &mut Vec<Spoiled>,
-        run: impl FnOnce() -> Result<Outputs, Failure>,
-    ) -> Result<Outputs, Option<Failure>> {
-        let watched = &self.pool.commands.watched;
-        let reading = match watched.before(signature, files, self.runner.shelter()) {
-            Ok(reading) => reading,
-            Err(Trouble::Changed(failure)) => return Err(Some(failure)),
-            Err(Trouble::Spoiled(found)) => {
-                spoiled.push(found);
-                return Err(None);
-            }
-        };
-        let outputs = run();
-        let (changed, found) = reading.after();
-        *spoiled = found;
-        if outputs.is_err() {
-            // It may have failed because the store does not have what it should have read.
-            let ports = signature.inputs.iter().zip(files);
-            let before = spoiled.len();
-            spoiled.extend(ports.flat_map(|(port, value)| self.missing(port, value)));
-            if spoiled.len() > before {
-                return Err(None);
-            }
-        }
-        match changed {
-            None => outputs.map_err(Some),
-            Some(failure) => outputs.and(Err(failure)).map_err(Some),
         }
     }
 
@@ -856,35 +728,4 @@ fn measure(enactment: &mut Enactment, task: TaskId, outputs: &Outputs) -> u64 {
         enactment.measured(task, outputs.iter().map(Value::size).collect());
     }
     memory
-}
-
-/// A value that speaks of files; null for one that does not.
-fn files_of(value: &Value) -> Value {
-    if speaks_of_files(value) {
-        value.clone()
-    } else {
-        Value::Null
-    }
-}
-
-/// Outputs with all their files known by contents.
-fn by_contents(outputs: Outputs) -> Result<Outputs, Failure> {
-    let known = outputs.into_iter().map(known_by_contents);
-    known
-        .collect::<Result<Outputs, FolderError>>()
-        .map_err(|error| Failure::new(FailureKind::Output, error.0))
-}
-
-/// An operation that gives too few or too many outputs is at fault itself.
-fn complete(operation: &Operation, outputs: Outputs) -> Result<Outputs, Failure> {
-    let wanted = operation.signature.outputs.len();
-    if outputs.len() == wanted {
-        return Ok(outputs);
-    }
-    let message = format!(
-        "`{}` gave {} outputs instead of {wanted}",
-        operation.signature.name,
-        outputs.len()
-    );
-    Err(Failure::new(FailureKind::Output, message))
 }

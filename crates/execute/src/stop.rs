@@ -30,6 +30,11 @@ impl Stop {
         self.commands.cancel();
     }
 
+    /// Whether what runs is to end, too.
+    pub fn is_now(&self) -> bool {
+        self.now.load(Ordering::Relaxed)
+    }
+
     /// Whether somebody asked to stop.
     pub fn is_stopping(&self) -> bool {
         self.gently.load(Ordering::Relaxed)
