@@ -33,12 +33,17 @@ use clap::{CommandFactory, Parser};
 use arguments::{Arguments, Command, SchemaKind};
 
 fn main() -> ExitCode {
-    // First of all, while this process is still small: it may be the helper that starts programs.
-    headwater::init();
-    signals::explain_missing_pages();
-    let arguments = parse();
     let mut libraries = headwater::graph::Registry::new();
     headwater_imaging::register(&mut libraries).expect("the names of one library are unique");
+    // First of all, while this process is still small: it may be the helper that starts programs, or a node. The helper is this
+    // program itself, so that nothing can be wrong with it.
+    let host = headwater::Host {
+        libraries: libraries.clone(),
+        helper: None,
+    };
+    let _ = headwater::init_with(host);
+    signals::explain_missing_pages();
+    let arguments = parse();
     let result = match &arguments.command {
         Command::Run(options) => run::run(options, &arguments.common, &libraries),
         Command::Check { file } => check::check(file, &arguments.common, &libraries),

@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, mpsc};
 use headwater_enact::Match;
 use headwater_execute::{Fetch, Fetched, LeaseAnswer, Ports};
 use headwater_graph::{
-    Alias, Digest, DirectoryEntry, DirectoryValue, FileValue, Handle, Identity, Leases,
-    ObjectPlace, OperationError, Outputs, ProductRecord, ReadFile, ReadSeek, Recipe, Store,
-    StoreError, StoredOutput, Value, decode, decode_shared,
+    Alias, Digest, FileValue, Handle, Identity, Leases, ObjectPlace, OperationError, Outputs,
+    ProductRecord, ReadFile, ReadSeek, Recipe, Store, StoreError, StoredOutput, Value, decode,
+    decode_shared, encode, value_digest,
 };
 
 use crate::lock::locked;
@@ -315,43 +315,7 @@ impl Places {
 
     /// The value with the places of its files; `None` if one of them is gone.
     fn located(&self, value: Value) -> Option<Value> {
-        Some(match value {
-            Value::File(found) => Value::File(Arc::new(self.file(&found)?)),
-            Value::Directory(directory) => {
-                let entries: Option<Vec<_>> = directory
-                    .entries
-                    .iter()
-                    .map(|entry| {
-                        let file = self.file(&entry.file)?;
-                        Some(DirectoryEntry {
-                            path: Arc::clone(&entry.path),
-                            executable: entry.executable,
-                            file,
-                        })
-                    })
-                    .collect();
-                Value::Directory(DirectoryValue {
-                    entries: entries?.into(),
-                    path: directory.path,
-                    name: directory.name,
-                })
-            }
-            Value::List(items) => {
-                let items: Option<Vec<Value>> = items
-                    .iter()
-                    .map(|item| self.located(item.clone()))
-                    .collect();
-                Value::List(items?.into())
-            }
-            Value::Record(fields) => {
-                let fields: Option<_> = fields
-                    .iter()
-                    .map(|(name, field)| Some((Arc::clone(name), self.located(field.clone())?)))
-                    .collect();
-                Value::Record(Arc::new(fields?))
-            }
-            other => other,
-        })
+        value.with_files(&mut |file| self.file(file))
     }
 }
 
@@ -442,6 +406,33 @@ impl Fetch for StoreFetcher {
         let paths = digests.iter().zip(self.store.paths(&digests));
         let paths = paths.map(|(digest, path)| Some((*digest, Some(path?.into()))));
         Places(paths.collect::<Option<_>>()?).located(value)
+    }
+
+    fn described(&self, recipe: &Recipe, ports: &Ports) -> Option<Vec<StoredOutput>> {
+        let wanted = [(*recipe, ports.clone())];
+        match self.present(&wanted, false).pop()? {
+            Presence::Gone => None,
+            Presence::Stored(record) => {
+                self.habits.read(&record.operation);
+                Some(
+                    record
+                        .outputs
+                        .iter()
+                        .map(|(_, output)| output.clone())
+                        .collect(),
+                )
+            }
+            Presence::Stashed => {
+                // It is in memory alone, and travels with whoever needs it.
+                let outputs = self.stashed(recipe).ok()?;
+                let described = outputs.iter().map(|value| StoredOutput {
+                    inline: Some(encode(value).into()),
+                    encoding: None,
+                    ..StoredOutput::of(value, value_digest(value))
+                });
+                Some(described.collect())
+            }
+        }
     }
 
     fn missing(&self, value: &Value) -> Vec<Digest> {

@@ -4,6 +4,7 @@
 //! never waits for a disk, except to bring something back that is no longer in memory.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use headwater_execute::{Execution, Fetch, Keeper, KeeperError, Made, Ports, Prov
 use headwater_graph::{
     Alias, Digest, FileValue, Handle, Identity, Lease, Leases, ObjectSource, Outputs, Pending,
     PendingObject, Port, ProductRecord, Recipe, Store, StoredOutput, TaskGraph, TaskId, Value,
-    decode, encode, encoded_length, value_digest,
+    decode, value_digest,
 };
 use headwater_remember::Writer;
 
@@ -26,8 +27,6 @@ use crate::room::Needs;
 use crate::stash::{Message, OnItsWay, Order, Stash};
 use crate::thrift::{Habits, Limit, Thrift};
 
-/// Values up to this size live in the record.
-const INLINE: u64 = 16 * 1024;
 /// How long a run that waits for others sleeps.
 const WAIT: Duration = Duration::from_millis(20);
 /// So often a run makes products again that somebody wrote to.
@@ -265,6 +264,30 @@ impl StoreKeeper {
         }
     }
 
+    /// What is to be known of a task that ended well, without its outputs.
+    fn record(&self, graph: &TaskGraph, execution: &Execution, made: &Made) -> ProductRecord {
+        let task = execution.task;
+        let details = details(graph, task);
+        ProductRecord {
+            recipe: graph.recipe(task),
+            content: made.key.filter(|key| *key != graph.recipe(task)),
+            operation: details.operation,
+            version: details.version,
+            parameters: details.parameters,
+            inputs: details.inputs,
+            outputs: Vec::new(),
+            wall: nanoseconds(execution.elapsed),
+            cpu: nanoseconds(execution.usage.cpu),
+            peak_memory: if execution.usage.peak_reliable {
+                execution.usage.peak_memory
+            } else {
+                0
+            },
+            run: Arc::clone(&self.run),
+            time: self.time + i64::try_from(execution.started.as_secs()).unwrap_or(0),
+        }
+    }
+
     fn ports(&mut self, graph: &TaskGraph, task: TaskId) -> Arc<[Port]> {
         let position = graph.operation_index(task) as usize;
         if self.ports.len() <= position {
@@ -288,7 +311,7 @@ fn keep_nothing(receiver: &mpsc::Receiver<Order>) -> Result<(), String> {
             Order::GoOn(reply) => {
                 let _ = reply.send(true);
             }
-            Order::Keep(_) | Order::Alias(_) => {}
+            Order::Keep(_) | Order::Known(..) | Order::Alias(_) => {}
         }
     }
     Ok(())
@@ -360,6 +383,17 @@ fn lost(store: &dyn Store, run: &str, before: Option<ProductRecord>) -> LostProd
         reason,
         made: before.map(|before| (before.run, before.time, before.wall)),
     }
+}
+
+/// Notes that a product had to be made again, and whether it is what it was. Before its record is replaced, so that it is
+/// known whatever ends this process.
+fn note_restored(store: &dyn Store, record: &ProductRecord, stash: &Mutex<Stash>) {
+    let before = store.fetch(&[record.recipe]);
+    let before = before.ok().and_then(|mut found| found.pop()?);
+    let note = before.as_ref().and_then(|before| differs(before, record));
+    locked(stash).notes.extend(note);
+    let reason = lost(store, &record.run, before);
+    notes::add_restored(store, &record.run, &record.recipe, &reason);
 }
 
 /// Leases and recipes by the ticket of the product that they are for. They end when it is durable.
@@ -438,13 +472,7 @@ fn keep_all(
                 let kept = stored_outputs(&mut record, &outputs, &ports, &made, &*store);
                 if let Some(mut objects) = kept {
                     if made.again {
-                        let before = store.fetch(&[record.recipe]);
-                        let before = before.ok().and_then(|mut found| found.pop()?);
-                        let note = before.as_ref().and_then(|before| differs(before, &record));
-                        locked(stash).notes.extend(note);
-                        let reason = lost(&*store, &record.run, before);
-                        // Before the record is replaced, so that it is known whatever ends this process.
-                        notes::add_restored(&*store, &record.run, &record.recipe, &reason);
+                        note_restored(&*store, &record, stash);
                     }
                     let flush = || {
                         let _ = writer.flush();
@@ -494,6 +522,17 @@ fn keep_all(
                     locked(stash).on_their_way.clear();
                 }
                 backlog.leave(memory(&outputs), error);
+            }
+            Order::Known(pending, mut made) => {
+                if made.again {
+                    note_restored(&*store, &pending.record, stash);
+                }
+                locked(&tickets).insert(next_ticket, (made.lease.take(), pending.record.recipe));
+                next_ticket = writer.submit(*pending) + 1;
+                if let Some(error) = writer.failed() {
+                    locked(&tickets).clear();
+                    trouble = trouble.or(Some(error));
+                }
             }
             Order::Alias(alias) => next_ticket = writer.alias(alias) + 1,
             Order::Pass(reply) => {
@@ -565,31 +604,14 @@ fn stored(
     objects: &mut Vec<PendingObject>,
 ) -> Option<StoredOutput> {
     collect_objects(value, store, objects)?;
-    let length = encoded_length(value);
-    let size = match value {
-        Value::File(file) => file.size,
-        Value::Directory(directory) => directory.entries.iter().map(|entry| entry.file.size).sum(),
-        _ => length,
-    };
-    if length <= INLINE {
-        return Some(StoredOutput {
+    let output = StoredOutput::of(value, digest);
+    if output.encoding.is_some() {
+        objects.push(PendingObject {
             digest,
-            size,
-            inline: Some(encode(value).into()),
-            encoding: None,
+            source: ObjectSource::Encoding(value.clone()),
         });
     }
-    // Only what is nothing but the contents of a file is digested otherwise, and that has a short encoding.
-    objects.push(PendingObject {
-        digest,
-        source: ObjectSource::Encoding(value.clone()),
-    });
-    Some(StoredOutput {
-        digest,
-        size,
-        inline: None,
-        encoding: Some(digest),
-    })
+    Some(output)
 }
 
 fn collect_objects(
@@ -713,25 +735,7 @@ impl Keeper for StoreKeeper {
             let products = &mut locked(&self.stash).products;
             products.insert(graph.recipe(task), Arc::clone(outputs));
         }
-        let details = details(graph, task);
-        let record = ProductRecord {
-            recipe: graph.recipe(task),
-            content: made.key.filter(|key| *key != graph.recipe(task)),
-            operation: details.operation,
-            version: details.version,
-            parameters: details.parameters,
-            inputs: details.inputs,
-            outputs: Vec::new(),
-            wall: nanoseconds(execution.elapsed),
-            cpu: nanoseconds(execution.usage.cpu),
-            peak_memory: if execution.usage.peak_reliable {
-                execution.usage.peak_memory
-            } else {
-                0
-            },
-            run: Arc::clone(&self.run),
-            time: self.time + i64::try_from(execution.started.as_secs()).unwrap_or(0),
-        };
+        let record = self.record(graph, execution, &made);
         let ports = self.ports(graph, task);
         self.backlog.enter(memory(outputs))?;
         let sender = self.sender.as_ref().ok_or(KeeperError::Closed)?;
@@ -746,6 +750,31 @@ impl Keeper for StoreKeeper {
                 self.backlog.leave(memory(outputs), None);
                 KeeperError::Stopped
             })
+    }
+
+    fn keep_made(
+        &mut self,
+        graph: &TaskGraph,
+        execution: &Execution,
+        outputs: &[StoredOutput],
+        placed_objects: Vec<(Digest, PathBuf)>,
+        made: Made,
+    ) -> Result<(), KeeperError> {
+        if self.read_only {
+            return Ok(());
+        }
+        let mut record = self.record(graph, execution, &made);
+        let ports = self.ports(graph, execution.task);
+        let names = ports.iter().map(|port| Arc::clone(&port.name));
+        record.outputs = names.zip(outputs.iter().cloned()).collect();
+        let placed = |(digest, path)| PendingObject {
+            digest,
+            source: ObjectSource::Staged(path),
+        };
+        let objects = placed_objects.into_iter().map(placed).collect();
+        let sender = self.sender.as_ref().ok_or(KeeperError::Closed)?;
+        let order = Order::Known(Box::new(Pending { record, objects }), made);
+        sender.send(order).map_err(|_| KeeperError::Stopped)
     }
 
     fn fetcher(&self) -> Arc<dyn Fetch> {

@@ -16,6 +16,7 @@
 //! | `surroundings` | folder, store, libraries, limits, progress, stop: what every verb is given |
 //! | `locate` | where the store is |
 //! | `limits`, `budget` | what a run may take; how a limit on memory is shared out |
+//! | `machines` | who runs tasks: threads, or nodes |
 //! | `run` | [`Run`]: one run, begun, run in rounds, and ended on every path |
 //! | `places`, `temporary` | where the files of a run lie while it goes on |
 //! | `keep`, `fetch`, `stash`, `thrift`, `room` | give products to the store and take them back; which bytes are worth their place, and what makes room |
@@ -52,6 +53,7 @@ pub mod locate;
 pub mod lock;
 pub mod logs;
 pub mod lost;
+pub mod machines;
 pub mod native;
 pub mod notes;
 pub mod places;
@@ -72,7 +74,7 @@ pub mod uses;
 pub mod whole;
 
 pub use error::Error;
-pub use limits::Limits;
+pub use limits::{Limits, Machines};
 pub use locate::{StorePlace, open_store};
 pub use progress::Progress;
 pub use run::Run;

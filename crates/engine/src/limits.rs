@@ -11,6 +11,16 @@ pub use headwater_execute::machine_cores;
 
 use crate::{Error, budget};
 
+/// Other processes that run tasks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Machines {
+    /// Which: `local:N` for N processes on this machine, `slurm:N` for N jobs of Slurm, `command:TEXT` for a command that
+    /// starts one, with `{node}` in the place of the program.
+    pub nodes: String,
+    /// What is said to `sbatch` besides, a word each.
+    pub slurm: Vec<String>,
+}
+
 /// Limits of a run; by default all cores and all memory of this machine, no further attempts, and whatever does not
 /// need what failed goes on.
 ///
@@ -30,6 +40,8 @@ pub struct Limits {
     pub memory: Option<u64>,
     /// Bytes that the objects and logs of the store may take.
     pub disk: Option<u64>,
+    /// Other processes that run tasks; `None`: threads of this one.
+    pub machines: Option<Machines>,
     /// Other counters: gpu, a licence.
     pub resources: BTreeMap<Arc<str>, u64>,
     /// How often a failed task is tried again, unless its operation says otherwise.
@@ -46,14 +58,23 @@ impl Limits {
 
     /// The same for the engine. All of the memory of this machine is a limit too.
     pub fn options(&self) -> Options {
-        let memory = self.memory.or_else(machine_memory);
-        Options {
-            capacity: Capacity {
+        let capacity = if self.machines.is_some() {
+            // What nodes have is known when they are there, and who gives tasks to them keeps to it.
+            Capacity {
+                others: self.resources.clone(),
+                ..Capacity::unlimited()
+            }
+        } else {
+            let memory = self.memory.or_else(machine_memory);
+            Capacity {
                 cores: self.cores_here() as u64,
                 memory,
                 aside: budget::aside(memory),
                 others: self.resources.clone(),
-            },
+            }
+        };
+        Options {
+            capacity,
             retries: self.retries,
             backoff: Backoff::default(),
             fail_fast: self.fail_fast,

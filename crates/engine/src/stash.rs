@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, mpsc};
 
 use headwater_execute::Made;
-use headwater_graph::{Alias, Outputs, Port, ProductRecord, Recipe};
+use headwater_graph::{Alias, Outputs, Pending, Port, ProductRecord, Recipe};
 
 use crate::progress::Progress;
 
@@ -26,6 +26,8 @@ pub struct Message {
 pub enum Order {
     /// Makes a product durable.
     Keep(Box<Message>),
+    /// Makes a product durable that another machine made.
+    Known(Box<Pending>, Made),
     /// Says that a recipe is that of a product.
     Alias(Alias),
     /// Answered when everything that was ordered before is with the writer, or with nobody.

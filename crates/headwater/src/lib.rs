@@ -162,7 +162,8 @@ pub mod progress {
 }
 
 pub use headwater_engine::{
-    Data, DataSource, Document, Error, Limits, Setting, StorePlace, WorkflowSource, open_store,
+    Data, DataSource, Document, Error, Limits, Machines, Setting, StorePlace, WorkflowSource,
+    open_store,
 };
 pub use headwater_execute::Stop;
 pub use headwater_flow::render;
@@ -201,6 +202,7 @@ pub use sequence::Sequence;
 /// A program that cannot be started once more to be its own helper, such as an interpreter, calls [`init_with`].
 pub fn init() {
     headwater_execute::spawn::init();
+    headwater_engine::machines::serve_if_asked(Registry::new);
 }
 
 /// What a program says about itself at its start.
@@ -227,12 +229,14 @@ pub struct Host {
 /// # Ok::<(), headwater::Error>(())
 /// ```
 pub fn init_with(host: Host) -> Result<(), Error> {
-    site::set_libraries(host.libraries);
     let Some(helper) = host.helper else {
-        init();
+        headwater_execute::spawn::init();
+        begin(host.libraries);
         return Ok(());
     };
-    headwater_execute::spawn::init_with(&helper).map_err(|source| {
+    let begun = headwater_execute::spawn::init_with(&helper);
+    begin(host.libraries);
+    begun.map_err(|source| {
         let hint =
             "name the `headwater` command, or a program that calls `headwater::init()` first";
         Error::usage(
@@ -240,6 +244,12 @@ pub fn init_with(host: Host) -> Result<(), Error> {
             Some(hint.to_owned()),
         )
     })
+}
+
+/// As a node it works and does not return; else the libraries are those of all sites.
+fn begin(libraries: Registry) {
+    headwater_engine::machines::serve_if_asked(|| libraries.clone());
+    site::set_libraries(libraries);
 }
 
 /// The examples of the guide, which are compiled and run as tests.

@@ -20,7 +20,6 @@ use headwater_engine::run::About;
 use headwater_engine::temporary::{Temporary, fresh};
 use headwater_engine::trace::{Trace, TraceRow};
 use headwater_engine::{Error, Run, Surroundings, budget, diagram, failures, notes};
-use headwater_execute::Threads;
 use headwater_graph::{Attempt, FailedTask, Index, RunTask, TaskId};
 use headwater_report::page;
 use headwater_report::run::run_report_html;
@@ -31,7 +30,7 @@ use crate::{Destination, RunReport, RunRequest, run_page};
 /// Runs `request`, from plan to report.
 pub(crate) fn run(request: &RunRequest, site: &Surroundings) -> Result<RunReport, Error> {
     check_environment()?;
-    let mut run = Run::new(Threads::new(site.limits.cores_here()), &site.stop);
+    let mut run = Run::new(site.limits.executor()?, &site.stop);
     let mut prepared = prepare(request, site, Some(&mut run))?;
     // Goes with everything in it: what it would have told is in the report.
     let aside = (request.outputs == Destination::Values).then(|| Temporary(fresh()));

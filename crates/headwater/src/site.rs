@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use headwater_engine::{Error, Limits, Progress, StorePlace, Surroundings};
-use headwater_execute::{Stop, Threads};
+use headwater_execute::Stop;
 use headwater_graph::{Operation, Registry, Store};
 use headwater_sequence::SequenceOptions;
 
@@ -337,7 +337,7 @@ impl Site {
     pub fn sequence(&self, mode: Mode) -> Result<SequenceOptions, Error> {
         let options = SequenceOptions::new(mode)
             .kept_in(self.open_store()?)
-            .on(Threads::new(self.0.limits.cores_here()))
+            .on(self.0.limits.executor()?)
             .stop(self.0.stop.clone())
             .retries(self.0.limits.retries);
         Ok(match self.0.limits.memory {

@@ -98,8 +98,8 @@ impl SequenceOptions {
     }
 
     /// Tasks run there.
-    pub fn on(mut self, executor: impl Executor + 'static) -> SequenceOptions {
-        self.executor = Box::new(executor);
+    pub fn on(mut self, executor: impl Into<Box<dyn Executor>>) -> SequenceOptions {
+        self.executor = executor.into();
         self
     }
 

@@ -18,7 +18,6 @@ use headwater_engine::results_folder::{Finishing, ResultsFolder, refuse_in_store
 use headwater_engine::run::About;
 use headwater_engine::trace::Trace;
 use headwater_engine::{Error, Run, Surroundings, budget, diagram, failures, notes};
-use headwater_execute::Threads;
 use headwater_flow::Method;
 use headwater_graph::progress::StudySnapshot;
 use headwater_graph::{
@@ -107,7 +106,7 @@ pub fn run_study(request: &StudyRunRequest, site: &Surroundings) -> Result<Study
     check_environment()?;
     fits_together(request)?;
     let libraries = &*site.libraries;
-    let mut run = Run::new(Threads::new(site.limits.cores_here()), &site.stop);
+    let mut run = Run::new(site.limits.executor()?, &site.stop);
     let (mut study, parsed) = Study::read(&request.study, site)?;
     parsed.runnable()?;
     let images = objective::images(&parsed, libraries);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use headwater::Limits;
+use headwater::{Limits, Machines};
 
 use super::values::{duration, resource, size};
 
@@ -71,6 +71,17 @@ pub(crate) struct Work {
     /// How much there is of another resource that operations ask for, such as gpu=2; once for each resource
     #[arg(long, value_name = "NAME=N", value_parser = resource)]
     pub(crate) resource: Vec<(String, u64)>,
+    /// Run tasks in other processes: local:N starts N on this machine, slurm:N submits N jobs to Slurm, command:TEXT starts one by a command with {node} in it [default: in this process]
+    #[arg(long, value_name = "NODES")]
+    pub(crate) nodes: Option<String>,
+    /// A word for sbatch, such as --slurm=--partition=main; once for each word
+    #[arg(
+        long,
+        value_name = "WORD",
+        requires = "nodes",
+        allow_hyphen_values = true
+    )]
+    pub(crate) slurm: Vec<String>,
     /// How often a failed task is tried again, unless its operation says otherwise
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) retries: u32,
@@ -91,6 +102,10 @@ impl Work {
             cores: self.cores.number(),
             memory: self.memory,
             disk: self.disk,
+            machines: self.nodes.as_ref().map(|nodes| Machines {
+                nodes: nodes.clone(),
+                slurm: self.slurm.clone(),
+            }),
             resources: resources.collect(),
             retries: self.retries,
             fail_fast: self.fail_fast,

@@ -87,6 +87,7 @@ pages! {
     install: "install.md",
     iteration: "iteration.md",
     json: "json.md",
+    nodes: "nodes.md",
     nuclei: "nuclei.md",
     peers: "peers.md",
     programs: "programs.md",

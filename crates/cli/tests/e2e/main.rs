@@ -31,6 +31,7 @@ mod mistakes;
 mod modes;
 mod names;
 mod new;
+mod nodes;
 mod nuclei;
 mod numbers;
 mod outputs;
