@@ -118,7 +118,14 @@ fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();
     };
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    // A password may hold any sign: what counts is the last `@` before the parameters, or of all if there is none.
+    let query = rest.find('?').unwrap_or(rest.len());
+    let user = rest[..query].rfind('@').or_else(|| rest.rfind('@'));
+    let user = user.filter(|at| rest[..*at].contains(':') || !rest[..*at].contains(['/', '?']));
+    let from = user.unwrap_or(0);
+    let end = rest[from..]
+        .find(['/', '?'])
+        .map_or(rest.len(), |end| from + end);
     let (authority, path) = rest.split_at(end);
     let authority = match authority.rsplit_once('@') {
         Some((user, host)) => {
@@ -129,10 +136,11 @@ fn without_password(url: &str) -> String {
     };
     let path = match path.split_once('?') {
         Some((path, query)) => {
-            let kept: Vec<&str> = query
-                .split('&')
-                .filter(|pair| !pair.starts_with("password="))
-                .collect();
+            let is_kept = |pair: &&str| {
+                let key = pair.split_once('=').map_or(*pair, |(key, _)| key);
+                !decoded(key).to_lowercase().contains("password")
+            };
+            let kept: Vec<&str> = query.split('&').filter(is_kept).collect();
             match kept.as_slice() {
                 [] => path.to_owned(),
                 kept => format!("{path}?{}", kept.join("&")),
@@ -177,6 +185,12 @@ impl Address {
                 "write postgresql://USER@HOST:PORT/DATABASE",
             )
         })?;
+        if config.get_password().is_some() {
+            return Err(wrong(
+                "the URL of the store has a password in it, which everybody on this machine can see",
+                "leave it out, and write it to the file ~/.pgpass: HOST:PORT:DATABASE:USER:PASSWORD",
+            ));
+        }
         let service = said
             .get("service")
             .cloned()
@@ -411,6 +425,12 @@ mod tests {
         for url in [
             "postgresql://ann:secret@host/db",
             "postgresql://host/db?password=secret&sslmode=require",
+            "postgresql://ann:se/secret@host/db",
+            "postgresql://ann:se?secret@host/db",
+            "postgresql://ann:s@secret@host/db",
+            "postgresql://ann@host/db?pass%77ord=secret",
+            "postgresql://ann@host/db?PASSWORD=secret",
+            "postgresql://ann@host/db?sslpassword=secret",
         ] {
             let error = Address::read(url, &Surroundings::default()).expect_err("refused");
             assert!(!error.message.contains("secret"), "{}", error.message);

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
@@ -35,8 +35,18 @@ pub(crate) trait Bytes: Send + Sync + fmt::Debug {
     /// The bytes of an object, as they are there.
     fn get(&self, digest: &Digest) -> Result<Box<dyn Read + Send>, Trouble>;
 
+    /// How many bytes an object has, where that can be seen at once; an error if it cannot be read.
+    fn size(&self, _digest: &Digest) -> Result<Option<u64>, Trouble> {
+        Ok(None)
+    }
+
     /// Removes objects; that one is not there is no error.
     fn remove(&self, digests: &[Digest]) -> Result<(), Trouble>;
+
+    /// Whether nothing is there at all.
+    fn is_empty(&self) -> Result<bool, Trouble> {
+        Ok(false)
+    }
 
     /// All objects that are there.
     fn list(&self) -> Result<Vec<Lying>, Trouble>;
@@ -105,6 +115,8 @@ pub(crate) fn changed(digest: &Digest) -> Trouble {
 #[derive(Debug)]
 pub(crate) struct SharedFolder {
     root: Root,
+    /// Which folder it was when it was opened.
+    identity: (u64, u64),
     next: AtomicU64,
     /// What names of files that are being written begin with: no two processes have the same.
     stem: String,
@@ -133,8 +145,10 @@ impl SharedFolder {
             source.read_exact(&mut bytes).map_err(cannot)?;
             u64::from_le_bytes(bytes)
         };
+        let found = path.metadata().map_err(cannot)?;
         Ok(SharedFolder {
             root: Root::open(path).map_err(cannot)?,
+            identity: (found.dev(), found.ino()),
             next: AtomicU64::new(0),
             stem: format!("{random:016x}"),
         })
@@ -212,7 +226,16 @@ impl Bytes for SharedFolder {
         let folder = name.parent().unwrap_or(Path::new(""));
         let placed = self.write(&incoming, digest, file).and_then(|()| {
             let failed = self.trouble("make", &name);
-            let renamed = self.in_folder(folder, || self.root.rename(&incoming, &name));
+            let rename = || self.in_folder(folder, || self.root.rename(&incoming, &name));
+            let renamed = rename().or_else(|error| {
+                if error.kind() != io::ErrorKind::IsADirectory {
+                    return Err(error);
+                }
+                // Nobody of ours makes a folder there: it is put aside, and swept away some day.
+                let aside = Path::new(INCOMING).join(format!("{}-{number}-aside", self.stem));
+                self.root.rename(&name, &aside)?;
+                rename()
+            });
             renamed.map_err(&failed)?;
             self.root.sync_folder(folder).map_err(&failed)
         });
@@ -224,15 +247,14 @@ impl Bytes for SharedFolder {
 
     fn get(&self, digest: &Digest) -> Result<Box<dyn Read + Send>, Trouble> {
         let name = name(digest);
-        match self.root.file(&name, Access::Read) {
-            Ok(file) => Ok(Box::new(file)),
-            // What is gone is made again; so is what somebody has put a link or a pipe in the place of.
-            Err(error) if error.kind() == io::ErrorKind::NotFound || is_planted(&error) => {
-                self.is_there()?;
-                Err(Trouble::Other(StoreError::Missing(*digest)))
-            }
-            Err(error) => Err(self.trouble("read", &name)(error)),
-        }
+        Ok(Box::new(self.opened(digest, &name)?))
+    }
+
+    fn size(&self, digest: &Digest) -> Result<Option<u64>, Trouble> {
+        let name = name(digest);
+        let found = self.opened(digest, &name)?.metadata();
+        let found = found.map_err(self.trouble("read", &name))?;
+        Ok(Some(found.len()))
     }
 
     fn remove(&self, digests: &[Digest]) -> Result<(), Trouble> {
@@ -242,6 +264,13 @@ impl Bytes for SharedFolder {
             removed.map_err(self.trouble("remove", &name))?;
         }
         Ok(())
+    }
+
+    fn is_empty(&self) -> Result<bool, Trouble> {
+        let entries = self.root.list("");
+        Ok(entries
+            .map_err(self.trouble("list", Path::new("")))?
+            .is_empty())
     }
 
     fn list(&self) -> Result<Vec<Lying>, Trouble> {
@@ -282,11 +311,30 @@ impl Bytes for SharedFolder {
 }
 
 impl SharedFolder {
-    /// An error if the folder itself is not there any more.
+    /// An object, to be read.
+    fn opened(&self, digest: &Digest, name: &Path) -> Result<File, Trouble> {
+        match self.root.file(name, Access::Read) {
+            Ok(file) => Ok(file),
+            // What is gone is made again; so is what somebody has put something else in the place of.
+            Err(error)
+                if is_planted(&error)
+                    || matches!(
+                        error.kind(),
+                        io::ErrorKind::NotFound | io::ErrorKind::IsADirectory
+                    ) =>
+            {
+                self.is_there()?;
+                Err(Trouble::Other(StoreError::Missing(*digest)))
+            }
+            Err(error) => Err(self.trouble("read", name)(error)),
+        }
+    }
+
+    /// An error if the folder itself is not there any more, or another one is in its place: then it is not mounted.
     fn is_there(&self) -> Result<(), Trouble> {
         let path = self.root.path();
         match path.metadata() {
-            Ok(found) if found.is_dir() => Ok(()),
+            Ok(found) if found.is_dir() && (found.dev(), found.ino()) == self.identity => Ok(()),
             _ => Err(Trouble::Away(format!(
                 "the shared folder {} is not there",
                 path.display()

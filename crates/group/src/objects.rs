@@ -23,9 +23,9 @@ WITH found AS (
     SELECT digest FROM headwater.objects WHERE digest = ANY ($1) ORDER BY digest FOR UPDATE
 )
 UPDATE headwater.objects AS object SET used = clock_timestamp(), reads = reads + 1
-FROM found WHERE object.digest = found.digest RETURNING object.digest";
+FROM found WHERE object.digest = found.digest RETURNING object.digest, object.size";
 /// The same for those who may only look.
-const LOOK: &str = "SELECT digest FROM headwater.objects WHERE digest = ANY ($1)";
+const LOOK: &str = "SELECT digest, size FROM headwater.objects WHERE digest = ANY ($1)";
 
 impl Group {
     /// Which of these the group has. None where it cannot be asked.
@@ -38,13 +38,20 @@ impl Group {
             wanted.dedup();
             let asked = self.link.ask(|client| {
                 let rows = client.query(question, &[&wanted])?;
-                Ok(rows
-                    .iter()
-                    .filter_map(|row| crate::rows::key(row, 0))
-                    .collect::<Vec<_>>())
+                let read = |row: &postgres::Row| {
+                    let size = row.try_get::<_, i64>(1).ok()?.cast_unsigned();
+                    Some((crate::rows::key(row, 0)?, size))
+                };
+                Ok(rows.iter().filter_map(read).collect::<Vec<_>>())
             });
             match asked {
-                Ok(listed) => found.extend(listed),
+                Ok(listed) => {
+                    for (digest, size) in listed {
+                        if self.is_whole(&Digest(digest), size) {
+                            found.insert(digest);
+                        }
+                    }
+                }
                 Err(trouble) => {
                     self.note(trouble);
                     break;
@@ -55,6 +62,26 @@ impl Group {
             .iter()
             .map(|digest| found.contains(&digest.0))
             .collect()
+    }
+
+    /// Whether an object that is listed looks as it should, where that can be seen without reading it. One that does not is
+    /// struck from the list. Where it cannot be looked at, that is found out by whoever needs it.
+    fn is_whole(&self, digest: &Digest, size: u64) -> bool {
+        match self.bytes.size(digest) {
+            Ok(Some(found)) if found != size => {
+                self.strike(digest, "is not what its name says");
+                false
+            }
+            Err(Trouble::Other(StoreError::Missing(_))) => {
+                self.strike(digest, "is not there");
+                false
+            }
+            Err(Trouble::Other(error)) => {
+                self.note(Trouble::Other(error));
+                false
+            }
+            Ok(_) | Err(_) => true,
+        }
     }
 
     /// Brings objects of the group to the store in front; those that cannot be had are simply not there afterwards.

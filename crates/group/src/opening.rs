@@ -157,7 +157,6 @@ pub fn open(front: Arc<dyn Store>, options: &Options) -> Result<Arc<dyn Store>, 
     };
     schema::check(about.format, &shown)?;
     let rights = Rights::of(&mut client).map_err(|error| refused(error.into()))?;
-    drop(client);
     if !rights.may_read {
         return Err(StoreError::Refused(format!(
             "the role `{}` may not look into `{shown}`",
@@ -166,9 +165,21 @@ pub fn open(front: Arc<dyn Store>, options: &Options) -> Result<Arc<dyn Store>, 
         .into());
     }
     let objects_at = options.objects.clone().unwrap_or(about.objects);
+    let bytes = open_bytes(&objects_at)?;
+    if bytes.is_empty().unwrap_or(false)
+        && has_objects(&mut client).map_err(|error| refused(error.into()))?
+    {
+        return Err(wrong(
+            format!(
+                "nothing is in the shared folder {objects_at}, but the store of the group has objects there"
+            ),
+            "mount the folder; if it is elsewhere on this machine, say where with `objects` in a settings file",
+        ));
+    }
+    drop(client);
     let group = Group {
         link: Arc::clone(&link),
-        bytes: open_bytes(&objects_at)?,
+        bytes,
         shown,
         objects_at,
         role: rights.role.clone(),
@@ -205,6 +216,12 @@ pub fn open(front: Arc<dyn Store>, options: &Options) -> Result<Arc<dyn Store>, 
     };
     layers.catch_up();
     Ok(Arc::new(GroupStore { session, layers }))
+}
+
+/// Whether the group lists any objects.
+fn has_objects(client: &mut Client) -> Result<bool, postgres::Error> {
+    let row = client.query_one("SELECT EXISTS (SELECT FROM headwater.objects)", &[])?;
+    Ok(row.get(0))
 }
 
 fn begin_session(link: &Arc<Link>, layers: &Arc<Layers>) -> Result<Session, OpenError> {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use headwater_graph::{Alias, Digest, ProductRecord, Pushed, Recipe, Store, StoreError};
-use headwater_remember::{pack, says_the_same};
+use headwater_remember::{gave_the_same, pack};
 use postgres::Client;
 
 use crate::Group;
@@ -30,6 +30,13 @@ const LIST: &str = "
 INSERT INTO headwater.objects (digest, size, wall)
 SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bigint[])
 ON CONFLICT (digest) DO UPDATE SET wall = greatest(objects.wall, excluded.wall), used = clock_timestamp()";
+/// What is given again is as if it had been given now.
+const RENEW: &str = "
+WITH found AS (
+    SELECT digest FROM headwater.objects WHERE digest = ANY ($1) ORDER BY digest FOR UPDATE
+)
+UPDATE headwater.objects AS object SET placed = clock_timestamp(), used = clock_timestamp()
+FROM found WHERE object.digest = found.digest";
 const FIRST_ONES: &str =
     "SELECT recipe, details, maker, run FROM headwater.products WHERE recipe = ANY ($1)";
 
@@ -122,11 +129,14 @@ impl Group {
         }
         let mut missing = HashSet::new();
         let mut listing = (Vec::new(), Vec::new(), Vec::new());
+        let mut again: Vec<Digest> = Vec::new();
         if occasion != Occasion::Recorded && !walls.is_empty() {
             let wanted: Vec<&[u8]> = walls.keys().map(|digest| &digest.0[..]).collect();
             let rows = client.query(LISTED, &[&wanted])?;
             let listed: HashSet<[u8; 32]> =
                 rows.iter().filter_map(|row| rows::key(row, 0)).collect();
+            let is_listed = |digest: &&Digest| listed.contains(&digest.0);
+            again = walls.keys().filter(is_listed).copied().collect();
             let is_new = |digest: &&Digest| !listed.contains(&digest.0);
             let new: Vec<Digest> = walls.keys().filter(is_new).copied().collect();
             for (digest, put) in self.put_all(front, &new) {
@@ -155,6 +165,10 @@ impl Group {
             .collect();
         pushed.left_out = (giving.len() - records.len()) as u64;
         let mut transaction = client.transaction()?;
+        if !again.is_empty() {
+            let again: Vec<&[u8]> = again.iter().map(|digest| &digest.0[..]).collect();
+            transaction.execute(RENEW, &[&again])?;
+        }
         if !listing.0.is_empty() {
             transaction.execute(LIST, &[&listing.0, &listing.1, &listing.2])?;
         }
@@ -277,7 +291,7 @@ fn differing(
         let Some(row) = first.get(&record.recipe) else {
             continue;
         };
-        if !says_the_same(row.try_get(1)?, &pack(record)) {
+        if !gave_the_same(&record.recipe, row.try_get(1)?, &pack(record)) {
             let (maker, run): (&str, &str) = (row.try_get(2)?, row.try_get(3)?);
             let note = format!(
                 "`{}` gave another result than the product {} of the group, which {maker} made in run {run}: the \

@@ -15,10 +15,10 @@ use headwater_graph::StoreError;
 use postgres::{Client, GenericClient};
 
 /// What the tables of this program are called among versions.
-pub(crate) const FORMAT: i32 = 1;
+pub(crate) const FORMAT: i32 = 2;
 
 /// What has to be done, from each version to the next.
-const STEPS: [&str; FORMAT as usize] = [FIRST];
+const STEPS: [&str; FORMAT as usize] = [FIRST, SECOND];
 
 /// Held while tables are changed, so that of two who begin at once one waits.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7522331108701)";
@@ -151,6 +151,11 @@ GRANT INSERT, UPDATE, DELETE ON headwater.leases TO headwater_writer;
 GRANT INSERT ON headwater.versions TO headwater_writer;
 GRANT DELETE ON headwater.objects, headwater.products, headwater.aliases TO headwater_owner;
 GRANT UPDATE ON headwater.about TO headwater_owner;
+";
+
+/// What is given again counts as given then.
+const SECOND: &str = "
+GRANT UPDATE (placed) ON headwater.objects TO headwater_writer;
 ";
 
 /// What the tables say of themselves.

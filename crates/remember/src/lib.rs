@@ -115,7 +115,7 @@ pub use beneath::{Access, Kind, Root, is_planted};
 pub use costs::Sum;
 pub use directory::named_directory;
 pub use disk::sync_names;
-pub use packed::{Columns, pack, says_the_same, unpack};
+pub use packed::{Columns, gave_the_same, pack, unpack};
 pub use writer::Writer;
 
 /// Opens the store in a folder. With [`Mode::ReadWrite`] it is made if there is none.

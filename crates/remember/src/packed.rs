@@ -73,9 +73,24 @@ pub fn pack(record: &ProductRecord) -> Vec<u8> {
 }
 
 /// Whether two packed columns say the same of a product, whoever made it and when.
-pub fn says_the_same(one: &[u8], other: &[u8]) -> bool {
+pub(crate) fn says_the_same(one: &[u8], other: &[u8]) -> bool {
     let lists = |packed| <[u8]>::split_last_chunk::<SEAL>(packed).map(|(lists, _)| lists);
     lists(one).is_some() && lists(one) == lists(other)
+}
+
+/// Whether two packed columns say that the task with this recipe gave the same outputs. What it read may be written in another
+/// way: an input that was made again goes by its contents.
+pub fn gave_the_same(recipe: &Recipe, one: &[u8], other: &[u8]) -> bool {
+    let outputs = |packed| {
+        let (lists, _) = <[u8]>::split_last_chunk::<SEAL>(packed)?;
+        let outputs = details::read(recipe, lists).ok()?.outputs.into_iter();
+        Some(
+            outputs
+                .map(|(port, output)| (port, output.digest))
+                .collect::<Vec<_>>(),
+        )
+    };
+    says_the_same(one, other) || (outputs(one).is_some() && outputs(one) == outputs(other))
 }
 
 /// Puts a record together; `None` where it is damaged.
