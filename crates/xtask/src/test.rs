@@ -25,6 +25,10 @@ const NEEDED: &[(&str, &str)] = &[
     ("groff", "groff"),
     ("mandoc", "mandoc"),
     ("pg_ctlcluster", "postgresql"),
+    ("slurmctld", "slurmctld"),
+    ("slurmd", "slurmd"),
+    ("sbatch", "slurm-client"),
+    ("munged", "munge"),
 ];
 
 /// The steps before the tests themselves, each with what to do when it fails.

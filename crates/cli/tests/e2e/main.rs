@@ -44,6 +44,7 @@ mod reuse;
 mod samples;
 mod security;
 mod sequence;
+mod slurm;
 mod study;
 mod study_again;
 mod study_plan;

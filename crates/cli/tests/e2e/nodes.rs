@@ -56,7 +56,7 @@ operations:
     outputs: {total: {type: file, path: total.txt}}
 "#;
 
-fn mixed() -> Place {
+pub(crate) fn mixed() -> Place {
     let place = Place::with_flow(FLOW);
     place.write("scripts/more.txt", "more\n");
     place.write("word.txt", "word\n");
@@ -68,7 +68,7 @@ fn mixed() -> Place {
 }
 
 /// The digests of all files below a folder but those that say when, how and where.
-fn files(folder: &Path) -> BTreeMap<String, Digest> {
+pub(crate) fn files(folder: &Path) -> BTreeMap<String, Digest> {
     let mut found = BTreeMap::new();
     let mut next = vec![folder.to_path_buf()];
     while let Some(below) = next.pop() {
@@ -172,10 +172,16 @@ fn nodes_of(place: &Place) -> Vec<String> {
     nodes
 }
 
-/// A run with two nodes, each of which has begun a task.
-fn waiting() -> (Place, Child, Vec<String>) {
+/// Six tasks that wait.
+pub(crate) fn waits() -> Place {
     let place = Place::with_flow(WAITING);
     place.write("data.yaml", "inputs: {item: [0, 1, 2, 3, 4, 5]}\n");
+    place
+}
+
+/// A run with two nodes, each of which has begun a task.
+fn waiting() -> (Place, Child, Vec<String>) {
+    let place = waits();
     let mut child = place.start(&[
         "run",
         "flow.yaml",
