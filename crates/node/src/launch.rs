@@ -26,6 +26,8 @@ pub enum Launch {
     Slurm(usize),
 }
 
+/// So often Slurm is asked whether anything is left of a job.
+const ASKED: Duration = Duration::from_secs(30);
 /// At most so many nodes are started.
 const MOST: usize = 10_000;
 
@@ -106,6 +108,8 @@ pub struct Launched {
     children: Vec<Child>,
     /// The job of Slurm.
     job: Option<String>,
+    /// When Slurm was last asked about it, and whether something of it is left.
+    asked: Option<(Instant, bool)>,
 }
 
 impl Launch {
@@ -163,7 +167,7 @@ impl Launch {
                     .map_err(|error| failed(&format!("`sh`: {error}")))?;
                 Ok(Launched {
                     children: vec![child],
-                    job: None,
+                    ..Launched::default()
                 })
             }
             Launch::Slurm(count) => sbatch(program, crew, *count, options, log),
@@ -236,16 +240,45 @@ fn sbatch(
     let said = String::from_utf8_lossy(&output.stdout);
     let job = said.trim().split(';').next().unwrap_or_default().to_owned();
     Ok(Launched {
-        children: Vec::new(),
         job: (!job.is_empty()).then_some(job),
+        ..Launched::default()
     })
 }
 
 impl Launched {
-    /// Whether something that was started may still become a node. Of jobs of Slurm that is not known.
+    /// Whether something that was started may still become a node. Slurm is not asked often.
     pub fn may_come(&mut self) -> bool {
         let is_alive = |child: &mut Child| matches!(child.try_wait(), Ok(None));
-        self.job.is_some() || self.children.iter_mut().any(is_alive)
+        self.children.iter_mut().any(is_alive) || self.is_queued()
+    }
+
+    fn is_queued(&mut self) -> bool {
+        let Some(job) = &self.job else {
+            return false;
+        };
+        let now = Instant::now();
+        match self.asked {
+            Some((at, answer)) if now.duration_since(at) < ASKED => answer,
+            // Just after it was submitted it is there.
+            None => {
+                self.asked = Some((now, true));
+                true
+            }
+            Some(_) => {
+                let told = Command::new("squeue")
+                    .args(["-h", "-o", "%F"])
+                    .stdin(Stdio::null())
+                    .stderr(Stdio::null())
+                    .output();
+                // A controller that does not answer says nothing of the job.
+                let is_there = told.map_or(true, |told| {
+                    let jobs = String::from_utf8_lossy(&told.stdout);
+                    !told.status.success() || jobs.lines().any(|line| line.trim() == job)
+                });
+                self.asked = Some((now, is_there));
+                is_there
+            }
+        }
     }
 
     /// Waits until they have ended, and ends them if they do not.
