@@ -125,6 +125,11 @@ fn open_bytes(url: &str) -> Result<Box<dyn Bytes>, OpenError> {
             "give its whole path, from the root on",
         ));
     }
+    if !Path::new(path).is_dir() {
+        return Err(not_mounted(format!(
+            "the shared folder {path} is not there"
+        )));
+    }
     Ok(Box::new(SharedFolder::open(Path::new(path))?))
 }
 
@@ -169,12 +174,9 @@ pub fn open(front: Arc<dyn Store>, options: &Options) -> Result<Arc<dyn Store>, 
     if bytes.is_empty().unwrap_or(false)
         && has_objects(&mut client).map_err(|error| refused(error.into()))?
     {
-        return Err(wrong(
-            format!(
-                "nothing is in the shared folder {objects_at}, but the store of the group has objects there"
-            ),
-            "mount the folder; if it is elsewhere on this machine, say where with `objects` in a settings file",
-        ));
+        return Err(not_mounted(format!(
+            "nothing is in the shared folder {objects_at}, but the store of the group has objects there"
+        )));
     }
     drop(client);
     let group = Group {
@@ -216,6 +218,14 @@ pub fn open(front: Arc<dyn Store>, options: &Options) -> Result<Arc<dyn Store>, 
     };
     layers.catch_up();
     Ok(Arc::new(GroupStore { session, layers }))
+}
+
+/// A shared folder that cannot be the one, and what to do about it.
+fn not_mounted(what: String) -> OpenError {
+    StoreError::Away(format!(
+        "{what}: mount it; if it is elsewhere on this machine, say where with `objects` in a settings file"
+    ))
+    .into()
 }
 
 /// Whether the group lists any objects.
