@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headwater_execute::Stop;
+use headwater_execute::{Executor, Stop};
 use headwater_graph::{Mode, Registry, Store};
 
 use crate::{Error, Limits, Progress, StorePlace, open_store};
@@ -34,6 +34,17 @@ impl Surroundings {
             Some(store) => Ok(Arc::clone(store)),
             None => open_store(&self.store, &self.folder),
         }
+    }
+
+    /// Who runs tasks here.
+    pub fn executor(&self) -> Result<Box<dyn Executor>, Error> {
+        if self.limits.machines.is_some() && self.is_read_only() {
+            return Err(Error::usage(
+                "what nodes make goes through the store, and it may not be written to",
+                Some("leave --read-only or --nodes out".to_owned()),
+            ));
+        }
+        self.limits.executor()
     }
 
     /// The store, to look at.

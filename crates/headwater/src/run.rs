@@ -30,7 +30,7 @@ use crate::{Destination, RunReport, RunRequest, run_page};
 /// Runs `request`, from plan to report.
 pub(crate) fn run(request: &RunRequest, site: &Surroundings) -> Result<RunReport, Error> {
     check_environment()?;
-    let mut run = Run::new(site.limits.executor()?, &site.stop);
+    let mut run = Run::new(site.executor()?, &site.stop);
     let mut prepared = prepare(request, site, Some(&mut run))?;
     // Goes with everything in it: what it would have told is in the report.
     let aside = (request.outputs == Destination::Values).then(|| Temporary(fresh()));

@@ -337,7 +337,7 @@ impl Site {
     pub fn sequence(&self, mode: Mode) -> Result<SequenceOptions, Error> {
         let options = SequenceOptions::new(mode)
             .kept_in(self.open_store()?)
-            .on(self.0.limits.executor()?)
+            .on(self.0.executor()?)
             .stop(self.0.stop.clone())
             .retries(self.0.limits.retries);
         Ok(match self.0.limits.memory {

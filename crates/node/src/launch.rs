@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
@@ -149,6 +150,8 @@ impl Launch {
                         .stdin(Stdio::null())
                         .stdout(Stdio::null())
                         .stderr(into(log, number))
+                        // Ctrl-C is for the manager, which ends them in order.
+                        .process_group(0)
                         .spawn()
                         .map_err(|error| failed(&format!("{}: {error}", program.path.display())))?;
                     launched.children.push(child);
@@ -163,6 +166,7 @@ impl Launch {
                     .stdin(Stdio::null())
                     .stdout(Stdio::null())
                     .stderr(into(log, 0))
+                    .process_group(0)
                     .spawn()
                     .map_err(|error| failed(&format!("`sh`: {error}")))?;
                 Ok(Launched {
@@ -303,6 +307,16 @@ impl Launched {
                 .stderr(Stdio::null())
                 .status();
         }
+    }
+
+    /// How many of the processes that were started here are still there.
+    pub fn alive(&mut self) -> usize {
+        let is_alive = |child: &mut Child| matches!(child.try_wait(), Ok(None));
+        self.children
+            .iter_mut()
+            .map(is_alive)
+            .filter(|alive| *alive)
+            .count()
     }
 
     /// The processes that were started here.

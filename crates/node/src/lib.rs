@@ -46,6 +46,15 @@ pub use process::{NodeOptions, run_node};
 /// The argument that makes a program a node.
 pub const HIDDEN: &str = "--headwater-node";
 
+/// Makes a folder that nobody else may look into.
+fn make_private(folder: &std::path::Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+}
+
 /// A name that nobody else has.
 fn random_name() -> String {
     let mut bytes = [0; 8];

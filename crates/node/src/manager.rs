@@ -387,7 +387,7 @@ impl Nodes {
         if let Some(mut started) = self.started.take() {
             let _ = fs::remove_file(&started.file);
             // One that has not come yet is told nothing, and ends when it finds nobody.
-            let all = self.links.len() >= started.launched.processes().len();
+            let all = self.links.len() >= started.launched.alive();
             started
                 .launched
                 .end(if all { GOING } else { Duration::ZERO });

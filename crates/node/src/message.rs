@@ -97,6 +97,8 @@ pub(crate) struct Assignment {
     pub(crate) timeouts: Vec<Option<Duration>>,
     /// Cores that it takes.
     pub(crate) cores: u64,
+    /// The modes of files of the user that it reads: a task sees a file with the mode that it has.
+    pub(crate) modes: Vec<(Digest, u32)>,
 }
 
 /// What the manager says to a node.
@@ -276,6 +278,7 @@ impl ToNode {
                     wanted,
                     timeouts,
                     cores,
+                    modes,
                 } = &**assignment;
                 writer.number(*unit);
                 part.write(&mut writer);
@@ -285,6 +288,11 @@ impl ToNode {
                     writer.option(*timeout, write_duration);
                 }
                 writer.number(*cores);
+                writer.count(modes.len());
+                for (digest, mode) in modes {
+                    writer.digest(digest);
+                    writer.number((*mode).into());
+                }
             }
             ToNode::Retract(unit) => {
                 writer.byte(3);
@@ -334,6 +342,7 @@ impl ToNode {
                     wanted,
                     timeouts,
                     cores: reader.number()?,
+                    modes: reader.list(|reader| Ok((reader.digest()?, reader.small()?)))?,
                 }))
             }
             3 => ToNode::Retract(reader.number()?),
@@ -624,6 +633,7 @@ mod tests {
                 wanted: Vec::new(),
                 timeouts: Vec::new(),
                 cores: 2,
+                modes: vec![(Digest::of(b"x"), 0o755)],
             })),
             ToNode::Retract(1),
             ToNode::Forget(vec![Digest::of(b"x")]),

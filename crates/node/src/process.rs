@@ -137,7 +137,7 @@ pub fn run_node(options: &NodeOptions, libraries: Registry, stop: &Stop) -> Resu
         std::process::id(),
         crate::random_name()
     )));
-    fs::create_dir_all(&own.0).map_err(|error| NodeError::Connection {
+    crate::make_private(&own.0).map_err(|error| NodeError::Connection {
         what: format!("cannot make folder `{}`", own.0.display()),
         error,
     })?;

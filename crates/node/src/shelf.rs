@@ -133,7 +133,7 @@ impl Shelf {
 
     fn write(&self, bytes: &[u8]) -> io::Result<PathBuf> {
         let number = self.number.fetch_add(1, Ordering::Relaxed);
-        fs::create_dir_all(&self.folder)?;
+        crate::make_private(&self.folder)?;
         let path = self.folder.join(number.to_string());
         let written = fs::File::create_new(&path).and_then(|mut file| {
             file.write_all(bytes)?;
@@ -231,6 +231,27 @@ impl Shelf {
             (None, Some(digest)) => decode_shared(&self.owner(digest)?).ok(),
             (None, None) => None,
         }
+    }
+
+    /// A file with the bytes that has this mode: the user's own, or one of the shelf.
+    pub(crate) fn path_with_mode(&self, digest: &Digest, mode: u32) -> Option<Arc<Path>> {
+        let path = self.path(digest)?;
+        let has = fs::metadata(&path).ok()?.permissions().mode() & 0o777;
+        if has != mode {
+            let is_own = matches!(
+                self.state().places.get(digest),
+                Some(Place::File { own: true, .. })
+            );
+            if !is_own {
+                // Somebody else's keeps its mode: a copy takes its place here.
+                let copy: Arc<Path> = self.write(&fs::read(&path).ok()?).ok()?.into();
+                fs::set_permissions(&copy, fs::Permissions::from_mode(mode)).ok()?;
+                self.at_file(*digest, Arc::clone(&copy), true);
+                return Some(copy);
+            }
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).ok()?;
+        }
+        Some(path)
     }
 
     /// The bytes, to be sent.

@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use headwater_execute::{
-    Fetch, Fetched, Folders, Hand, Order, PlainFiles, Ports, Stop, inputs_of, version_said,
+    Fetch, Fetched, Folders, Hand, Order, PlainFiles, Ports, Stop, Watched, inputs_of, version_said,
 };
 use headwater_graph::{
     CommandTemplate, Digest, Failure, FailureKind, FileValue, Handle, Identity, Kind, Operation,
@@ -59,6 +59,7 @@ pub(crate) struct Desk {
     puller: Mutex<Arc<Puller>>,
     libraries: Arc<Registry>,
     hand: Hand,
+    folders: Folders,
     stop: Stop,
     /// The node's own folder.
     scratch: PathBuf,
@@ -148,6 +149,7 @@ impl Desk {
             puller: Mutex::new(puller),
             libraries,
             hand: Hand::new(folders, Arc::default(), stop, reader, files),
+            folders: folders.clone(),
             stop: stop.clone(),
             scratch: scratch.to_path_buf(),
             shared: Mutex::default(),
@@ -391,6 +393,11 @@ impl Desk {
                 return self.say(ToManager::Declined { unit, reason });
             }
         };
+        let own = match self.own_hand(assignment) {
+            Ok(own) => own,
+            Err(digests) => return self.say(ToManager::Missing { unit, digests }),
+        };
+        let hand = own.as_ref().unwrap_or(&self.hand);
         let mut made: Vec<Option<Arc<Outputs>>> = vec![None; graph.len()];
         for task in graph.ids() {
             let place = task.index();
@@ -411,7 +418,7 @@ impl Desk {
                 parameters: graph.parameters(task),
                 timeout: assignment.timeouts.get(place).copied().flatten(),
             };
-            let ran = self.hand.run(order, &|| ());
+            let ran = hand.run(order, &|| ());
             let time = RanFor {
                 elapsed: ran.elapsed,
                 usage: ran.usage,
@@ -450,7 +457,41 @@ impl Desk {
                 },
             });
         }
+        if let Some(own) = &own {
+            own.clean_up();
+        }
         self.say(ToManager::Ended(unit));
+    }
+
+    /// What runs a unit that reads files of the user, which have the mode that they have where they come from; `None` where it
+    /// reads none. An error names those that cannot be had so.
+    fn own_hand(&self, assignment: &Assignment) -> Result<Option<Hand>, Vec<Digest>> {
+        if assignment.modes.is_empty() {
+            return Ok(None);
+        }
+        let mut watched = Watched::default();
+        for (digest, mode) in &assignment.modes {
+            let path = self.shelf.path_with_mode(digest, *mode);
+            let path = path.ok_or_else(|| vec![*digest])?;
+            watched.add(&Value::File(Arc::new(FileValue {
+                digest: *digest,
+                size: fs::metadata(&path).map_or(0, |found| found.len()),
+                name: None,
+                executable: false,
+                handle: Handle::Path(path),
+            })));
+        }
+        let mut folders = self.folders.clone();
+        folders.work.push(assignment.unit.to_string());
+        let files = Arc::new(Files(Arc::clone(&self.shelf)));
+        let reader: Arc<dyn ReadFile> = Arc::clone(&files) as Arc<dyn ReadFile>;
+        Ok(Some(Hand::new(
+            &folders,
+            Arc::new(watched),
+            &self.stop,
+            reader,
+            files,
+        )))
     }
 
     /// A program as it is here: the files that it uses are on the shelf, and its version is the one that is wanted.

@@ -106,7 +106,7 @@ pub fn run_study(request: &StudyRunRequest, site: &Surroundings) -> Result<Study
     check_environment()?;
     fits_together(request)?;
     let libraries = &*site.libraries;
-    let mut run = Run::new(site.limits.executor()?, &site.stop);
+    let mut run = Run::new(site.executor()?, &site.stop);
     let (mut study, parsed) = Study::read(&request.study, site)?;
     parsed.runnable()?;
     let images = objective::images(&parsed, libraries);

@@ -112,6 +112,39 @@ fn the_same_comes_out_and_nothing_is_made_twice() {
     assert!(damage.stdout.contains("all of them"), "{}", damage.stdout);
 }
 
+/// A task sees a file of the user with the mode that it has, on a node as elsewhere.
+#[test]
+fn files_of_the_user_have_their_modes_on_nodes() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let flow = r#"
+headwater: 1
+workflow: modes
+inputs: {program: file, secret: file}
+stages:
+  run:
+    tasks:
+      - {op: run, in: {program: program}, out: {said: said}}
+      - {op: look, in: {file: secret}, out: {mode: mode}}
+outputs: {said: said, mode: mode}
+operations:
+  run: {shell: "./{in.program} > {out.said}", inputs: {program: {type: file, extension: sh}}, outputs: {said: {type: file, path: said.txt}}}
+  look: {shell: "stat -L -c %a {in.file} > {out.mode}", inputs: {file: file}, outputs: {mode: {type: file, path: mode.txt}}}
+"#;
+    let place = Place::with_flow(flow);
+    let program = place.write("program.sh", "#!/bin/sh\necho it runs\n");
+    let secret = place.write("secret.txt", "secret\n");
+    for (file, mode) in [(program, 0o755), (secret, 0o600)] {
+        fs::set_permissions(file, fs::Permissions::from_mode(mode)).expect("a mode");
+    }
+    place.write(
+        "data.yaml",
+        "inputs: {program: program.sh, secret: secret.txt}\n",
+    );
+    let report = place.run(&["--inputs", "data.yaml", "--nodes", "local:2"], 0);
+    assert_eq!(report.texts("said"), ["it runs\n"]);
+    assert_eq!(report.texts("mode"), ["600\n"]);
+}
+
 #[test]
 fn a_study_gives_the_same_answer_with_nodes() {
     let answers = ["", "local:2"].map(|nodes| {
@@ -301,6 +334,9 @@ fn what_cannot_be_is_refused_with_a_way_out() {
     run(&["--nodes", "local:1", "--memory", "1GiB"])
         .ended(2)
         .says(&["--memory cannot be kept to with --nodes yet"]);
+    run(&["--nodes", "local:1", "--read-only"])
+        .ended(2)
+        .says(&["leave --read-only or --nodes out"]);
     run(&["--slurm=--partition=main"]).ended(2);
     // One that never becomes a node is not waited for.
     run(&["--nodes", "command:true {node}"])

@@ -5,13 +5,14 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use headwater_enact::crew::NodeId;
 use headwater_execute::Fetch;
-use headwater_graph::{Digest, FileValue, Handle, Value};
+use headwater_graph::{Digest, FileValue, Handle, StoredOutput, Value};
 
 use crate::objects::{Found, Provider};
 use crate::shelf::{Bytes, Shelf};
@@ -61,6 +62,19 @@ impl Directory {
     /// Whether a file of the user, or of a node, has them.
     pub(crate) fn has_file(&self, digest: &Digest) -> bool {
         self.state().files.contains_key(digest)
+    }
+
+    /// The modes of files of the user in something from outside.
+    pub(crate) fn modes_of(&self, output: &StoredOutput, modes: &mut Vec<(Digest, u32)>) {
+        if let Some(value) = self.shelf.value(output) {
+            let state = self.state();
+            value.for_each_file(&mut |file| {
+                let path = state.files.get(&file.digest);
+                if let Some(found) = path.and_then(|path| path.metadata().ok()) {
+                    modes.push((file.digest, found.permissions().mode() & 0o777));
+                }
+            });
+        }
     }
 
     /// A node has these bytes.

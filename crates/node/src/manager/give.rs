@@ -201,7 +201,12 @@ impl Nodes {
             cost,
             reads,
         };
+        let mut modes = Vec::new();
+        for given in part.given().iter().filter(|given| given.product.is_none()) {
+            self.directory.modes_of(&given.output, &mut modes);
+        }
         let assignment = Assignment {
+            modes,
             unit: id.0,
             part,
             wanted,
