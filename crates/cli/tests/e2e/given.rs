@@ -290,6 +290,7 @@ operations:
     shell: |
       real=$(realpath {path})
       if test -w "$real" && ! test -e "$TMPDIR/calm"; then
+        while ! test -e "$TMPDIR/begun"; do sleep 0.01; done
         {change}
         touch "$TMPDIR/written"
         while ! test -e "$TMPDIR/read"; do sleep 0.01; done
@@ -301,6 +302,7 @@ operations:
     outputs: {{made: {{type: file, path: made.txt}}}}
   good:
     shell: |
+      touch "$TMPDIR/begun"
       while ! test -e "$TMPDIR/written"; do sleep 0.01; done
       {look} > {{out.made}}
       touch "$TMPDIR/read"
