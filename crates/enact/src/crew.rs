@@ -1,6 +1,6 @@
 //! The crew: the manager's view of its nodes.
 //!
-//! Law: a pure state machine. What happens is told with `now`; what has to be done is asked for with [`Crew::next`]. A
+//! Law: a pure state machine. What happens comes with `now`; what has to be done is asked for with [`Crew::next`]. A
 //! unit is with one node, or waits; it is given back when its node is lost, and who lost it is not the unit's fault. Only
 //! the manager takes units back from nodes. Nothing depends on the order in which nodes joined, but for ties.
 //!
@@ -459,7 +459,8 @@ impl Crew {
         estimates.min_by(better).map(|(_, _, id)| id)
     }
 
-    /// When a unit would end on a node, in seconds from now, that has so many cores taken and so many core nanoseconds to do.
+    /// When a unit would end on a node, in seconds from now, of which these cores are taken, with this many core
+    /// nanoseconds to do.
     fn finish(&self, held: &Held, node: &Node, cores: u64, queued: u64) -> f64 {
         let missing = held.unit.reads.iter();
         let missing = missing.filter(|(data, _)| !node.data.contains(data));

@@ -22,11 +22,7 @@ pub fn new_run() -> String {
 
 /// What this machine is called.
 pub fn host() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    match name.trim() {
-        "" => "unknown".to_owned(),
-        name => name.to_owned(),
-    }
+    headwater_execute::machine_name()
 }
 
 /// Who runs this process: a name if there is one, else a number.

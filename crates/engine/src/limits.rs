@@ -3,11 +3,11 @@
 //! Law: limits decide when and where things run, never what comes out.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::sync::Arc;
 
 use headwater_enact::{Backoff, Capacity, Options};
 pub use headwater_execute::machine_cores;
+use headwater_execute::machine_memory;
 
 use crate::{Error, budget};
 
@@ -87,15 +87,4 @@ impl Limits {
 pub fn check_environment() -> Result<(), Error> {
     let checked = headwater_execute::check_protection();
     checked.map_err(|(message, hint)| Error::usage(message, Some(hint)))
-}
-
-/// The memory of this machine in bytes.
-fn machine_memory() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
-    line.split_whitespace()
-        .nth(1)?
-        .parse::<u64>()
-        .ok()
-        .map(|kilobytes| kilobytes * 1024)
 }

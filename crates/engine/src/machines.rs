@@ -25,9 +25,7 @@ impl Limits {
             if given.is_some() {
                 return Err(Error::usage(
                     format!("{flag} cannot be kept to with --nodes yet"),
-                    Some(format!(
-                        "leave {flag} out, or run without --nodes; `memory` in `resources:` of an operation is kept to"
-                    )),
+                    Some(format!("leave {flag} out, or run without --nodes")),
                 ));
             }
         }

@@ -15,6 +15,7 @@ use crate::ended::Observer;
 use crate::files::PlainFiles;
 use crate::folders::Folders;
 use crate::keeper::{Keeper, NothingKept};
+use crate::machine::machine_cores;
 use crate::pool::{Pool, PoolError, Session};
 use crate::stop::Stop;
 use crate::watch::Watched;
@@ -99,11 +100,6 @@ impl<E: Executor + 'static> From<E> for Box<dyn Executor> {
     fn from(executor: E) -> Box<dyn Executor> {
         Box::new(executor)
     }
-}
-
-/// The cores of this machine that this process may use.
-pub fn machine_cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Runs tasks on threads of this process.

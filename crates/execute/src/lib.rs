@@ -28,6 +28,7 @@
 //! | `pattern` | [`files_matching`]: patterns of file names |
 //! | `watch` | [`Watched`]: whether anybody has written to what tasks read |
 //! | `version` | [`version_said`]: what a program says of its version |
+//! | `machine` | what this machine is and has |
 //! | `spawn` | [`spawn::Spawner`]: the small helper process that starts programs |
 //!
 //! Read `executor.rs` first, then `pool.rs`.
@@ -47,6 +48,7 @@ mod give;
 mod hand;
 mod held;
 mod keeper;
+mod machine;
 mod memory;
 mod native;
 mod pattern;
@@ -64,7 +66,7 @@ mod watch;
 pub use allowance::thread_allowance;
 pub use command::inherited_environment;
 pub use ended::{Execution, Finished, Observer, Usage};
-pub use executor::{Executor, Round, Threads, machine_cores};
+pub use executor::{Executor, Round, Threads};
 pub use files::PlainFiles;
 pub use folder::{copy_value, remove_tree};
 pub use folders::Folders;
@@ -73,6 +75,7 @@ pub use held::{inputs_of, read_written_out};
 pub use keeper::{
     AsRecall, Fetch, Fetched, Keeper, KeeperError, LeaseAnswer, Made, NothingKept, Ports,
 };
+pub use machine::{machine_cores, machine_memory, machine_name};
 pub use memory::give_back_large_blocks;
 pub use pattern::{PatternError, files_matching, is_pattern};
 pub use pool::PoolError;

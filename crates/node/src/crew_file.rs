@@ -23,8 +23,6 @@ pub struct CrewFile {
     pub headwater_crew: u32,
     /// The run whose crew it is.
     pub run: String,
-    /// Which manager of the crew it is: a later one has a higher number.
-    pub epoch: u64,
     /// Where the manager listens, as `ADDRESS:PORT`.
     pub addresses: Vec<String>,
     /// A folder that the manager writes to, for nodes that can see it.
@@ -81,7 +79,6 @@ impl CrewFile {
         Ok(CrewFile {
             headwater_crew: FORMAT,
             run: run.to_owned(),
-            epoch: 1,
             addresses,
             folder: folder.to_path_buf(),
             token,

@@ -29,7 +29,7 @@ pub enum Launch {
 
 /// So often Slurm is asked whether anything is left of a job.
 const ASKED: Duration = Duration::from_secs(30);
-/// At most so many nodes are started.
+/// At most this many nodes are started.
 const MOST: usize = 10_000;
 
 impl FromStr for Launch {
@@ -269,15 +269,15 @@ impl Launched {
                 true
             }
             Some(_) => {
-                let told = Command::new("squeue")
+                let said = Command::new("squeue")
                     .args(["-h", "-o", "%F"])
                     .stdin(Stdio::null())
                     .stderr(Stdio::null())
                     .output();
                 // A controller that does not answer says nothing of the job.
-                let is_there = told.map_or(true, |told| {
-                    let jobs = String::from_utf8_lossy(&told.stdout);
-                    !told.status.success() || jobs.lines().any(|line| line.trim() == job)
+                let is_there = said.map_or(true, |said| {
+                    let jobs = String::from_utf8_lossy(&said.stdout);
+                    !said.status.success() || jobs.lines().any(|line| line.trim() == job)
                 });
                 self.asked = Some((now, is_there));
                 is_there
@@ -299,7 +299,7 @@ impl Launched {
         }
         self.children.clear();
         if let Some(job) = self.job.take() {
-            // Those that wait in the queue are not wanted any more; those that run have been told.
+            // Those that wait in the queue are not wanted any more; those that run know.
             let _ = Command::new("scancel")
                 .arg(job)
                 .stdin(Stdio::null())

@@ -113,7 +113,6 @@ struct Work {
     assignment: Assignment,
     /// Its tasks, in the order of the part; none for those that have been reported.
     pieces: Vec<Option<Piece>>,
-    given: Time,
 }
 
 /// What a task made.
@@ -128,7 +127,6 @@ struct Product {
 
 /// What is there once nodes were started.
 struct Started {
-    tls: Tls,
     file: PathBuf,
     crew: CrewFile,
     _reception: Reception,
@@ -273,8 +271,7 @@ impl Nodes {
                 .start(&options.program, &file, options.cores, &options.slurm, &log);
         let launched = launched.inspect_err(|_| drop(fs::remove_file(&file)))?;
         self.started = Some(Started {
-            puller: Puller::new(tls.clone(), crew.addresses.clone(), false),
-            tls,
+            puller: Puller::new(tls, crew.addresses.clone(), false),
             file,
             crew,
             _reception: reception,
@@ -353,12 +350,8 @@ impl Nodes {
             *self.uses.entry(*digest).or_default() += 1;
         }
         // What was there before is counted no more.
-        let before = self.products.insert(task, product);
-        for digest in before.iter().flat_map(|before| before.objects.iter()) {
-            if let Some(uses) = self.uses.get_mut(digest) {
-                *uses -= 1;
-            }
-        }
+        self.drop_product(task);
+        self.products.insert(task, product);
     }
 
     /// Nobody needs what a task made.
@@ -386,7 +379,7 @@ impl Nodes {
         }
         if let Some(mut started) = self.started.take() {
             let _ = fs::remove_file(&started.file);
-            // One that has not come yet is told nothing, and ends when it finds nobody.
+            // One that has not come yet hears nothing, and ends when it finds nobody.
             let all = self.links.len() >= started.launched.alive();
             started
                 .launched
@@ -394,7 +387,6 @@ impl Nodes {
             for link in self.links.values() {
                 link.guest.close();
             }
-            let _ = (&started.tls, &started.crew);
         }
         self.links.clear();
         self.guests.clear();
@@ -662,13 +654,8 @@ impl Nodes {
             .as_ref()
             .map(|started| started.crew.token.clone());
         let name = format!("{}-{}", file_name(&hello.name), node.0);
-        let epoch = self
-            .started
-            .as_ref()
-            .map_or(1, |started| started.crew.epoch);
         guest.say(ToNode::Welcome {
             name,
-            epoch,
             keeps: self.remembers.then(Rates::default),
         });
         self.reports.push(NodeReport {
@@ -768,11 +755,8 @@ impl Nodes {
         while let Some(order) = self.crew.next(self.now()) {
             match order {
                 Order::Assign(node, unit) => {
-                    let now = self.now();
-                    if let (Some(link), Some(work)) =
-                        (self.links.get(&node), self.work.get_mut(&unit))
+                    if let (Some(link), Some(work)) = (self.links.get(&node), self.work.get(&unit))
                     {
-                        work.given = now;
                         link.guest
                             .say(ToNode::Assign(Box::new(work.assignment.clone())));
                     }

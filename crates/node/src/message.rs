@@ -10,7 +10,7 @@ use headwater_enact::nanoseconds;
 use headwater_execute::Usage;
 use headwater_graph::wire::{WireError, WireReader, WireWriter};
 use headwater_graph::{
-    Digest, Failure, FailureKind, GraphPart, Identity, Rates, SCHEME, StoredOutput,
+    ContentHasher, Digest, Failure, FailureKind, GraphPart, Identity, Rates, SCHEME, StoredOutput,
 };
 
 /// The form of the messages.
@@ -28,8 +28,6 @@ pub(crate) struct Hello {
     pub(crate) scheme: u32,
     /// Which program it is.
     pub(crate) build: String,
-    /// The highest epoch of a manager that it has seen.
-    pub(crate) epoch: u64,
     /// What people call it.
     pub(crate) name: String,
     pub(crate) host: String,
@@ -74,10 +72,10 @@ pub(crate) fn build() -> String {
     static BUILD: std::sync::OnceLock<String> = std::sync::OnceLock::new();
     BUILD
         .get_or_init(|| {
-            let mut hasher = blake3::Hasher::new();
+            let mut hasher = ContentHasher::new();
             let read = std::fs::File::open("/proc/self/exe")
-                .and_then(|file| hasher.update_reader(file).map(drop));
-            let digest = hasher.finalize().to_hex();
+                .and_then(|mut file| hasher.update_from(&mut file, &mut vec![0; 1 << 16], |_| ()));
+            let digest = hasher.finish().hex();
             match read {
                 Ok(()) => format!("{}-{}", env!("CARGO_PKG_VERSION"), &digest[..16]),
                 Err(_) => env!("CARGO_PKG_VERSION").to_owned(),
@@ -104,13 +102,9 @@ pub(crate) struct Assignment {
 /// What the manager says to a node.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ToNode {
-    /// It is in the crew, under this name and with this epoch. What the store costs says what is worth writing to the shared
+    /// It is in the crew, under this name. What the store costs says what is worth writing to the shared
     /// folder, though nobody asked for it; `None` if products are not kept.
-    Welcome {
-        name: String,
-        epoch: u64,
-        keeps: Option<Rates>,
-    },
+    Welcome { name: String, keeps: Option<Rates> },
     /// It is not.
     Refused(String),
     /// Do this.
@@ -218,7 +212,6 @@ impl Hello {
         writer.number(self.protocol.into());
         writer.number(self.scheme.into());
         writer.text(&self.build);
-        writer.number(self.epoch);
         writer.text(&self.name);
         writer.text(&self.host);
         writer.number(self.cores);
@@ -239,7 +232,6 @@ impl Hello {
             protocol: reader.small()?,
             scheme: reader.small()?,
             build: owned(reader)?,
-            epoch: reader.number()?,
             name: owned(reader)?,
             host: owned(reader)?,
             cores: reader.number()?,
@@ -256,10 +248,9 @@ impl ToNode {
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut writer = WireWriter::new();
         match self {
-            ToNode::Welcome { name, epoch, keeps } => {
+            ToNode::Welcome { name, keeps } => {
                 writer.byte(0);
                 writer.text(name);
-                writer.number(*epoch);
                 writer.option(*keeps, |writer, rates| {
                     for rate in [rates.write, rates.read, rates.object] {
                         writer.number(rate.to_bits());
@@ -315,7 +306,6 @@ impl ToNode {
         let message = match reader.byte()? {
             0 => ToNode::Welcome {
                 name: reader.text()?.to_owned(),
-                epoch: reader.number()?,
                 keeps: reader.option(|reader| {
                     Ok(Rates {
                         write: f64::from_bits(reader.number()?),
@@ -554,7 +544,6 @@ mod tests {
             protocol,
             scheme,
             build,
-            epoch: 3,
             name: "n1".into(),
             host: "host".into(),
             cores: 4,
@@ -623,7 +612,6 @@ mod tests {
         let to_node = [
             ToNode::Welcome {
                 name: "n".into(),
-                epoch: 2,
                 keeps,
             },
             ToNode::Refused("no".into()),

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use headwater_graph::wire::{WireReader, WireWriter};
-use headwater_graph::{Aligned, Digest, Owner};
+use headwater_graph::{Aligned, ContentHasher, Digest, Owner};
 
 use crate::message::OBJECTS;
 use crate::secure::{Stream, Tls};
@@ -22,7 +22,7 @@ use crate::shelf::{Bytes, Shelf};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes of a file that are read at a time.
 const PIECE: usize = 256 << 10;
-/// At most so many connections to one process are kept for later.
+/// At most this many connections to one process are kept for later.
 const SPARE: usize = 4;
 
 const FIND: u8 = 1;
@@ -216,13 +216,13 @@ impl Puller {
             }
             let mut hashing = Hashing {
                 from: stream.take(length),
-                hasher: blake3::Hasher::new(),
+                hasher: ContentHasher::new(),
             };
             let bytes = Aligned::read(&mut hashing, length)?;
             if bytes.length() < length {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            let is_right = hashing.hasher.finalize().as_bytes() == &digest.0;
+            let is_right = hashing.hasher.finish() == *digest;
             self.pulled.fetch_add(length, Ordering::Relaxed);
             Ok(Some((bytes, is_right)))
         })?;
@@ -286,15 +286,15 @@ fn question(stream: &mut Stream, kind: u8, digest: &Digest) -> io::Result<()> {
 
 /// Whether a file has this digest.
 fn is_right(path: &Path, digest: &Digest) -> io::Result<bool> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(fs::File::open(path)?)?;
-    Ok(hasher.finalize().as_bytes() == &digest.0)
+    let mut hasher = ContentHasher::new();
+    hasher.update_from(&mut fs::File::open(path)?, &mut vec![0; PIECE], |_| ())?;
+    Ok(hasher.finish() == *digest)
 }
 
 /// Digests what it reads.
 struct Hashing<R> {
     from: R,
-    hasher: blake3::Hasher,
+    hasher: ContentHasher,
 }
 
 impl<R: Read> Read for Hashing<R> {

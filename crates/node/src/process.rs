@@ -1,4 +1,4 @@
-//! The node process: finds its manager, works for it, gives bytes to others, and goes when it is told to or when nobody
+//! The node process: finds its manager, works for it, gives bytes to others, and goes when the manager says so or nobody
 //! wants it any more.
 //!
 //! Law: a node that has lost its manager looks for it where the crew file says, for a while. What it had not begun is
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use headwater_execute::{Folders, Stop, machine_cores};
+use headwater_execute::{Folders, Stop, machine_cores, machine_memory, machine_name};
 use headwater_graph::Registry;
 use headwater_graph::wire::WireWriter;
 
@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Messages that are sent as one are not longer than this.
 const MOST: usize = 1 << 20;
 
-/// What a node is told when it is started.
+/// What is said to a node when it is started.
 #[derive(Debug, Clone)]
 pub struct NodeOptions {
     /// The crew file.
@@ -124,9 +124,9 @@ enum End {
     Lost,
 }
 
-/// Works as a node until it is told to go.
+/// Works as a node until the manager ends it.
 pub fn run_node(options: &NodeOptions, libraries: Registry, stop: &Stop) -> Result<(), NodeError> {
-    let host = host();
+    let host = machine_name();
     let name = options
         .name
         .clone()
@@ -142,7 +142,9 @@ pub fn run_node(options: &NodeOptions, libraries: Registry, stop: &Stop) -> Resu
         error,
     })?;
     let cores = options.cores.unwrap_or_else(machine_cores) as u64;
-    let memory = options.memory.unwrap_or_else(|| memory() / 4);
+    let memory = options
+        .memory
+        .unwrap_or_else(|| machine_memory().unwrap_or(4 << 30) / 4);
     let shelf = Arc::new(Shelf::new(own.0.join("shelf"), memory));
     let ends = options.left.map(|left| Instant::now() + left);
     let mut crew = CrewFile::read(&options.crew)?;
@@ -165,13 +167,12 @@ pub fn run_node(options: &NodeOptions, libraries: Registry, stop: &Stop) -> Resu
         cores,
         stop,
     );
-    let hello = |crew: &CrewFile, address: &str, epoch: u64| {
+    let hello = |crew: &CrewFile, address: &str| {
         let (protocol, scheme, build) = Hello::versions();
         Hello {
             protocol,
             scheme,
             build,
-            epoch,
             name: name.clone(),
             host: host.clone(),
             cores,
@@ -184,12 +185,11 @@ pub fn run_node(options: &NodeOptions, libraries: Registry, stop: &Stop) -> Resu
     };
     std::thread::scope(|scope| {
         let worker = scope.spawn(|| desk.work(cores));
-        let (mut epoch, mut lost_at) = (0, Instant::now());
+        let mut lost_at = Instant::now();
         let ended = loop {
-            let attempt = connect(&tls, &crew, &shelf, |address| hello(&crew, address, epoch));
+            let attempt = connect(&tls, &crew, &shelf, |address| hello(&crew, address));
             match attempt {
-                Ok((link, seen)) => {
-                    epoch = seen;
+                Ok(link) => {
                     let ended = link.follow(&desk, &crew, &tls, stop);
                     desk.left();
                     match ended {
@@ -240,7 +240,7 @@ fn connect(
     crew: &CrewFile,
     shelf: &Arc<Shelf>,
     hello: impl FnOnce(&str) -> Hello,
-) -> Result<(Link, u64), NodeError> {
+) -> Result<Link, NodeError> {
     let failed = |what: &str| {
         let what = what.to_owned();
         move |error: io::Error| NodeError::Connection { what, error }
@@ -269,17 +269,14 @@ fn connect(
         .map_err(failed("the manager does not answer"))?;
     let answer = answer.as_deref().map(ToNode::read);
     match answer {
-        Some(Ok(ToNode::Welcome { name, epoch, keeps })) => Ok((
-            Link {
-                sender,
-                receiver,
-                rates: keeps,
-                name,
-                sees,
-                _server: server,
-            },
-            epoch,
-        )),
+        Some(Ok(ToNode::Welcome { name, keeps })) => Ok(Link {
+            sender,
+            receiver,
+            rates: keeps,
+            name,
+            sees,
+            _server: server,
+        }),
         Some(Ok(ToNode::Refused(reason))) => Err(NodeError::Refused(reason)),
         _ => Err(failed("the manager does not answer")(
             io::ErrorKind::InvalidData.into(),
@@ -406,20 +403,6 @@ impl Drop for Server {
         // So that the thread looks up.
         let _ = std::net::TcpStream::connect_timeout(&self.address, Duration::from_millis(100));
     }
-}
-
-/// The name of this machine.
-pub(crate) fn host() -> String {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname");
-    name.map_or_else(|_| "node".to_owned(), |name| name.trim().to_owned())
-}
-
-/// The memory of this machine, in bytes.
-fn memory() -> u64 {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find(|line| line.starts_with("MemTotal:"));
-    let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
-    kilobytes.unwrap_or(4 << 20) * 1024
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ struct State {
 pub(crate) struct Shelf {
     /// Files of its own are here; made when it is needed.
     folder: PathBuf,
-    /// At most so many bytes stay in memory.
+    /// At most this many bytes stay in memory.
     most: u64,
     number: AtomicU64,
     state: Mutex<State>,

@@ -280,7 +280,7 @@ impl Desk {
         }
     }
 
-    /// Digests that a unit needs and that are not here, as far as that can be told.
+    /// Digests that a unit needs and that are not here, as far as that is known.
     fn lacks(&self, assignment: &Assignment) -> Vec<Digest> {
         let mut lacks = Vec::new();
         let mut need = |digest: &Digest| {

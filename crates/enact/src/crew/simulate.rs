@@ -38,7 +38,7 @@ pub struct SimulatedNode {
 }
 
 impl SimulatedNode {
-    /// One with so many cores, from the beginning, without trouble.
+    /// One with this number of cores, from the beginning, without trouble.
     pub fn new(cores: u64) -> SimulatedNode {
         SimulatedNode {
             facts: NodeFacts {

@@ -17,7 +17,7 @@ use crate::{
     Text, Threads, Type, UsedFile, VersionSource,
 };
 
-/// An operation as another process is told of it.
+/// An operation as it is described to another process.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DescribedOperation {
     /// One that the other program has itself.

@@ -107,9 +107,13 @@ impl Nodes {
                 lease,
             });
         }
-        if pieces.is_empty() {
-            return;
+        if !pieces.is_empty() {
+            self.give(desk, pieces);
         }
+    }
+
+    /// Makes a unit of tasks; where one of them cannot travel, each is given alone, and that one runs here.
+    fn give(&mut self, desk: &mut Desk<'_>, mut pieces: Vec<Piece>) {
         let graph = desk.enactment.graph();
         let tasks: Vec<TaskId> = pieces.iter().map(|piece| piece.start.task).collect();
         let mut giving = Giving {
@@ -117,33 +121,17 @@ impl Nodes {
             directory: &self.directory,
             externals: &mut self.externals,
         };
-        let Some(part) = GraphPart::of(graph, &tasks, &mut giving) else {
-            // One of them cannot travel; which one is seen when each goes alone.
-            if let [piece] = pieces.as_slice() {
-                let start = piece.start;
-                self.run_here(desk, start, pieces.pop());
-            } else {
+        match GraphPart::of(graph, &tasks, &mut giving) {
+            Some(part) => self.submit(desk, part, pieces),
+            None if pieces.len() > 1 => {
                 for piece in pieces {
-                    self.submit_one(desk, piece);
+                    self.give(desk, vec![piece]);
                 }
             }
-            return;
-        };
-        self.submit(desk, part, pieces);
-    }
-
-    fn submit_one(&mut self, desk: &mut Desk<'_>, piece: Piece) {
-        let graph = desk.enactment.graph();
-        let mut giving = Giving {
-            products: &self.products,
-            directory: &self.directory,
-            externals: &mut self.externals,
-        };
-        match GraphPart::of(graph, &[piece.start.task], &mut giving) {
-            Some(part) => self.submit(desk, part, vec![piece]),
             None => {
-                let start = piece.start;
-                self.run_here(desk, start, Some(piece));
+                if let Some(piece) = pieces.pop() {
+                    self.run_here(desk, piece);
+                }
             }
         }
     }
@@ -219,7 +207,6 @@ impl Nodes {
             Work {
                 assignment,
                 pieces: pieces.into_iter().map(Some).collect(),
-                given: self.now(),
             },
         );
         if !self.links.is_empty() && !self.crew.can_be_done(id) {
@@ -232,15 +219,15 @@ impl Nodes {
         self.crew.withdraw(unit);
         if let Some(work) = self.work.remove(&unit) {
             for piece in work.pieces.into_iter().flatten() {
-                let start = piece.start;
-                self.run_here(desk, start, Some(piece));
+                self.run_here(desk, piece);
             }
         }
     }
 
     /// Runs a task in this process.
-    fn run_here(&mut self, desk: &mut Desk<'_>, start: Start, piece: Option<Piece>) {
+    fn run_here(&mut self, desk: &mut Desk<'_>, piece: Piece) {
         let graph = desk.enactment.graph();
+        let start = piece.start;
         let task = start.task;
         let product = |task: TaskId, port: u16| self.product_value(task, port);
         let Some(inputs) = inputs_of(graph, task, &product) else {
@@ -272,9 +259,7 @@ impl Nodes {
             parameters: graph.parameters(task).to_vec(),
             timeout: start.timeout,
         };
-        if let Some(piece) = piece {
-            self.own.insert(task, piece);
-        }
+        self.own.insert(task, piece);
         self.waiting.push(own);
         self.start_own();
     }

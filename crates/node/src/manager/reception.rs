@@ -1,7 +1,7 @@
 //! The door of the manager: nodes come in here, and what they say is passed on.
 //!
-//! Law: nobody comes in without the key of the crew. Who is of another build is told so and goes. What a node says is read on a
-//! thread of its own, and what it is told is sent on another: one that stands still keeps nobody waiting.
+//! Law: nobody comes in without the key of the crew. Who is of another build hears so and goes. What a node says is read on a
+//! thread of its own, and what is said to it is sent on another: one that stands still keeps nobody waiting.
 
 use std::io::{self, Read as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
